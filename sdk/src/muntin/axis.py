@@ -1,0 +1,113 @@
+"""The axis all windows are cut from: integer ticks.
+
+Where the axis is time, a tick is a microsecond since 1970-01-01 00:00:00 UTC. Where it is anything else that
+grows (a row number, a block height), a tick is one unit of it. The engine computes on ticks alone.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Annotated, Final, TypeAlias
+
+from muntin.errors import DurationError
+
+INFINITY: Final = 2**63 - 1
+"""The end of an event that has not ended, and the punctuation that closes a stream."""
+
+EARLIEST: Final = -(2**63)
+"""Before every event: the watermark of a stream that has not said anything yet."""
+
+Instant: TypeAlias = Annotated[int, "muntin.instant"]
+"""A point on the axis, in ticks. In a result schema it becomes a timestamp where the axis is time."""
+
+Duration: TypeAlias = int | str | timedelta
+"""A length on the axis: ticks, a timedelta, or text such as `"10 minutes"`."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_TERM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
+_UNITS: Final = {
+    unit: size
+    for names, size in (
+        ("microsecond microseconds us µs", 1),
+        ("millisecond milliseconds ms", 1_000),
+        ("second seconds sec secs s", 1_000_000),
+        ("minute minutes min mins", 60_000_000),
+        ("hour hours hr hrs h", 3_600_000_000),
+        ("day days d", 86_400_000_000),
+        ("week weeks w", 604_800_000_000),
+    )
+    for unit in names.split()
+}
+
+
+def ticks(duration: Duration) -> int:
+    """Return a duration in ticks.
+
+    Text and timedeltas are read as time, so as microseconds; an int is taken as it is.
+
+    Args:
+        duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"` or `"1 hour 30 minutes"`.
+
+    Raises:
+        DurationError: The text has no number, an unknown unit, or a unit without a fixed length (month, year).
+
+    Example:
+        >>> ticks("10 minutes")
+        600000000
+        >>> ticks(timedelta(milliseconds=2)), ticks(7)
+        (2000, 7)
+    """
+    if isinstance(duration, bool):
+        raise DurationError(duration, "it is a bool")
+    if isinstance(duration, int):
+        return duration
+    if isinstance(duration, timedelta):
+        return duration // _MICROSECOND
+    if isinstance(duration, str):
+        return _parse(duration)
+    raise DurationError(duration, f"it is a {type(duration).__name__}")
+
+
+def _parse(text: str) -> int:
+    terms = _TERM.findall(text)
+    if not terms or _TERM.sub("", text).strip(" ,\t"):
+        raise DurationError(text, "it is not a list of numbers with units")
+    return sum(_term(text, number, unit) for number, unit in terms)
+
+
+def _term(text: str, number: str, unit: str) -> int:
+    size = _UNITS.get(unit.lower())
+    if size is None:
+        fixed = "has no fixed length" if unit.lower().rstrip("s") in {"month", "year", "quarter"} else "is unknown"
+        raise DurationError(text, f"the unit {unit!r} {fixed}")
+    whole, _, fraction = number.partition(".")
+    scaled, rest = divmod(int(fraction or 0) * size, 10 ** len(fraction))
+    if rest:
+        raise DurationError(text, f"{number} {unit} is not a whole number of microseconds")
+    return int(whole) * size + scaled
+
+
+def instant(moment: datetime) -> int:
+    """Return a datetime as ticks; a naive one is taken as UTC.
+
+    Example:
+        >>> instant(datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc))
+        1000000
+    """
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return (aware - _EPOCH) // _MICROSECOND
+
+
+def moment(instant: int) -> datetime | None:
+    """Return ticks as an aware UTC datetime, or None for `INFINITY`.
+
+    Raises:
+        OverflowError: The instant lies outside the years 1 to 9999, which Python's datetime covers.
+
+    Example:
+        >>> moment(1_000_000).isoformat()
+        '1970-01-01T00:00:01+00:00'
+    """
+    return None if instant == INFINITY else _EPOCH + timedelta(microseconds=instant)

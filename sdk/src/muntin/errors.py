@@ -1,0 +1,143 @@
+"""Every error Muntin raises on purpose, grouped by who must act.
+
+Each error states the fact with the offending value, what was expected and what to do, carries its data as
+attributes, and derives from the built-in exception a caller would already be catching.
+
+* `QueryError`: the query writer changes the query.
+* `ModuleError`: the module writer changes the module.
+* `PluginError`: whoever installs plugins changes the installation.
+* `StreamError`: whoever feeds the stream changes the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class MuntinError(Exception):
+    """The root of all errors that Muntin raises on purpose."""
+
+
+class QueryError(MuntinError):
+    """The query cannot be built as written; the query writer must act."""
+
+
+class DurationError(QueryError, ValueError):
+    """A length of time that cannot be read."""
+
+    def __init__(self, value: object, reason: str) -> None:
+        self.value = value
+        super().__init__(
+            f"{value!r} is not a duration: {reason}\n"
+            "  expected: ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
+        )
+
+
+class WindowError(QueryError, ValueError):
+    """A window specification that makes no windows."""
+
+
+class PolicyError(QueryError, ValueError):
+    """A clipping, timestamping or emission policy that does not fit the window or the module."""
+
+
+class ParameterError(QueryError, TypeError):
+    """A module was given parameters that its constructor does not accept."""
+
+    def __init__(self, module: str, parameters: Mapping[str, object], reason: str, signature: str) -> None:
+        self.module = module
+        self.parameters = dict(parameters)
+        given = ", ".join(f"{name}={value!r}" for name, value in parameters.items()) or "none"
+        super().__init__(f"{module}{signature} does not accept its parameters: {reason}\n  given: {given}")
+
+
+class TypeMismatchError(QueryError, TypeError):
+    """A module's input or result does not fit the columns it is bound to."""
+
+
+class UnknownModuleError(QueryError, LookupError):
+    """No installed plugin offers a module or function of that name."""
+
+    def __init__(self, kind: str, name: str, suggestion: str | None, installed: Sequence[str]) -> None:
+        self.name = name
+        self.suggestion = suggestion
+        self.installed = tuple(installed)
+        lines = [f"no {kind} is named {name!r}"]
+        if suggestion:
+            lines.append(f"  did you mean {suggestion}?")
+        lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
+        lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
+        super().__init__("\n".join(lines))
+
+
+class ModuleError(MuntinError):
+    """A module breaks its contract; the module writer must act."""
+
+
+class ModuleDefinitionError(ModuleError, TypeError):
+    """A module class is incomplete: no name, no version, or types that cannot be derived."""
+
+
+class ModuleContractError(ModuleError, ValueError):
+    """A module returned something that its base class forbids."""
+
+
+class ModuleFailedError(ModuleError, RuntimeError):
+    """A module raised an exception; the original is chained as `__cause__`.
+
+    Attributes:
+        module: The module's name.
+        version: Its version.
+        key: The grouping key whose window was evaluated.
+        window: The window, or None outside one.
+        method: The method that failed.
+    """
+
+    def __init__(self, module: str, version: str, key: object, window: object, method: str, cause: BaseException) -> None:
+        self.module = module
+        self.version = version
+        self.key = key
+        self.window = window
+        self.method = method
+        super().__init__(
+            f"{module} {version} failed in {method}: {type(cause).__name__}: {cause}\n"
+            f"  key: {key!r}\n  window: {window}\n"
+            "  the module's own traceback is above; test it without Spark with muntin.testing"
+        )
+
+
+class PluginError(MuntinError):
+    """The installed plugins do not fit together; whoever installs them must act."""
+
+
+class PluginLoadError(PluginError, ImportError):
+    """A plugin could not be imported or does not follow the hook specification."""
+
+    def __init__(self, plugin: str, distribution: str, reason: str) -> None:
+        self.plugin = plugin
+        self.distribution = distribution
+        self.reason = reason
+        super().__init__(
+            f"plugin {plugin!r} of {distribution} cannot be loaded: {reason}\n  other plugins are not affected"
+        )
+
+
+class DuplicateNameError(PluginError, ValueError):
+    """Two plugins offer the same name; Muntin never picks one silently."""
+
+    def __init__(self, name: str, first: str, second: str) -> None:
+        self.name = name
+        self.sources = (first, second)
+        super().__init__(
+            f"the name {name!r} is offered twice: by {first} and by {second}\n"
+            "  uninstall one of them, or restrict what loads with MUNTIN_PLUGINS"
+        )
+
+
+class StreamError(MuntinError, ValueError):
+    """A stream change that makes no sense on its own, whatever came before it."""
+
+    def __init__(self, message: str, **values: Any) -> None:
+        self.values = values
+        super().__init__(message)

@@ -1,0 +1,45 @@
+"""The contract between Muntin and its plugins, in pluggy's terms.
+
+A plugin is a Python module that an entry point of the group `muntin` names; the entry point's own name is the
+first part of the names of all it offers. A complete plugin, `muntin_tides/plugin.py`:
+
+    from muntin import hookimpl
+    from muntin_tides.range import TidalRange      # class TidalRange(Aggregate[float, float]): name = "tides.range"
+
+    @hookimpl
+    def muntin_modules():
+        return [TidalRange]
+
+and in its `pyproject.toml`:
+
+    [project.entry-points.muntin]
+    tides = "muntin_tides.plugin"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pluggy
+
+from muntin.modules.function import Function
+from muntin.modules.module import Module
+
+PROJECT: Final = "muntin"
+"""The pluggy project name and the entry-point group."""
+
+hookspec: Final = pluggy.HookspecMarker(PROJECT)
+hookimpl: Final = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def muntin_modules() -> Iterable[type[Module]]:
+    """Return the module classes this plugin offers."""
+    raise AssertionError("a hook specification is never called")
+
+
+@hookspec
+def muntin_functions() -> Iterable[Function[..., Any]]:
+    """Return the functions this plugin offers."""
+    raise AssertionError("a hook specification is never called")

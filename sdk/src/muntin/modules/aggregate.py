@@ -1,0 +1,86 @@
+"""Aggregates that are computed from all members of a window at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Generic
+
+from typing_extensions import TypeVar
+
+from muntin.events import Event
+from muntin.modules.module import Module
+from muntin.windows import Window
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class Aggregate(Module, ABC, Generic[In, Out]):
+    """Reduce the payloads of a window to one value (SI-24, SI-51).
+
+    The plainest module there is: a function over a set. You never see times, disorder, revisions or state. The
+    engine calls `compute_result` with the members of one window, in no particular order, whenever it needs that
+    window's value; never for an empty window (SI-73).
+
+    Laws (checked by `muntin.testing.AggregateLaws`):
+
+    1. *Order does not matter.* Any permutation of the payloads gives an equal result.
+    2. *Same payloads, same result*, in any process and at any time (SI-62).
+    3. *Payloads are read-only.*
+
+    Cost: the engine keeps the events of open windows and calls you once per window and result. If your value can
+    be updated instead, write an `IncrementalAggregate`.
+
+    Example:
+        >>> class Spread(Aggregate[float, float]):
+        ...     name, version = "demo.spread", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads) - min(payloads)
+        >>> Spread().compute_result([3.0, 1.0, 2.5])
+        2.0
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "result")
+
+    @abstractmethod
+    def compute_result(self, payloads: Sequence[In]) -> Out:
+        """Return the value of a window.
+
+        Args:
+            payloads: One per member, at least one; in any order. Read-only.
+        """
+
+
+class TimeSensitiveAggregate(Module, ABC, Generic[In, Out]):
+    """Reduce the events of a window to one value, knowing their lifetimes and the window (SI-53).
+
+    The lifetimes are those of the query's clipping policy: under `clip="full"` every event lies inside the window.
+    If the value is right only under some policies, say so in `accepted_clips`.
+
+    Laws (checked by `muntin.testing.TimeSensitiveAggregateLaws`): those of `Aggregate`, over events; and the
+    result depends on the events and the window alone.
+
+    Cost: as `Aggregate`. Without right clipping a window stays open until its members have ended (SI-43).
+
+    Example:
+        >>> class Coverage(TimeSensitiveAggregate[str, float]):
+        ...     name, version = "demo.coverage", "1.0.0"
+        ...     def compute_result(self, events, window):
+        ...         return sum(event.duration for event in events) / window.duration
+        >>> Coverage().compute_result([Event(0, 5, "a"), Event(5, 10, "b")], Window(0, 20))
+        0.5
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "result")
+    is_time_sensitive: ClassVar[bool] = True
+    reads_times: ClassVar[bool] = True
+
+    @abstractmethod
+    def compute_result(self, events: Sequence[Event[In]], window: Window) -> Out:
+        """Return the value of a window.
+
+        Args:
+            events: The members with clipped lifetimes, at least one; in any order. Read-only.
+            window: The window's extent.
+        """

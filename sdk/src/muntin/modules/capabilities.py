@@ -1,0 +1,47 @@
+"""What an incremental module can do beyond its base class. Having the method is the declaration.
+
+The planner picks the cheapest right evaluation from these (SI-06). Leave a method out where its law cannot
+hold; the engine then rebuilds a state from its events instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+S = TypeVar("S")
+
+
+@runtime_checkable
+class SupportsRemove(Protocol):
+    """Can take events out of a state again: `remove_events(state, events[, window]) -> state`.
+
+    Law: removing undoes adding. After `add_events` and `remove_events` of the same events a state gives the same
+    result as before.
+    """
+
+    remove_events: Any
+
+
+@runtime_checkable
+class SupportsCombine(Protocol[S]):
+    """Can merge two states of disjoint sets of events.
+
+    Laws: associative, commutative, `create_state()` is its identity, and combining equals adding all events to one
+    state. `other` is left as it was; `state` may be changed and returned.
+    """
+
+    def combine(self, state: S, other: S) -> S:
+        """Return the state of the events of both."""
+        ...
+
+
+@runtime_checkable
+class SupportsDeduct(Protocol[S]):
+    """Can undo `combine`.
+
+    Law: `deduct(combine(a, b), b)` gives the same result as `a` (JT-08, JT-09). `other` is left as it was.
+    """
+
+    def deduct(self, state: S, other: S) -> S:
+        """Return the state without the events of `other`."""
+        ...

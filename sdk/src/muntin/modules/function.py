@@ -1,0 +1,90 @@
+"""User-defined functions: one value per event, wherever a Spark expression may stand (SI-23)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, get_type_hints
+
+from typing_extensions import ParamSpec, TypeVar
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.names import check_name
+from muntin.schemas import Field, describe
+
+A = ParamSpec("A")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Function(Generic[A, R]):
+    """A named function that a plugin offers. It stays callable as it was.
+
+    Attributes:
+        name: `"<plugin>.<function>"`, the name a query uses; in SQL the dot becomes an underscore.
+        version: The function's version.
+        implementation: What is called.
+        result: The type of the value, from the return annotation or from the decorator.
+        is_vectorized: True if it takes and returns whole pandas Series instead of single values.
+    """
+
+    name: str
+    version: str
+    implementation: Callable[A, R]
+    result: Field
+    is_vectorized: bool = False
+
+    def __call__(self, *args: A.args, **kwargs: A.kwargs) -> R:
+        """Call the function itself."""
+        return self.implementation(*args, **kwargs)
+
+    @property
+    def sql_name(self) -> str:
+        """The name under which Spark SQL knows it."""
+        return self.name.replace(".", "_")
+
+
+def function(
+    name: str, *, version: str, result: Any = None, vectorized: bool = False
+) -> Callable[[Callable[A, R]], Function[A, R]]:
+    """Make a plain function a module that queries find by name.
+
+    Args:
+        name: `"<plugin>.<function>"`.
+        version: The function's version.
+        result: The type of the value. Needed for a vectorised function, whose return annotation is a Series; for a
+            scalar one the annotation is taken.
+        vectorized: The function takes and returns pandas Series of equal length.
+
+    Raises:
+        ModuleDefinitionError: The name is malformed, or the type of the value is not known.
+
+    Laws: the same arguments give the same value, in any process.
+
+    Cost: one call per row; vectorised, one per batch of rows.
+
+    Example:
+        >>> @function("demo.fahrenheit", version="1.0.0")
+        ... def fahrenheit(celsius: float) -> float:
+        ...     return celsius * 9 / 5 + 32
+        >>> fahrenheit(100.0), fahrenheit.sql_name
+        (212.0, 'demo_fahrenheit')
+    """
+    check_name(name)
+
+    def wrap(implementation: Callable[A, R]) -> Function[A, R]:
+        field = _result_field(name, implementation, result, vectorized=vectorized)
+        return Function(name, version, implementation, field, vectorized)
+
+    return wrap
+
+
+def _result_field(name: str, implementation: Callable[..., Any], result: Any, *, vectorized: bool) -> Field:
+    if result is not None:
+        return describe(result, "result")
+    if vectorized:
+        raise ModuleDefinitionError(f"the vectorised function {name} needs its value's type: function({name!r}, result=float, ...)")
+    hints = get_type_hints(implementation, include_extras=True)
+    if "return" not in hints:
+        raise ModuleDefinitionError(f"{name} does not say what it returns; annotate it, for example '-> float'")
+    return describe(hints["return"], "result")

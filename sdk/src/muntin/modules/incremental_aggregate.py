@@ -1,0 +1,129 @@
+"""Aggregates that keep a state and update it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Generic
+
+from typing_extensions import TypeVar
+
+from muntin.events import Event
+from muntin.modules.module import Module
+from muntin.windows import Window
+
+In = TypeVar("In")
+State = TypeVar("State")
+Out = TypeVar("Out")
+
+
+class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
+    """Reduce a window to one value, updating it as payloads come and go (SI-55).
+
+    The engine calls these methods; you never do. It keeps one state per key and window, and may drop it, restore
+    it from a checkpoint, or rebuild it from the window's events at any time. A state is plain data: numbers, text,
+    bytes, dates, lists, tuples, sets, dicts and dataclasses of these.
+
+    Define `remove_events(state, payloads) -> state` where removing can undo adding, `combine(state, other) ->
+    state` where two states can be merged, and `deduct(state, other) -> state` where a merge can be undone. Each
+    opens a faster evaluation; leave out what cannot hold.
+
+    Laws (checked by `muntin.testing.IncrementalAggregateLaws`):
+
+    1. *Order does not matter*, nor does how payloads are split into calls of `add_events`.
+    2. *Removing undoes adding*, if `remove_events` is defined.
+    3. *Combining equals adding*, is associative and commutative and has `create_state()` as its identity, if
+       `combine` is defined; *deducting undoes combining*, if `deduct` is.
+    4. *Results do not alias the state*, and `compute_result` leaves the state as it was.
+    5. *Payloads are read-only*, and so is the second state of `combine` and `deduct`.
+    6. *The state survives its codec.*
+
+    Cost: one call of `add_events` per window and micro-batch, with all that is new.
+
+    Example:
+        >>> class Total(IncrementalAggregate[int, int, int]):
+        ...     name, version = "demo.total", "1.0.0"
+        ...     def create_state(self):
+        ...         return 0
+        ...     def add_events(self, state, payloads):
+        ...         return state + sum(payloads)
+        ...     def remove_events(self, state, payloads):
+        ...         return state - sum(payloads)
+        ...     def compute_result(self, state):
+        ...         return state
+        >>> total = Total()
+        >>> total.compute_result(total.add_events(total.create_state(), [1, 2, 3]))
+        6
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
+    is_incremental: ClassVar[bool] = True
+
+    @abstractmethod
+    def create_state(self) -> State:
+        """Return the state of a window without members. Called at any time; never return a shared object."""
+
+    @abstractmethod
+    def add_events(self, state: State, payloads: Sequence[In]) -> State:
+        """Return the state with more members.
+
+        Args:
+            state: Yours to change and return.
+            payloads: The new ones, at least one; in any order. Read-only.
+        """
+
+    @abstractmethod
+    def compute_result(self, state: State) -> Out:
+        """Return the value of a window that has at least one member. The state stays as it was."""
+
+
+class TimeSensitiveIncrementalAggregate(Module, ABC, Generic[In, State, Out]):
+    """Reduce a window to one value, updating it as events come and go, knowing lifetimes and the window.
+
+    As `IncrementalAggregate`, with events instead of payloads and the window as the last argument:
+    `remove_events(state, events, window) -> state` is optional in the same way. An event whose lifetime changes is
+    removed as it was and added as it is. `combine` and `deduct` are not used: states of different windows do not
+    mix.
+
+    Laws (checked by `muntin.testing.TimeSensitiveIncrementalAggregateLaws`): 1, 2, 4, 5 and 6 of
+    `IncrementalAggregate`.
+
+    Cost: one call of `add_events`, and one of `remove_events`, per window and micro-batch. Without
+    `remove_events` a change inside a window that was already evaluated rebuilds its state.
+
+    Example:
+        >>> class Busy(TimeSensitiveIncrementalAggregate[str, int, float]):
+        ...     name, version = "demo.busy", "1.0.0"
+        ...     def create_state(self, window):
+        ...         return 0
+        ...     def add_events(self, state, events, window):
+        ...         return state + sum(event.duration for event in events)
+        ...     def compute_result(self, state, window):
+        ...         return state / window.duration
+        >>> busy, window = Busy(), Window(0, 10)
+        >>> busy.compute_result(busy.add_events(busy.create_state(window), [Event(2, 7, "a")], window), window)
+        0.5
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
+    is_incremental: ClassVar[bool] = True
+    is_time_sensitive: ClassVar[bool] = True
+    reads_times: ClassVar[bool] = True
+
+    @abstractmethod
+    def create_state(self, window: Window) -> State:
+        """Return the state of a window without members."""
+
+    @abstractmethod
+    def add_events(self, state: State, events: Sequence[Event[In]], window: Window) -> State:
+        """Return the state with more members.
+
+        Args:
+            state: Yours to change and return.
+            events: The new ones with clipped lifetimes, at least one; in any order. Read-only.
+            window: The window's extent.
+        """
+
+    @abstractmethod
+    def compute_result(self, state: State, window: Window) -> Out:
+        """Return the value of a window that has at least one member. The state stays as it was."""

@@ -1,0 +1,114 @@
+"""Operators that keep a state and update it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Generic
+
+from typing_extensions import TypeVar
+
+from muntin.events import Event
+from muntin.modules.module import Module
+from muntin.windows import Window
+
+In = TypeVar("In")
+State = TypeVar("State")
+Row = TypeVar("Row")
+
+
+class IncrementalOperator(Module, ABC, Generic[In, State, Row]):
+    """Turn the payloads of a window into any number of rows, updating a state as payloads come and go.
+
+    As `IncrementalAggregate`, including the optional `remove_events`, `combine` and `deduct`, but
+    `compute_result` returns rows; see `Operator` for what a row may be.
+
+    Laws (checked by `muntin.testing.IncrementalOperatorLaws`): those of `IncrementalAggregate`; rows are compared
+    as a bag.
+
+    Cost: as `IncrementalAggregate`.
+
+    Example:
+        >>> class Seen(IncrementalOperator[str, set[str], str]):
+        ...     name, version = "demo.seen", "1.0.0"
+        ...     def create_state(self):
+        ...         return set()
+        ...     def add_events(self, state, payloads):
+        ...         return state | set(payloads)
+        ...     def compute_result(self, state):
+        ...         return sorted(state)
+        >>> seen = Seen()
+        >>> seen.compute_result(seen.add_events(seen.create_state(), ["b", "a", "b"]))
+        ['a', 'b']
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
+    is_incremental: ClassVar[bool] = True
+    is_operator: ClassVar[bool] = True
+
+    @abstractmethod
+    def create_state(self) -> State:
+        """Return the state of a window without members. Called at any time; never return a shared object."""
+
+    @abstractmethod
+    def add_events(self, state: State, payloads: Sequence[In]) -> State:
+        """Return the state with more members.
+
+        Args:
+            state: Yours to change and return.
+            payloads: The new ones, at least one; in any order. Read-only.
+        """
+
+    @abstractmethod
+    def compute_result(self, state: State) -> Iterable[Row]:
+        """Return the rows of a window that has at least one member. The state stays as it was."""
+
+
+class TimeSensitiveIncrementalOperator(Module, ABC, Generic[In, State, Row]):
+    """Turn the events of a window into any number of rows, updating a state, with lifetimes if it likes.
+
+    As `TimeSensitiveIncrementalAggregate`, but `compute_result` returns rows, bare or as events; see
+    `TimeSensitiveOperator` for which lifetimes are allowed.
+
+    Laws (checked by `muntin.testing.TimeSensitiveIncrementalOperatorLaws`): those of
+    `TimeSensitiveIncrementalAggregate`; rows are compared as a bag and obey the declared `contract`.
+
+    Cost: as `TimeSensitiveIncrementalAggregate`.
+
+    Example:
+        >>> class Latest(TimeSensitiveIncrementalOperator[str, list[int], str]):
+        ...     name, version = "demo.latest", "1.0.0"
+        ...     def create_state(self, window):
+        ...         return []
+        ...     def add_events(self, state, events, window):
+        ...         return [max([*state, *(event.start for event in events)])]
+        ...     def compute_result(self, state, window):
+        ...         return [Event.point(state[0], "here")]
+        >>> latest, window = Latest(), Window(0, 10)
+        >>> latest.compute_result(latest.add_events([], [Event(2, 7, "a"), Event(4, 5, "b")], window), window)
+        [Event(start=4, end=5, payload='here')]
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
+    is_incremental: ClassVar[bool] = True
+    is_operator: ClassVar[bool] = True
+    is_time_sensitive: ClassVar[bool] = True
+    reads_times: ClassVar[bool] = True
+
+    @abstractmethod
+    def create_state(self, window: Window) -> State:
+        """Return the state of a window without members."""
+
+    @abstractmethod
+    def add_events(self, state: State, events: Sequence[Event[In]], window: Window) -> State:
+        """Return the state with more members.
+
+        Args:
+            state: Yours to change and return.
+            events: The new ones with clipped lifetimes, at least one; in any order. Read-only.
+            window: The window's extent.
+        """
+
+    @abstractmethod
+    def compute_result(self, state: State, window: Window) -> Iterable[Event[Row] | Row]:
+        """Return the rows of a window that has at least one member. The state stays as it was."""

@@ -1,0 +1,23 @@
+"""The form of a module's name."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from muntin.errors import ModuleDefinitionError
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+
+
+def check_name(name: object, owner: str = "it") -> str:
+    """Return a module's or function's name if it has the form `"<plugin>.<module>"`.
+
+    Raises:
+        ModuleDefinitionError: It has not.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ModuleDefinitionError(
+            f"{owner} is named {name!r}\n  expected: text of the form '<plugin>.<module>' in lower case"
+        )
+    return name

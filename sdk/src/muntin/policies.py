@@ -1,0 +1,111 @@
+"""Policies: what a query writer may turn without touching the module.
+
+Every policy is an enumeration whose members are also plain text, so `clip="full"` and `clip=ClipPolicy.FULL`
+mean the same.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeVar
+
+from muntin.errors import PolicyError
+
+
+class _Policy(str, Enum):
+    """An enumeration that is text and explains itself."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class ClipPolicy(_Policy):
+    """How much of a member's lifetime a time-sensitive module sees (SI-37 to SI-41).
+
+    Membership is decided before clipping, so a policy never changes which events a window has.
+    """
+
+    NONE = "none"
+    """The lifetime as it is. A window then stays open until its members have ended (SI-43)."""
+    LEFT = "left"
+    """A start before the window becomes the window's start."""
+    RIGHT = "right"
+    """An end after the window becomes the window's end."""
+    FULL = "full"
+    """Both."""
+
+    @property
+    def clips_left(self) -> bool:
+        """True if starts are moved into the window."""
+        return self in (ClipPolicy.LEFT, ClipPolicy.FULL)
+
+    @property
+    def clips_right(self) -> bool:
+        """True if ends are moved into the window."""
+        return self in (ClipPolicy.RIGHT, ClipPolicy.FULL)
+
+
+class TimestampPolicy(_Policy):
+    """Which lifetime the output of a window gets (SI-44 to SI-49)."""
+
+    ALIGN = "align"
+    """The window's extent, whatever the module says; the only lifetime a time-insensitive module can have."""
+    UNCHANGED = "unchanged"
+    """What the module says; an output that starts before its window is an error of the module (SI-45)."""
+    CLIP = "clip"
+    """What the module says, cut to the window; an output wholly outside has nothing left and disappears (SI-46)."""
+    POINT_AT_END = "point_at_end"
+    """A point event at the window's end (SI-49); a window without an end has none."""
+
+    @property
+    def is_set_by_module(self) -> bool:
+        """True if the module's own lifetimes count."""
+        return self in (TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP)
+
+
+class EmitPolicy(_Policy):
+    """When the result of a window is put out (SI-09; B6 item 4)."""
+
+    FINAL = "final"
+    """Once, when no legal change can alter it."""
+    SPECULATIVE = "speculative"
+    """When the watermark passes the window's end, with retractions whenever it changes after that (SI-64)."""
+    EAGER = "eager"
+    """As soon as the window has a member, with retractions whenever it changes."""
+
+    @property
+    def may_retract(self) -> bool:
+        """True if something put out may be taken back."""
+        return self is not EmitPolicy.FINAL
+
+
+class OutputContract(_Policy):
+    """What a time-sensitive module promises about the lifetimes it returns (SI-47, SI-48, SI-76)."""
+
+    UNRESTRICTED = "unrestricted"
+    """Nothing: the output of such a query never has punctuation before the end of the stream."""
+    WINDOW_BASED = "window_based"
+    """No output starts before its window."""
+    TIME_BOUND = "time_bound"
+    """No output caused by a change starts before the change's sync time. The engine keeps it for the module by
+    shortening earlier output instead of retracting it (B6 item 5), so speculative output lags its input by nothing."""
+
+
+PolicyT = TypeVar("PolicyT", bound=_Policy)
+
+
+def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
+    """Return a policy from its text.
+
+    Raises:
+        PolicyError: The text names no member.
+
+    Example:
+        >>> parse_policy(ClipPolicy, "full")
+        <ClipPolicy.FULL: 'full'>
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        members = ", ".join(repr(str(member)) for member in kind)
+        raise PolicyError(f"{value!r} is not a {kind.__name__}; there are {members}") from None

@@ -1,0 +1,241 @@
+"""Result and input types as plain data, derived from the annotations a module writer gives.
+
+The engine turns these descriptions into Spark and Arrow types; the SDK knows neither. A description also says
+whether a value fits, so that a payload a module does not accept is set aside with a reason instead of failing
+somewhere inside the module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import typing_extensions
+
+from muntin.axis import Instant
+from muntin.errors import ModuleDefinitionError
+
+
+class ScalarKind(str, Enum):
+    """The single-valued types a column can have."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    FLOAT = "float"
+    STRING = "string"
+    BINARY = "binary"
+    DECIMAL = "decimal"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    INTERVAL = "interval"
+    INSTANT = "instant"
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One value of a kind."""
+
+    kind: ScalarKind
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list whose elements have one type."""
+
+    element: Field
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A mapping from one type to another."""
+
+    key: Field
+    value: Field
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """Named fields in order; `make` builds the writer's own class from keyword arguments."""
+
+    fields: tuple[Field, ...]
+    make: Callable[..., Any] = dataclasses.field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Whatever the query binds: a type variable, or `Any` where `name` is empty."""
+
+    name: str
+
+
+DataType: TypeAlias = Scalar | ListOf | MapOf | Struct | Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A named, possibly null value of a type."""
+
+    name: str
+    type: DataType
+    is_nullable: bool = False
+
+
+_SCALARS: dict[Any, ScalarKind] = {
+    bool: ScalarKind.BOOLEAN,
+    int: ScalarKind.INTEGER,
+    float: ScalarKind.FLOAT,
+    str: ScalarKind.STRING,
+    bytes: ScalarKind.BINARY,
+    Decimal: ScalarKind.DECIMAL,
+    date: ScalarKind.DATE,
+    datetime: ScalarKind.TIMESTAMP,
+    timedelta: ScalarKind.INTERVAL,
+}
+
+
+def describe(annotation: Any, name: str = "") -> Field:
+    """Return an annotation as a field.
+
+    Understood are bool, int, float, str, bytes, Decimal, date, datetime, timedelta, `muntin.Instant`, lists and
+    other sequences, dicts, tuples, dataclasses, named tuples, typed dicts, `X | None`, type variables and `Any`.
+
+    Raises:
+        ModuleDefinitionError: The annotation has no column type.
+
+    Example:
+        >>> describe(float | None)
+        Field(name='', type=Scalar(kind=<ScalarKind.FLOAT: 'float'>), is_nullable=True)
+    """
+    if annotation is None or annotation is type(None):
+        return Field(name, Variable(""), is_nullable=True)
+    if annotation == Instant:
+        return Field(name, Scalar(ScalarKind.INSTANT))
+    if isinstance(annotation, TypeVar | typing_extensions.TypeVar):
+        return Field(name, Variable(annotation.__name__))
+    if annotation is Any or annotation is object:
+        return Field(name, Variable(""), is_nullable=True)
+    if isinstance(annotation, type) and annotation in _SCALARS:
+        return Field(name, Scalar(_SCALARS[annotation]))
+    return _describe_compound(annotation, name)
+
+
+def _describe_compound(annotation: Any, name: str) -> Field:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return describe(arguments[0], name)
+    if origin in (Union, types.UnionType):
+        return _describe_union(annotation, arguments, name)
+    if origin is Literal:
+        return describe(type(arguments[0]), name)
+    if origin is tuple:
+        return Field(name, _struct_of_tuple(annotation, arguments))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return Field(name, MapOf(describe(arguments[0], "key"), describe(arguments[1], "value")))
+    if isinstance(origin, type) and issubclass(origin, Iterable):
+        return Field(name, ListOf(describe(arguments[0], "element")))
+    struct = _struct_of_class(annotation, origin, arguments)
+    if struct is None:
+        raise ModuleDefinitionError(
+            f"{annotation!r} has no column type\n"
+            "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list, a dict,\n"
+            "  a tuple, a dataclass, a NamedTuple or a TypedDict of these, X | None, a type variable or Any"
+        )
+    return Field(name, struct)
+
+
+def _describe_union(annotation: Any, arguments: tuple[Any, ...], name: str) -> Field:
+    some = [argument for argument in arguments if argument is not type(None)]
+    if len(some) != 1:
+        raise ModuleDefinitionError(f"{annotation!r} has no single column type; only X | None is a union a column can hold")
+    return dataclasses.replace(describe(some[0], name), is_nullable=True)
+
+
+def _struct_of_tuple(annotation: Any, arguments: tuple[Any, ...]) -> DataType:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return ListOf(describe(arguments[0], "element"))
+    if not arguments:
+        raise ModuleDefinitionError(f"{annotation!r} does not say what it holds; write tuple[int, str] or tuple[int, ...]")
+    fields = tuple(describe(argument, f"_{place}") for place, argument in enumerate(arguments, 1))
+    return Struct(fields, lambda **values: tuple(values.values()))
+
+
+def _struct_of_class(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Struct | None:
+    cls = origin or annotation
+    is_record = dataclasses.is_dataclass(cls) or typing_extensions.is_typeddict(cls) or hasattr(cls, "_fields")
+    if not isinstance(cls, type) or not is_record:
+        return None
+    bound = dict(zip(getattr(cls, "__parameters__", ()), arguments, strict=False))
+    hints = get_type_hints(cls, include_extras=True)
+    names = [f.name for f in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(hints)
+    return Struct(tuple(describe(bound.get(hints[n], hints[n]), n) for n in names), cls)
+
+
+def bind(field: Field, variables: Mapping[str, Field]) -> Field:
+    """Return a field with its type variables replaced by what the query binds them to.
+
+    Variables that are not bound stay as they are.
+
+    Example:
+        >>> text = describe(str)
+        >>> bind(describe(typing.TypeVar("T"), "first"), {"T": text}).type
+        Scalar(kind=<ScalarKind.STRING: 'string'>)
+    """
+    data_type = field.type
+    if isinstance(data_type, Variable):
+        bound = variables.get(data_type.name)
+        return field if bound is None else Field(field.name, bound.type, field.is_nullable or bound.is_nullable)
+    if isinstance(data_type, ListOf):
+        data_type = ListOf(bind(data_type.element, variables))
+    elif isinstance(data_type, MapOf):
+        data_type = MapOf(bind(data_type.key, variables), bind(data_type.value, variables))
+    elif isinstance(data_type, Struct):
+        data_type = Struct(tuple(bind(part, variables) for part in data_type.fields), data_type.make)
+    return dataclasses.replace(field, type=data_type)
+
+
+def variables_in(field: Field) -> frozenset[str]:
+    """Return the names of the type variables a field still has; `Any` counts as the empty name."""
+    data_type = field.type
+    if isinstance(data_type, Variable):
+        return frozenset({data_type.name})
+    return frozenset().union(*(variables_in(part) for part in _parts(data_type)))
+
+
+def _parts(data_type: DataType) -> Sequence[Field]:
+    if isinstance(data_type, ListOf):
+        return (data_type.element,)
+    if isinstance(data_type, MapOf):
+        return (data_type.key, data_type.value)
+    return data_type.fields if isinstance(data_type, Struct) else ()
+
+
+def spell(field: Field) -> str:
+    """Return a field's type as a reader of an error message wants it.
+
+    Example:
+        >>> spell(describe(list[float | None]))
+        'list[float | None]'
+    """
+    return _spell_type(field.type) + (" | None" if field.is_nullable else "")
+
+
+def _spell_type(data_type: DataType) -> str:
+    if isinstance(data_type, Scalar):
+        return str(data_type.kind)
+    if isinstance(data_type, Variable):
+        return data_type.name or "any"
+    if isinstance(data_type, ListOf):
+        return f"list[{spell(data_type.element)}]"
+    if isinstance(data_type, MapOf):
+        return f"map[{spell(data_type.key)}, {spell(data_type.value)}]"
+    return "struct<" + ", ".join(f"{part.name}: {spell(part)}" for part in data_type.fields) + ">"
