@@ -1,0 +1,202 @@
+"""The reference evaluator: what a windowed query means, computed plainly.
+
+The meaning of a query is a function from the canonical history table of its input to that of its output (SI-15).
+This file is that function, for one key: it lists the windows, finds the members of each by looking at every
+event, and calls the module on them. It is slow, obvious and trusted; every evaluator of the engine is tested
+against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muntin.axis import INFINITY
+from muntin.events import Event
+from muntin.modules.module import Module
+from muntin.policies import ClipPolicy, TimestampPolicy
+from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, Window, WindowSpecification
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A module with the way from an event's payload to the module's input."""
+
+    module: Module
+    select: Callable[[Any], Any] = lambda payload: payload
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedQuery:
+    """A windowed query, as far as its meaning goes.
+
+    Attributes:
+        window: How the axis is cut.
+        computations: One operator, or any number of aggregates.
+        clip: What time-sensitive modules see of their events.
+        timestamps: Which lifetime the output gets.
+    """
+
+    window: WindowSpecification
+    computations: Sequence[Computation]
+    clip: ClipPolicy = ClipPolicy.NONE
+    timestamps: TimestampPolicy = TimestampPolicy.ALIGN
+
+    @property
+    def waits_for_ends(self) -> bool:
+        """True if a window's result depends on ends that lie after it (SI-43)."""
+        return not self.clip.clips_right and any(c.module.reads_times for c in self.computations)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputEvent:
+    """One row of the output's canonical history table.
+
+    Attributes:
+        window: The window it was computed from.
+        start: Start of its lifetime.
+        end: End of its lifetime.
+        value: An operator's row, or the tuple of the aggregates' results.
+    """
+
+    window: Window
+    start: int
+    end: int
+    value: Any
+
+
+def evaluate(
+    query: WindowedQuery, events: Iterable[Event[Any]], complete_to: int = INFINITY, horizon: int | None = None
+) -> list[OutputEvent]:
+    """Return the output of one key, restricted to windows that no legal change can alter any more.
+
+    Args:
+        query: The windows, policies and modules.
+        events: The rows of the input's canonical history table, in any order.
+        complete_to: The latest punctuation; `INFINITY` for a stream that was closed.
+        horizon: The first tick of which the whole input says nothing, over all keys. Only events without an end
+            need it: they are members of every later window, and windows that start at or after the horizon are
+            not put out. By default what `horizon_of` finds in `events`.
+
+    Cost:
+        Every event is looked at for every window.
+    """
+    history = list(events)
+    limit = horizon_of(query.window, history, complete_to) if horizon is None else horizon
+    output: list[OutputEvent] = []
+    for window in windows(query.window, history, limit):
+        members = [event for event in history if belongs(query.window, event, window)]
+        if members and is_closed(query, window, members, complete_to):
+            output += evaluate_window(query, window, members)
+    return output
+
+
+def horizon_of(specification: WindowSpecification, events: Iterable[Event[Any]], complete_to: int = INFINITY) -> int:
+    """Return the first tick of which events and punctuation say nothing."""
+    reach = specification.reach if isinstance(specification, HoppingWindows) else 0
+    known = [event.start + 1 for event in events] + [event.end + reach for event in events if event.end != INFINITY]
+    return max([*known, *([complete_to] if complete_to != INFINITY else [])], default=0)
+
+
+def windows(specification: WindowSpecification, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+    """Return every window that could have a member, in order of its start."""
+    if isinstance(specification, HoppingWindows):
+        return _hopping(specification, events, horizon)
+    if isinstance(specification, SnapshotWindows):
+        marks = sorted({event.start for event in events} | {event.end for event in events})
+        return [Window(start, end) for start, end in zip(marks, marks[1:], strict=False)]
+    return _counted(specification, events)
+
+
+def _hopping(specification: HoppingWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+    starts: set[int] = set()
+    for event in events:
+        end = horizon if event.end == INFINITY else event.end + specification.reach
+        first = (event.start - specification.size - specification.offset) // specification.hop + 1
+        last = -((specification.offset - end) // specification.hop) - 1
+        starts.update(place * specification.hop + specification.offset for place in range(first, last + 1))
+    return [Window(start, start + specification.size) for start in sorted(starts)]
+
+
+def _counted(specification: CountWindows, events: Sequence[Event[Any]]) -> list[Window]:
+    counted = [event.start if specification.by == "start" else event.end for event in events]
+    times = sorted(set(counted) - {INFINITY})
+    pairs = zip(times, times[specification.count - 1 :], strict=False)
+    return [Window(first, last + 1) for first, last in pairs]
+
+
+def belongs(specification: WindowSpecification, event: Event[Any], window: Window) -> bool:
+    """True if the event is a member of the window (SI-20, SI-34, SI-35 with B6 item 6)."""
+    if isinstance(specification, CountWindows):
+        counted = event.start if specification.by == "start" else event.end
+        return window.start <= counted < window.end
+    reach = specification.reach if isinstance(specification, HoppingWindows) else 0
+    end = INFINITY if event.end == INFINITY else event.end + reach
+    return event.start < window.end and end > window.start
+
+
+def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[Any]], complete_to: int) -> bool:
+    """True if no change with a sync time of at least `complete_to` can alter the window or its result.
+
+    A boundary at exactly `complete_to` can still move: a snapshot that ends there can be merged with the next, and
+    an event that ends there can be prolonged. The paper's section V.F says "up to" in both places; punctuation is
+    strict (B6 item 10), so a snapshot, and a window that waits for ends, need one tick more.
+    """
+    if complete_to == INFINITY:
+        return True
+    is_movable = isinstance(query.window, SnapshotWindows)
+    if window.end > complete_to or (is_movable and window.end == complete_to):
+        return False
+    return not query.waits_for_ends or all(event.end < complete_to for event in members)
+
+
+def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Event[Any]]) -> list[OutputEvent]:
+    """Return the output of one window from all its members."""
+    if query.computations[0].module.is_operator:
+        results = list(_call(query, query.computations[0], window, members))
+    else:
+        results = [tuple(_call(query, computation, window, members) for computation in query.computations)]
+    stamped = [_stamp(query.timestamps, window, result) for result in results]
+    return [output for output in stamped if output is not None]
+
+
+def _call(query: WindowedQuery, computation: Computation, window: Window, members: Sequence[Event[Any]]) -> Any:
+    module: Any = computation.module
+    arguments = (window,) if module.is_time_sensitive else ()
+    seen = [_see(query, computation, window, event) for event in members]
+    if not module.is_incremental:
+        return module.compute_result(seen, *arguments)
+    state = module.create_state(*arguments)
+    return module.compute_result(module.add_events(state, seen, *arguments), *arguments)
+
+
+def _see(query: WindowedQuery, computation: Computation, window: Window, event: Event[Any]) -> Any:
+    payload = computation.select(event.payload)
+    return clip(Event(event.start, event.end, payload), window, query.clip) if computation.module.is_time_sensitive else payload
+
+
+def clip(event: Event[Any], window: Window, policy: ClipPolicy) -> Event[Any]:
+    """Return a member as a module sees it (SI-37 to SI-40 with B6 item 1).
+
+    A member by count or by reach may lie wholly outside its window on one side; clipping then leaves it alone on
+    that side, since there is nothing inside to keep.
+    """
+    start = max(event.start, window.start) if policy.clips_left and event.end > window.start else event.start
+    end = min(event.end, window.end) if policy.clips_right and event.start < window.end else event.end
+    return Event(start, end, event.payload)
+
+
+def _stamp(policy: TimestampPolicy, window: Window, result: Any) -> OutputEvent | None:
+    if policy is TimestampPolicy.POINT_AT_END:
+        return None if window.end == INFINITY else OutputEvent(window, window.end, window.end + 1, _bare(result))
+    if policy is TimestampPolicy.ALIGN or not isinstance(result, Event):
+        return OutputEvent(window, window.start, window.end, _bare(result))
+    if policy is TimestampPolicy.UNCHANGED:
+        return OutputEvent(window, result.start, result.end, result.payload)
+    start, end = max(result.start, window.start), min(result.end, window.end)
+    return OutputEvent(window, start, end, result.payload) if start < end else None
+
+
+def _bare(result: Any) -> Any:
+    return result.payload if isinstance(result, Event) else result
