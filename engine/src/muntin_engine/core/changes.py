@@ -1,0 +1,134 @@
+"""What goes into the evaluator and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from muntin import EARLIEST, INFINITY, Window
+
+
+class InputChange(NamedTuple):
+    """One row of the input, for one key.
+
+    Attributes:
+        id: The event's id, or None where the input has none.
+        start: The event's start.
+        end: For an insertion the event's end; for a revision its end so far, or None to revise whatever it is.
+        payload: A tuple of input values; of no meaning for a revision.
+        new_end: None for an insertion; the new end for a revision.
+    """
+
+    id: Hashable
+    start: int
+    end: int | None
+    payload: tuple[Any, ...]
+    new_end: int | None = None
+
+
+class OutputKind(str, Enum):
+    """What a change of the output does."""
+
+    INSERT = "insert"
+    REVISE = "revise"
+    RETRACT = "retract"
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChange:
+    """A change of the output of one key.
+
+    Attributes:
+        kind: Insertion, revision of the end, or retraction.
+        id: Names the output event among those of its key, once and for all.
+        window: The window it was computed from.
+        start: Start of its lifetime.
+        end: End of its lifetime; for a revision or retraction, the end so far.
+        value: An operator's row, or the tuple of the aggregates' results.
+        new_end: The end from now on, for a revision.
+    """
+
+    kind: OutputKind
+    id: int
+    window: Window
+    start: int
+    end: int
+    value: Any
+    new_end: int | None = None
+
+    @property
+    def sync_time(self) -> int:
+        """The earliest tick of the output that changes."""
+        if self.kind is OutputKind.REVISE and self.new_end is not None:
+            return min(self.end, self.new_end)
+        return self.start
+
+
+class Reason(str, Enum):
+    """Why a row of the input was set aside."""
+
+    LATE = "late"
+    """Its sync time lies before the punctuation."""
+    DUPLICATE_ID = "duplicate id"
+    """An event of that id is alive, or a sample at that time exists."""
+    UNKNOWN_EVENT = "unknown event"
+    """A revision of an event that never came, and legally cannot come any more."""
+    STALE_REVISION = "stale revision"
+    """A revision that expects another end than the event has."""
+    EMPTY_LIFETIME = "empty lifetime"
+    """The end does not lie after the start, or the new end lies before it."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A row that was set aside: why, and the row."""
+
+    reason: Reason
+    message: str
+    change: InputChange
+
+    @property
+    def is_late(self) -> bool:
+        """True if the row came behind the punctuation."""
+        return self.reason is Reason.LATE
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the whole input is, over all keys.
+
+    Attributes:
+        punctuation: No later change has a sync time below it.
+        horizon: The first tick of which the input says nothing yet: past every start, finite end and punctuation.
+        newest: The largest start seen.
+    """
+
+    punctuation: int = EARLIEST
+    horizon: int = EARLIEST
+    newest: int = EARLIEST
+
+    @property
+    def watermark(self) -> int:
+        """The larger of the punctuation and the largest start seen (SI-63)."""
+        return max(self.punctuation, self.newest)
+
+    @property
+    def is_closed(self) -> bool:
+        """True once the stream has said that nothing will follow."""
+        return self.punctuation == INFINITY
+
+    def advance(self, other: Progress) -> Progress:
+        """Return the progress of both; it never goes back."""
+        return Progress(
+            max(self.punctuation, other.punctuation),
+            max(self.horizon, other.horizon),
+            max(self.newest, other.newest),
+        )

@@ -1,0 +1,158 @@
+"""Calling a module on a window, under the query's policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from muntin import (
+    ClipPolicy,
+    Event,
+    ModuleContractError,
+    ModuleFailedError,
+    MuntinError,
+    SupportsRemove,
+    TimestampPolicy,
+    Window,
+)
+from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.query import Binding, WindowedQuery
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRow:
+    """One row of a window's output, with its lifetime."""
+
+    start: int
+    end: int
+    value: Any
+
+
+class Computation:
+    """One module of a query. A failure inside it names module, version, key, window and method.
+
+    Attributes:
+        module: The module.
+        is_incremental: True if it keeps a state.
+        can_remove: True if events can be taken out of a state again.
+        can_slide: True if the state of one window can become that of the next: what the module sees of an event
+            does not depend on the window.
+    """
+
+    def __init__(self, binding: Binding, clip: ClipPolicy) -> None:
+        self.module: Any = binding.module
+        self.is_incremental = binding.module.is_incremental
+        self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
+        self.can_slide = self.can_remove and not binding.module.is_time_sensitive
+        self._select = binding.select
+        self._clip = clip
+        self._is_time_sensitive = binding.module.is_time_sensitive
+
+    def see(self, event: StoredEvent, window: Window) -> Any:
+        """Return a member as the module sees it: its payload, or an event with a clipped lifetime."""
+        payload = self._select(event.payload)
+        return Event(*self.lifetime(event.start, event.end, window), payload) if self._is_time_sensitive else payload
+
+    def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
+        """Return a member's lifetime as the module sees it (SI-37 to SI-40).
+
+        A member by count or by reach may lie wholly outside the window; it is then left alone on that side.
+        """
+        clipped_start = max(start, window.start) if self._clip.clips_left and end > window.start else start
+        clipped_end = min(end, window.end) if self._clip.clips_right and start < window.end else end
+        return clipped_start, clipped_end
+
+    def looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
+        """True if the module sees no difference between two versions of an event in a window."""
+        return not self._is_time_sensitive or (
+            self.lifetime(before.start, before.end, window) == self.lifetime(after.start, after.end, window)
+        )
+
+    def create_state(self, key: object, window: Window) -> Any:
+        """Return a fresh state."""
+        return self._call("create_state", key, window, self.module.create_state, ())
+
+    def add(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
+        """Return a state with more members."""
+        seen = [self.see(event, window) for event in events]
+        return self._call("add_events", key, window, self.module.add_events, (state, seen)) if seen else state
+
+    def remove(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
+        """Return a state with fewer members."""
+        seen = [self.see(event, window) for event in events]
+        return self._call("remove_events", key, window, self.module.remove_events, (state, seen)) if seen else state
+
+    def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> Any:
+        """Return the state of a window from all its members."""
+        return self.add(self.create_state(key, window), members, key, window)
+
+    def result_of_state(self, state: Any, key: object, window: Window) -> Any:
+        """Return a result from a state."""
+        return self._call("compute_result", key, window, self._result, (state,))
+
+    def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> Any:
+        """Return a result from all members of a window."""
+        if self.is_incremental:
+            return self.result_of_state(self.build(members, key, window), key, window)
+        seen = [self.see(event, window) for event in members]
+        return self._call("compute_result", key, window, self._result, (seen,))
+
+    def _result(self, *arguments: Any) -> Any:
+        result = self.module.compute_result(*arguments)
+        return list(result) if self.module.is_operator else result
+
+    def _call(self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        try:
+            return method(*arguments, window) if self._is_time_sensitive else method(*arguments)
+        except MuntinError:
+            raise
+        except Exception as error:
+            raise ModuleFailedError(self.module.name, self.module.version, key, window, name, error) from error
+
+
+class Stamper:
+    """Turns the results of a window into rows with lifetimes (SI-44 to SI-49, SI-58)."""
+
+    def __init__(self, query: WindowedQuery) -> None:
+        self._policy = query.timestamps
+        self._is_operator = query.is_operator
+        self._module = query.bindings[0].module
+        self._allows_past = self._module.contract.value == "unrestricted"
+
+    def rows(self, window: Window, results: Sequence[Any]) -> list[OutputRow]:
+        """Return the rows of a window from one result per computation.
+
+        Raises:
+            ModuleContractError: A module's output starts before its window, and the policy keeps it.
+        """
+        values = results[0] if self._is_operator else [tuple(results)]
+        rows = (self._stamp(window, value) for value in values)
+        return [row for row in rows if row is not None]
+
+    def _stamp(self, window: Window, value: Any) -> OutputRow | None:
+        own = value if self._is_operator and isinstance(value, Event) else None
+        bare = value if own is None else own.payload
+        if self._policy is TimestampPolicy.POINT_AT_END:
+            return OutputRow(window.end, window.end + 1, bare) if window.end + 1 < _BEYOND else None
+        if own is None or self._policy is TimestampPolicy.ALIGN:
+            return OutputRow(window.start, window.end, bare)
+        if self._policy is TimestampPolicy.UNCHANGED:
+            self._check(own, window)
+            return OutputRow(own.start, own.end, bare)
+        start, end = max(own.start, window.start), min(own.end, window.end)
+        return OutputRow(start, end, bare) if start < end else None
+
+    def _check(self, event: Event[Any], window: Window) -> None:
+        if event.start < window.start and not self._allows_past:
+            raise ModuleContractError(
+                f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, before its "
+                f"window [{window.start}, {window.end})\n"
+                "  expected: no output before the window, since its time may already be promised to be final (SI-45)\n"
+                "  use timestamps='clip', or let the module start its output inside the window"
+            )
+
+
+_BEYOND = 2**63

@@ -1,0 +1,98 @@
+"""What the evaluator needs to know of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from muntin import (
+    ClipPolicy,
+    CountWindows,
+    EmitPolicy,
+    HoppingWindows,
+    Module,
+    OutputContract,
+    PolicyError,
+    SnapshotWindows,
+    TimestampPolicy,
+    WindowSpecification,
+)
+
+
+def whole_payload(payload: Any) -> Any:
+    """Return the payload as it is."""
+    return payload
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A module of the query with the way from an event's payload to its input."""
+
+    module: Module
+    select: Callable[[Any], Any] = whole_payload
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedQuery:
+    """A windowed query in the terms of the evaluator.
+
+    Attributes:
+        window: How the axis is cut.
+        bindings: One operator, or any number of aggregates.
+        clip: What time-sensitive modules see of their events.
+        timestamps: Which lifetime the output gets.
+        emit: When results are put out.
+        contract: What holds for the lifetimes of the output. `TIME_BOUND` needs `emit=EAGER`: output that waits
+            for the end of its window cannot start at its cause.
+        is_edge: True if events are samples that last until the next one of their key.
+        has_ids: True if the input names its events, so that it may revise them.
+    """
+
+    window: WindowSpecification
+    bindings: tuple[Binding, ...]
+    clip: ClipPolicy = ClipPolicy.NONE
+    timestamps: TimestampPolicy = TimestampPolicy.ALIGN
+    emit: EmitPolicy = EmitPolicy.FINAL
+    contract: OutputContract = OutputContract.WINDOW_BASED
+    is_edge: bool = False
+    has_ids: bool = True
+
+    def __post_init__(self) -> None:
+        if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
+            raise PolicyError(f"a time-bound query puts out results eagerly, not with emit={str(self.emit)!r}")
+
+    @property
+    def is_operator(self) -> bool:
+        """True if the query's one module returns rows."""
+        return self.bindings[0].module.is_operator
+
+    @property
+    def reads_times(self) -> bool:
+        """True if some result depends on the lifetimes of events."""
+        return any(binding.module.reads_times for binding in self.bindings)
+
+    @property
+    def waits_for_ends(self) -> bool:
+        """True if a window's result depends on ends that lie after it (SI-43)."""
+        return self.reads_times and not self.clip.clips_right
+
+    @property
+    def is_time_bound(self) -> bool:
+        """True if no output may start before the change that caused it (SI-48)."""
+        return self.contract is OutputContract.TIME_BOUND
+
+    @property
+    def reach(self) -> int:
+        """For how long after its end an event stays a member."""
+        return self.window.reach if isinstance(self.window, HoppingWindows) else 0
+
+    @property
+    def boundary_moves(self) -> bool:
+        """True if a window's end can still move while it equals the punctuation."""
+        return isinstance(self.window, SnapshotWindows)
+
+    @property
+    def counts(self) -> bool:
+        """True for count windows."""
+        return isinstance(self.window, CountWindows)

@@ -1,0 +1,29 @@
+"""The samples of an edge stream, in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from sortedcontainers import SortedDict
+
+
+class Samples:
+    """The times of a key's samples with the ids of their events. Every operation is logarithmic."""
+
+    def __init__(self) -> None:
+        self._ids: SortedDict = SortedDict()
+
+    def add(self, at: int, id: Hashable) -> None:
+        """Take in a sample."""
+        self._ids[at] = id
+
+    def discard(self, at: int) -> None:
+        """Forget a sample, if it is known."""
+        self._ids.pop(at, None)
+
+    def around(self, at: int) -> tuple[tuple[int, Hashable] | None, tuple[int, Hashable] | None]:
+        """Return the last sample at a time or before it, and the first after it."""
+        place = self._ids.bisect_right(at)
+        before = self._ids.peekitem(place - 1) if place > 0 else None
+        after = self._ids.peekitem(place) if place < len(self._ids) else None
+        return before, after

@@ -1,0 +1,115 @@
+"""What can go wrong where a query runs; `muntin.errors` holds what queries, modules and streams get wrong.
+
+* `SetupError`: whoever set the machine or the session up must act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import indent
+
+from muntin import Module, MuntinError
+
+
+class SetupError(MuntinError, RuntimeError):
+    """The machine or the session cannot run a query; whoever set it up must act."""
+
+
+class JavaNotFoundError(SetupError):
+    """No Java that Spark can run on was found.
+
+    Attributes:
+        oldest: The oldest major version that would do.
+        tried: One line per place that was looked at, with what was there.
+    """
+
+    def __init__(self, oldest: int, tried: Sequence[str]) -> None:
+        self.oldest = oldest
+        self.tried = tuple(tried)
+        places = "".join(f"\n  {place}" for place in tried)
+        super().__init__(
+            f"no Java {oldest} or newer was found{places}\n"
+            f"  install Java {oldest} or newer, or let pip bring one: pip install 'muntin-engine[jre]'"
+        )
+
+
+class SparkStartError(SetupError):
+    """Spark did not start.
+
+    Attributes:
+        java_home: The Java that was to run it.
+        log: The file that holds everything the JVM said.
+        reason: Spark's own words, or the end of the log where the JVM ended before it could be asked.
+    """
+
+    def __init__(self, java_home: Path, log: Path, reason: str) -> None:
+        self.java_home = java_home
+        self.log = log
+        self.reason = reason
+        super().__init__(
+            f"Spark did not start with the Java in {java_home}\n{indent(reason or '(nothing in its log)', '  | ')}\n"
+            f"  expected: settings, memory and a Java that Spark accepts; the whole log is {log}"
+        )
+
+
+class SessionConflictError(SetupError):
+    """A session is running already, and it is not the one that was asked for.
+
+    Attributes:
+        differences: Setting by setting, the value it runs with (None where it has none) and the value asked for.
+    """
+
+    def __init__(self, differences: Mapping[str, tuple[str | None, str]]) -> None:
+        self.differences = dict(differences)
+        lines = "".join(f"\n  {name} is {has!r}, asked for {asked!r}" for name, (has, asked) in differences.items())
+        super().__init__(
+            f"a Spark session is running already, with other settings{lines}\n"
+            "  these cannot change while it runs: stop it first, or ask for what it has"
+        )
+
+
+class StateError(MuntinError, ValueError):
+    """Something cannot be stored in a query's state, or read back from it."""
+
+
+class StateMismatchError(StateError):
+    """A checkpoint was written by another query than the one that reads it.
+
+    Attributes:
+        differences: Property by property, what the checkpoint says and what the query says.
+    """
+
+    def __init__(self, differences: Mapping[str, tuple[object, object]]) -> None:
+        self.differences = dict(differences)
+        lines = "".join(f"\n  {name}: the checkpoint has {old!r}, the query {new!r}" for name, (old, new) in differences.items())
+        super().__init__(
+            f"the checkpoint belongs to another query{lines}\n"
+            "  start the changed query with a new checkpoint, or change it back"
+        )
+
+
+class ShippingError(SetupError):
+    """A query's modules cannot travel to the workers.
+
+    Attributes:
+        modules: The modules of the query.
+    """
+
+    def __init__(self, reason: str, modules: Sequence[Module]) -> None:
+        self.modules = tuple(modules)
+        names = ", ".join(f"{module.name} {module.version}" for module in modules)
+        super().__init__(
+            f"{reason}\n  modules: {names}\n"
+            "  keep open files, connections and large tables out of a module's attributes; load them when they are first used"
+        )
+
+
+class ModuleNotOnWorkerError(SetupError):
+    """A module's package is not installed where a worker runs."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"a worker cannot load the query's modules: {reason}\n"
+            "  install the module's package in the Python environment of the workers (PYSPARK_PYTHON) too"
+        )
