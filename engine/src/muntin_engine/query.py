@@ -1,0 +1,272 @@
+"""What a query writer names: a stream of events, a window, and modules by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from muntin import (
+    ClipPolicy,
+    Duration,
+    EmitPolicy,
+    Module,
+    QueryError,
+    TimestampPolicy,
+    WindowSpecification,
+    installed,
+    ticks,
+)
+from muntin.policies import parse_policy
+from muntin_engine.explanation import explain_plan
+from muntin_engine.plan import Plan, check_definition
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    ColumnLike: TypeAlias = str | Column
+
+
+@dataclass(frozen=True)
+class ModuleCall:
+    """A module named in a query, with its inputs and parameters; made by `module`."""
+
+    cls: type[Module]
+    inputs: tuple[ColumnLike, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> ModuleCall:
+    """Name a module for a query.
+
+    Args:
+        name: `"<plugin>.<module>"` of an installed plugin, or a module class defined in the program itself.
+        inputs: Columns or expressions the module reads, in the order of its input type's fields. None for a module
+            that only counts its members.
+        parameters: The module's initial parameters, by name.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name; the closest is suggested.
+        PluginLoadError: Its plugin cannot be imported.
+
+    Example:
+        >>> module("stats.quantile", "delay", q=0.9).parameters
+        {'q': 0.9}
+    """
+    cls = installed().module(name) if isinstance(name, str) else name
+    return ModuleCall(cls, inputs, parameters)
+
+
+def events(
+    df: DataFrame,
+    *,
+    key: ColumnLike | Sequence[ColumnLike] = (),
+    id: ColumnLike | None = None,
+    start: ColumnLike | None = None,
+    end: ColumnLike | None = None,
+    at: ColumnLike | None = None,
+    edge: bool = False,
+    change: ColumnLike | None = None,
+    new_end: ColumnLike | None = None,
+    delay: Duration | None = None,
+    buckets: int = 16,
+) -> EventStream:
+    """Say which columns of a DataFrame make its rows events.
+
+    Times are timestamps, or integers for an axis of any other kind; all of one query are of one kind.
+
+    Args:
+        df: A streaming DataFrame, or a static one, which is a stream that has ended.
+        key: Columns to group by; windows, modules and results are per key. Null is a key like any other. None: all
+            rows are one group.
+        id: Names an event within its key, so that it may be revised, and a duplicate be noticed.
+        start: Where an event's lifetime starts.
+        end: Where it ends; null while that is not known. In a revision, the end so far, or null for "whatever it is".
+        at: Instead of `start` and `end`, the time of a point event.
+        edge: With `at`: each event is a sample that lasts until the next sample of its key.
+        change: What a row does: `"insert"`, `"revise"` (a new end), `"retract"` (delete the event), `"punctuate"`
+            (nothing before its `start`, or `at`, will change any more; the other columns do not matter) or
+            `"close"` (the stream has ended). Without it every row is an insertion.
+        new_end: The new end in a revision.
+        delay: Take the input as complete up to this long before the newest start seen, where no rows say so.
+        buckets: Over how many buckets keys are spread; 1 to 256. A checkpoint remembers it.
+
+    Raises:
+        QueryError: The columns do not make events, for example neither `start` nor `at` is given.
+        DurationError: The delay cannot be read.
+    """
+    keys = (key,) if not isinstance(key, list | tuple) else tuple(key)
+    if (start is None) == (at is None):
+        raise QueryError("events need either start (with end) or at, for points and samples; got " + ("both" if at is not None else "neither"))
+    if at is not None and end is not None:
+        raise QueryError("an event with at has no end of its own; use start and end for lifetimes")
+    if edge and at is None:
+        raise QueryError("edge=True turns samples at a time into events: give that time as at")
+    if start is not None and end is None:
+        raise QueryError("events with a start need an end; give at instead for point events")
+    if new_end is not None and (id is None or change is None):
+        raise QueryError("a revision names its event: new_end needs id and change as well")
+    span = None if delay is None else ticks(delay)
+    if span is not None and span < 0:
+        raise QueryError(f"a delay cannot be negative, got {delay!r}")
+    return EventStream(df, keys, id, at if start is None else start, end, edge, change, new_end, span, buckets)
+
+
+@dataclass(frozen=True)
+class EventStream:
+    """A DataFrame whose rows are events; made by `events`."""
+
+    df: DataFrame
+    keys: tuple[ColumnLike, ...]
+    id: ColumnLike | None
+    start: ColumnLike | None
+    end: ColumnLike | None
+    is_edge: bool
+    change: ColumnLike | None
+    new_end: ColumnLike | None
+    delay: int | None
+    buckets: int
+
+    def window(
+        self,
+        specification: WindowSpecification,
+        *,
+        clip: ClipPolicy | str = ClipPolicy.NONE,
+        timestamps: TimestampPolicy | str = TimestampPolicy.ALIGN,
+        emit: EmitPolicy | str = EmitPolicy.FINAL,
+    ) -> WindowedStream:
+        """Cut the axis into windows.
+
+        Args:
+            specification: For example `hopping("1 hour", "10 minutes")` or `snapshot()`.
+            clip: What time-sensitive modules see of lifetimes that leave the window.
+            timestamps: Which lifetime the output gets.
+            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the watermark passes
+                its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
+
+        Raises:
+            PolicyError: A policy's text names none.
+        """
+        return WindowedStream(
+            self,
+            specification,
+            parse_policy(ClipPolicy, clip),
+            parse_policy(TimestampPolicy, timestamps),
+            parse_policy(EmitPolicy, emit),
+        )
+
+
+@dataclass(frozen=True)
+class WindowedStream:
+    """Events with a window; made by `EventStream.window`."""
+
+    events: EventStream
+    specification: WindowSpecification
+    clip: ClipPolicy
+    timestamps: TimestampPolicy
+    emit: EmitPolicy
+
+    def aggregate(self, **modules: ModuleCall) -> Query:
+        """Compute one row per window and key, with a column per module.
+
+        Args:
+            modules: By the name of its result column, each an aggregate.
+
+        Raises:
+            QueryError: There is no module, one is an operator, or a name is taken.
+            ParameterError: A module's constructor does not take its parameters.
+            TypeMismatchError: A module's inputs are not of the types it reads.
+            PolicyError: A module is not right under the window's policies.
+        """
+        if not modules:
+            raise QueryError("aggregate() needs at least one module, for example aggregate(n=module('stats.count'))")
+        for call in modules.values():
+            check_definition(call.cls, is_operator=False)
+        return self._query(modules)
+
+    def apply(self, operator: ModuleCall) -> Query:
+        """Compute any number of rows per window and key with an operator, whose row's fields become columns.
+
+        Raises:
+            QueryError: The module is an aggregate.
+            ParameterError: Its constructor does not take its parameters.
+            TypeMismatchError: Its inputs are not of the types it reads.
+            PolicyError: It is not right under the window's policies.
+        """
+        check_definition(operator.cls, is_operator=True)
+        return self._query({"": operator})
+
+    def _query(self, modules: Mapping[str, ModuleCall]) -> Query:
+        from muntin_engine.spark.planning import plan_query
+
+        source, plan = plan_query(self, modules)
+        return Query(source, plan)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does.
+
+    Attributes:
+        source: The projected input.
+        plan: What will be evaluated, and how.
+        counters: The name under which a streaming query reports its counts (see `results`).
+    """
+
+    source: DataFrame
+    plan: Plan
+    counters: str = "muntin"
+
+    def named(self, counters: str) -> Query:
+        """Return the query with another name for its counts, for a Spark query that contains several."""
+        return replace(self, counters=counters)
+
+    def results(self) -> DataFrame:
+        """Return the results: the key columns, `window` with `start` and `end`, and what the modules compute.
+
+        With timestamps other than `align` there is a column `lifetime` too. Speculative results have `change`
+        (`insert` or `retract`) and `event_id`, which names a result among those of its key. A lifetime without an
+        end has a null `end`.
+
+        While a streaming query of it runs, its progress has observed metrics under the name `counters`: the rows
+        accepted, late, rejected and put out by each micro-batch.
+
+        Raises:
+            QueryError: The input is a stream that never says how complete it is.
+            SetupError: The session's state store cannot hold the state.
+        """
+        from muntin_engine.spark.pipeline import results
+
+        return results(self)
+
+    def late(self) -> DataFrame:
+        """Return the rows that came behind the punctuation: `reason`, `message` and the `row` as JSON."""
+        from muntin_engine.spark.pipeline import refused
+
+        return refused(self, "late")
+
+    def rejected(self) -> DataFrame:
+        """Return the rows that make no sense where they came: `reason`, `message` and the `row` as JSON."""
+        from muntin_engine.spark.pipeline import refused
+
+        return refused(self, "rejected")
+
+    def explain(self) -> str:
+        """Return how the query is evaluated, and why."""
+        return explain_plan(self.plan)
+
+
+def functions(spark: SparkSession, *names: str) -> list[str]:
+    """Register functions of installed plugins with Spark SQL and return the names they have there.
+
+    Args:
+        spark: The session.
+        names: Full names such as `"stats.clamp"`; all installed ones if none is given. In SQL the dot is an
+            underscore: `stats_clamp(x, 0, 1)`.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers a name.
+    """
+    from muntin_engine.spark.functions import register
+
+    return register(spark, names)

@@ -1,0 +1,1 @@
+"""Muntin on Spark: the only importer of PySpark."""

@@ -1,0 +1,132 @@
+"""A quiet Spark session on this machine, for demos, tests and notebooks.
+
+On a cluster the session comes from elsewhere, and the engine runs in it as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from muntin_engine.errors import SessionConflictError, SparkStartError
+from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.java import find_java
+from muntin_engine.spark.java_home import spark_java_home
+from muntin_engine.spark.jvm import LOOPBACK, end_jvm, jvm_is_dead, log_tail, start_context
+
+LOG_SETTING: Final = "spark.muntin.log"
+"""The setting of a local session that holds the path of its log file."""
+
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_LOG4J: Final = Path(__file__).with_name("log4j2.properties").as_uri()
+_STATE_STORE: Final = "spark.sql.streaming.stateStore"
+
+
+def local_session(
+    name: str = "muntin", cores: int = 2, log: str | Path | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Return this process's Spark session, started if there is none.
+
+    It runs on the Java that `find_java` finds. Nothing of its start-up reaches the terminal: what the JVM and the
+    Python workers have to say goes to a log file. If a session runs already, that one is returned, with the settings
+    that can change set to what is asked for.
+
+    Args:
+        name: The application's name.
+        cores: How many tasks run at a time, and how many state partitions a new query has unless `conf` says otherwise.
+        log: The file to add the log to; a new temporary file by default, named by `spark.conf.get("spark.muntin.log")`.
+        conf: Settings on top, or instead, of those of `local_settings`, such as `{"spark.driver.memory": "2g"}`.
+
+    Raises:
+        JavaNotFoundError: There is no Java 17 or newer.
+        SparkStartError: The JVM or Spark in it did not start; the error says why and names the log.
+        SessionConflictError: A session is running that differs in settings which cannot change while it runs.
+    """
+    asked = local_settings(name, cores, conf or {})
+    if log is not None:
+        asked[LOG_SETTING] = os.path.abspath(log)
+    if jvm_is_dead():
+        end_jvm()
+    return _start(asked) if SparkContext._active_spark_context is None else _adapt(asked)
+
+
+def stop_session(spark: SparkSession) -> None:
+    """Stop a session and end the JVM that was started for it, so that the next session starts afresh.
+
+    It is no error if the session is stopped already or its JVM was killed. A JVM that this process did not start,
+    as under `spark-submit`, goes on.
+    """
+    if not jvm_is_dead():
+        with suppress(Py4JError, OSError), warnings.catch_warnings(action="ignore"):
+            spark.stop()
+    end_jvm()
+
+
+def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a local session: ours, then the caller's, which win; Java options are joined."""
+    ours = {
+        "spark.app.name": name,
+        "spark.master": f"local[{cores}]",
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.host": LOOPBACK,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(cores),
+        f"{_STATE_STORE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+    }
+    java_options = f"-XX:+DisplayVMOutputToStderr -Dlog4j2.configurationFile={_LOG4J} {conf.get(_JAVA_OPTIONS, '')}"
+    return ours | dict(conf) | {_JAVA_OPTIONS: java_options.strip()}
+
+
+def _start(settings: Mapping[str, str]) -> SparkSession:
+    end_jvm()
+    java_home = spark_java_home(find_java())
+    log = Path(settings.get(LOG_SETTING) or _new_log())
+    try:
+        start_context({**settings, LOG_SETTING: str(log)}, java_home, log)
+    except (PySparkException, Py4JError) as error:
+        failure = SparkStartError(java_home, log, _reason(error, log))
+        end_jvm()
+        raise failure from None  # the original can say nothing more once its JVM has ended
+    return SparkSession.builder.getOrCreate()
+
+
+def _reason(error: Exception, log: Path) -> str:
+    has_jvm = SparkContext._gateway is not None and not jvm_is_dead()
+    return root_cause(error) if has_jvm else log_tail(log)
+
+
+def _new_log() -> str:
+    file, path = tempfile.mkstemp(prefix="muntin-spark-", suffix=".log")
+    os.close(file)
+    return path
+
+
+def _adapt(asked: Mapping[str, str]) -> SparkSession:
+    spark = SparkSession.builder.getOrCreate()
+    changeable = {key: value for key, value in asked.items() if spark.conf.isModifiable(key)}
+    fixed = {key: value for key, value in asked.items() if key not in changeable and key != "spark.app.name"}
+    has = {key: spark.conf.get(key, None) for key in fixed}
+    if differences := {key: (has[key], value) for key, value in fixed.items() if not _is_same(key, has[key], value)}:
+        raise SessionConflictError(differences)
+    for key, value in changeable.items():
+        spark.conf.set(key, value)
+    return spark
+
+
+def _is_same(key: str, has: str | None, asked: str) -> bool:
+    """Compare two values of a setting; Spark puts options of its own before the Java options it was given."""
+    return has == asked or (key == _JAVA_OPTIONS and has is not None and has.endswith(f" {asked}"))

@@ -1,0 +1,48 @@
+"""Bucket ids that Spark's hash partitioner spreads evenly.
+
+A small integer lands in state partition `murmur3(id) mod n`, which maps 0..7 onto only six of eight partitions.
+The ids here are searched for: the i-th has a hash whose lowest bits are i. So the first n ids cover each of m
+partitions equally often for every power of two m that divides n, and nearly so for any other m; the ids of a
+smaller number of buckets are the first of a larger one.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from muntin_engine.plan import MOST_BUCKETS
+
+_MASK: Final = 0xFFFFFFFF
+_SEED: Final = 42
+
+
+@cache
+def bucket_ids(buckets: int) -> tuple[int, ...]:
+    """Return the ids of a number of buckets, at most `MOST_BUCKETS`.
+
+    Example:
+        >>> [murmur3(id) % 4 for id in bucket_ids(4)]
+        [0, 1, 2, 3]
+    """
+    found: dict[int, int] = {}
+    candidate = 0
+    while len(found) < MOST_BUCKETS:
+        found.setdefault(murmur3(candidate) % MOST_BUCKETS, candidate)
+        candidate += 1
+    return tuple(found[place] for place in range(buckets))
+
+
+def murmur3(value: int) -> int:
+    """Return Spark's hash of an int column: MurmurHash3 (x86, 32 bits) of four bytes with seed 42."""
+    mixed = _rotate(value * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
+    state = (_rotate(_SEED ^ mixed, 13) * 5 + 0xE6546B64) & _MASK
+    state ^= 4
+    state = (state ^ state >> 16) * 0x85EBCA6B & _MASK
+    state = (state ^ state >> 13) * 0xC2B2AE35 & _MASK
+    state ^= state >> 16
+    return state - 2**32 if state >= 2**31 else state
+
+
+def _rotate(value: int, places: int) -> int:
+    return (value << places | value >> 32 - places) & _MASK

@@ -1,0 +1,87 @@
+"""Spark's stateful operator around a bucket. It holds bytes and calls `run_bucket`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from pyspark.sql import Row
+from pyspark.sql import types as spark_types
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from muntin_engine.core.changes import Progress
+from muntin_engine.spark.bucket_task import OutputBlob, run_bucket
+from muntin_engine.spark.job import open_job
+
+OUTPUT: Final = spark_types.StructType(
+    [
+        spark_types.StructField("stream", spark_types.StringType()),
+        spark_types.StructField("rows", spark_types.LongType()),
+        spark_types.StructField("data", spark_types.BinaryType()),
+    ]
+)
+"""What comes out of a bucket: blobs of results, late and rejected rows, and counts."""
+
+_NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
+_DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
+
+
+class MapCells:
+    """Cells in a map of Spark's state store."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def get(self, name: str) -> bytes | None:
+        """Return a cell's bytes, or None if it is empty."""
+        value = self._state.getValue((name,))
+        return None if value is None else bytes(value[0])
+
+    def put(self, name: str, data: bytes) -> None:
+        """Set a cell."""
+        self._state.updateValue((name,), (data,))
+
+    def remove(self, name: str) -> None:
+        """Empty a cell."""
+        self._state.removeKey((name,))
+
+
+class BucketProcessor(StatefulProcessor):
+    """Runs the buckets of a streaming query.
+
+    It is pickled, sent and made anew for each partition of each micro-batch; what lasts is in the state store.
+    """
+
+    def __init__(self, job: bytes) -> None:
+        self._job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state. The job stays closed: this runs where its modules may not be importable."""
+        self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
+
+    def handleInputRows(  # noqa: N802  # Spark's name
+        self, key: Any, rows: Iterator[Row], timerValues: Any  # noqa: N803
+    ) -> Iterator[Row]:
+        """Evaluate one bucket."""
+        blobs, progress = collect(rows)
+        for blob in run_bucket(open_job(self._job), self._cells, blobs, progress):
+            yield to_row(blob)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def collect(rows: Iterable[Any]) -> tuple[list[bytes], Progress]:
+    """Return the blobs among some exchanged rows, and the progress of all of them."""
+    blobs: list[bytes] = []
+    progress = Progress()
+    for row in rows:
+        progress = progress.advance(Progress(row["punctuation"], row["horizon"], row["newest"]))
+        if row["rows"] is not None:
+            blobs.append(bytes(row["rows"]))
+    return blobs, progress
+
+
+def to_row(blob: OutputBlob) -> Row:
+    """Return a part of the output as Spark's row."""
+    return Row(stream=blob.stream, rows=blob.rows, data=blob.data)

@@ -1,0 +1,133 @@
+"""Column types in three languages: the SDK's descriptions, Spark's, and Arrow's."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import pyarrow as pa
+from pyspark.sql import types as spark_types
+
+from muntin import QueryError
+from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
+
+_OF_SPARK: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
+    (spark_types.BooleanType, ScalarKind.BOOLEAN),
+    (spark_types.IntegralType, ScalarKind.INTEGER),
+    (spark_types.DecimalType, ScalarKind.DECIMAL),
+    (spark_types.FractionalType, ScalarKind.FLOAT),
+    (spark_types.StringType, ScalarKind.STRING),
+    (spark_types.VarcharType, ScalarKind.STRING),
+    (spark_types.CharType, ScalarKind.STRING),
+    (spark_types.BinaryType, ScalarKind.BINARY),
+    (spark_types.DateType, ScalarKind.DATE),
+    (spark_types.TimestampType, ScalarKind.TIMESTAMP),
+    (spark_types.TimestampNTZType, ScalarKind.TIMESTAMP),
+    (spark_types.DayTimeIntervalType, ScalarKind.INTERVAL),
+)
+
+_TO_SPARK: Final[dict[ScalarKind, spark_types.DataType]] = {
+    ScalarKind.BOOLEAN: spark_types.BooleanType(),
+    ScalarKind.INTEGER: spark_types.LongType(),
+    ScalarKind.FLOAT: spark_types.DoubleType(),
+    ScalarKind.STRING: spark_types.StringType(),
+    ScalarKind.BINARY: spark_types.BinaryType(),
+    ScalarKind.DECIMAL: spark_types.DecimalType(38, 18),
+    ScalarKind.DATE: spark_types.DateType(),
+    ScalarKind.TIMESTAMP: spark_types.TimestampType(),
+    ScalarKind.INTERVAL: spark_types.DayTimeIntervalType(),
+}
+
+_TO_ARROW: Final[tuple[tuple[type[spark_types.DataType], pa.DataType], ...]] = (
+    (spark_types.BooleanType, pa.bool_()),
+    (spark_types.ByteType, pa.int8()),
+    (spark_types.ShortType, pa.int16()),
+    (spark_types.IntegerType, pa.int32()),
+    (spark_types.LongType, pa.int64()),
+    (spark_types.FloatType, pa.float32()),
+    (spark_types.DoubleType, pa.float64()),
+    (spark_types.StringType, pa.string()),
+    (spark_types.VarcharType, pa.string()),
+    (spark_types.CharType, pa.string()),
+    (spark_types.BinaryType, pa.binary()),
+    (spark_types.DateType, pa.date32()),
+    (spark_types.TimestampType, pa.timestamp("us", tz="UTC")),
+    (spark_types.TimestampNTZType, pa.timestamp("us")),
+    (spark_types.DayTimeIntervalType, pa.duration("us")),
+)
+
+
+def field_of(name: str, data_type: spark_types.DataType) -> Field:
+    """Return a Spark type as the SDK describes it; a type no module can read is a variable without a name."""
+    if isinstance(data_type, spark_types.ArrayType):
+        return Field(name, ListOf(field_of("element", data_type.elementType)), is_nullable=True)
+    if isinstance(data_type, spark_types.MapType):
+        key, value = field_of("key", data_type.keyType), field_of("value", data_type.valueType)
+        return Field(name, MapOf(key, value), is_nullable=True)
+    if isinstance(data_type, spark_types.StructType):
+        parts = tuple(field_of(part.name, part.dataType) for part in data_type.fields)
+        return Field(name, Struct(parts, dict), is_nullable=True)
+    kind = next((kind for cls, kind in _OF_SPARK if isinstance(data_type, cls)), None)
+    return Field(name, Variable("") if kind is None else Scalar(kind), is_nullable=True)
+
+
+def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.DataType:
+    """Return a result's type for Spark; an instant has the type of the query's times."""
+    data_type = field.type
+    if isinstance(data_type, Scalar):
+        return time_type if data_type.kind is ScalarKind.INSTANT else _TO_SPARK[data_type.kind]
+    if isinstance(data_type, ListOf):
+        return spark_types.ArrayType(spark_type_of(data_type.element, time_type))
+    if isinstance(data_type, MapOf):
+        key, value = spark_type_of(data_type.key, time_type), spark_type_of(data_type.value, time_type)
+        return spark_types.MapType(key, value)
+    if isinstance(data_type, Struct):
+        return spark_types.StructType(
+            [spark_types.StructField(part.name, spark_type_of(part, time_type)) for part in data_type.fields]
+        )
+    raise QueryError(f"the type of {field.name!r} is not known when the query is built")
+
+
+def axis_of(name: str, data_type: spark_types.DataType) -> Literal["time", "ticks"]:
+    """Return what a time column measures.
+
+    Raises:
+        QueryError: It is neither a timestamp nor an integer.
+    """
+    if isinstance(data_type, spark_types.TimestampType | spark_types.TimestampNTZType):
+        return "time"
+    if isinstance(data_type, spark_types.IntegralType):
+        return "ticks"
+    raise QueryError(
+        f"the time column {name} is of type {data_type.simpleString()}\n"
+        "  expected: a timestamp, or an integer for an axis of any other kind; cast it, for example to timestamp"
+    )
+
+
+def arrow_schema_of(schema: spark_types.StructType) -> pa.Schema:
+    """Return a Spark schema as the Arrow schema that Spark expects from `mapInArrow`, to the letter."""
+    return pa.schema([_arrow_field(part) for part in schema.fields])
+
+
+def arrow_type_of(data_type: spark_types.DataType) -> pa.DataType:
+    """Return the Arrow type of a Spark type.
+
+    Raises:
+        QueryError: The type cannot pass through a Python function, such as an interval of months or a variant.
+    """
+    if isinstance(data_type, spark_types.DecimalType):
+        return pa.decimal128(data_type.precision, data_type.scale)
+    if isinstance(data_type, spark_types.ArrayType):
+        return pa.list_(pa.field("element", arrow_type_of(data_type.elementType), data_type.containsNull))
+    if isinstance(data_type, spark_types.MapType):
+        value = pa.field("value", arrow_type_of(data_type.valueType), data_type.valueContainsNull)
+        return pa.map_(pa.field("key", arrow_type_of(data_type.keyType), nullable=False), value)
+    if isinstance(data_type, spark_types.StructType):
+        return pa.struct([_arrow_field(part) for part in data_type.fields])
+    arrow_type = next((found for cls, found in _TO_ARROW if isinstance(data_type, cls)), None)
+    if arrow_type is None:
+        raise QueryError(f"a column of type {data_type.simpleString()} cannot be a key or a result; cast it first")
+    return arrow_type
+
+
+def _arrow_field(part: spark_types.StructField) -> pa.Field:
+    return pa.field(part.name, arrow_type_of(part.dataType), part.nullable)
