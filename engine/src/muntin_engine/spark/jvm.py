@@ -37,6 +37,7 @@ def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> Sp
         PySparkRuntimeError: The JVM ended before it could be talked to.
         Py4JJavaError: The JVM runs, and Spark did not start in it.
     """
+    log.parent.mkdir(parents=True, exist_ok=True)
     conf = SparkConf().setAll(list(settings.items()))
     with _environment(java_home), log.open("ab") as file:
         gateway = launch_gateway(conf, {"stderr": file})  # type: ignore[no-untyped-call]

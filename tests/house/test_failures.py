@@ -1,0 +1,67 @@
+"""The root cause of a failure, out of the messages that Spark wraps around it."""
+
+from __future__ import annotations
+
+from muntin_engine.spark.failures import root_cause
+
+FRAMES = """\
+Traceback (most recent call last):
+  File "/env/site-packages/pyspark/python/lib/pyspark.zip/pyspark/worker.py", line 4327, in invoke_udf
+    run_process()
+  File "/home/ann/pyspark/prices.py", line 15, in compute_result
+    return total / count
+           ~~~~~~^~~~~~~
+ZeroDivisionError: division by zero"""
+OWN_FRAMES = """\
+Traceback (most recent call last):
+  File "/home/ann/pyspark/prices.py", line 15, in compute_result
+    return total / count
+           ~~~~~~^~~~~~~
+ZeroDivisionError: division by zero"""
+
+
+class Captured(Exception):
+    """As PySpark's: the cause is an attribute, not `__cause__`."""
+
+    def __init__(self, message: str, cause: Exception | None = None) -> None:
+        self._cause = cause
+        super().__init__(message)
+
+
+def test_the_innermost_traceback_wins_over_the_message_on_top() -> None:
+    inner = Captured(f"a.b.InitException: [INIT_FAILURE] returned -2. Cause: {FRAMES}\n SQLSTATE: XXKST")
+    error = Captured("[STREAM_FAILED] driver worker exited unexpectedly", Captured("org.Failure: crashed", inner))
+    assert root_cause(error) == OWN_FRAMES
+
+
+def test_what_the_jvm_adds_after_a_traceback_is_left_out() -> None:
+    for noise in (" SQLSTATE: 38000 SQLSTATE: XXKST\n=== Streaming Query ===\nId: 7", "\n\nJVM stacktrace:\norg.A"):
+        assert root_cause(Captured(FRAMES + noise)) == OWN_FRAMES
+
+
+def test_the_workers_traceback_wins_over_the_drivers_around_it() -> None:
+    driver = 'Traceback (most recent call last):\n  File "/home/ann/app.py", line 3, in batch\n    df.count()\n'
+    error = Captured(f"{driver}pyspark.PythonException: An exception was thrown from the Python worker:\n{FRAMES}")
+    assert root_cause(error) == OWN_FRAMES
+
+
+def test_both_tracebacks_of_a_chained_error_are_kept() -> None:
+    link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
+    error = Captured(f"An exception was thrown from the Python worker:\n{FRAMES}{link}{FRAMES}")
+    assert root_cause(error) == OWN_FRAMES + link + OWN_FRAMES
+
+
+def test_without_a_traceback_the_innermost_message_that_tells_something_wins() -> None:
+    crashed = Captured("org.apache.spark.SparkException: Python worker crashed", Captured("java.io.EOFException"))
+    assert root_cause(Captured("Job aborted", crashed)) == "Python worker crashed"
+
+
+def test_an_error_spark_had_no_part_in_is_its_own_message() -> None:
+    assert root_cause(ValueError("no such file")) == "no such file"
+    assert root_cause(KeyError("k")) == "'k'"
+
+
+def test_a_python_cause_is_followed_too() -> None:
+    error = RuntimeError("the demo failed")
+    error.__cause__ = Captured(f"outer {FRAMES}")
+    assert root_cause(error) == OWN_FRAMES

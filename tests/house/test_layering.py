@@ -1,0 +1,156 @@
+"""Who may import whom: the table of the house, checked on every source file.
+
+A layer is the modules whose names start with its own, up to the next longer layer. `anywhere` holds what its modules
+may import besides the standard library, `in_functions` what only a function's body may, `for_types` what only an
+`if TYPE_CHECKING:` block may, `never` what they may not whatever else is said.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = (ROOT / "sdk/src", ROOT / "engine/src", *sorted(ROOT.glob("plugins/*/src")))
+FILES = {
+    ".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): file
+    for source in SOURCES
+    for file in sorted(source.rglob("*.py"))
+}
+PLUGINS = tuple(sorted(package.name for package in ROOT.glob("plugins/*/src/*") if package.is_dir()))
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    name: str
+    anywhere: tuple[str, ...]
+    in_functions: tuple[str, ...] = ()
+    for_types: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+
+    def allows(self, imported: str, place: str) -> bool:
+        extra = {"function": self.in_functions, "types": self.for_types}.get(place, ())
+        if _is_in(imported, self.never):
+            return False
+        return "*" in self.anywhere or _is_in(imported, (*self.anywhere, *extra, *sys.stdlib_module_names))
+
+
+SDK = ("muntin", "typing_extensions")
+PLANNING = ("muntin_engine.errors", "muntin_engine.explanation", "muntin_engine.inputs", "muntin_engine.plan")
+PLAIN = (*SDK, *PLANNING, "muntin_engine.core")
+TESTING = ("muntin.testing", "pytest", "hypothesis")
+LAYERS = (
+    Layer("muntin", (*SDK, "pluggy"), never=TESTING),
+    Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest")),
+    Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),
+    *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),
+    Layer("muntin_engine.columnar", (*PLAIN, "muntin_engine.columnar", "numpy", "pyarrow"), never=TESTING),
+    Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
+    Layer(
+        "muntin_engine",
+        (*SDK, *PLANNING, "muntin_engine.query"),
+        in_functions=("muntin_engine.spark",),
+        for_types=("pyspark", "muntin_engine.spark"),
+        never=TESTING,
+    ),
+    *(Layer(own, ("*",), never=("muntin_engine", "pyspark", *(set(PLUGINS) - {own}))) for own in PLUGINS),
+)
+
+
+def _is_in(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def layer_of(module: str) -> Layer:
+    return max((layer for layer in LAYERS if _is_in(module, (layer.name,))), key=lambda layer: len(layer.name))
+
+
+def broken_rows(module: str, source: str, is_package: bool = False) -> list[str]:
+    """Return one line per import that the module's layer does not allow."""
+    layer = layer_of(module)
+    package = module if is_package else module.rpartition(".")[0]
+    found = _imports(ast.parse(source), package, "module")
+    return [f"{module}:{line} imports {name}" for name, line, place in found if not layer.allows(name, place)]
+
+
+def _imports(node: ast.AST, package: str, place: str) -> Iterator[tuple[str, int, str]]:
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, node.lineno, place) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from ((name, node.lineno, place) for name in _imported_names(node, package))
+    for child in ast.iter_child_nodes(node):
+        yield from _imports(child, package, _place_of(child, node, place))
+
+
+def _imported_names(node: ast.ImportFrom, package: str) -> set[str]:
+    """A name is a module of ours, or else it is something in the module it is imported from."""
+    parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+    module = ".".join([*parents, *([node.module] if node.module else [])])
+    return {name if (name := f"{module}.{alias.name}") in FILES else module for alias in node.names}
+
+
+def _place_of(child: ast.AST, parent: ast.AST, place: str) -> str:
+    if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return "function"
+    is_for_types = isinstance(parent, ast.If) and "TYPE_CHECKING" in ast.unparse(parent.test) and child in parent.body
+    return "types" if is_for_types else place
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_a_module_imports_only_what_its_layer_may(module: str) -> None:
+    file = FILES[module]
+    assert broken_rows(module, file.read_text(encoding="utf-8"), file.name == "__init__.py") == []
+
+
+def test_every_distribution_has_files_to_check() -> None:
+    assert len(SOURCES) >= 4
+    assert [source for source in SOURCES if not any(source in file.parents for file in FILES.values())] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("muntin.windows", "import pyspark"),
+        ("muntin.windows", "import numpy as np"),
+        ("muntin.windows", "def late():\n    import pandas"),
+        ("muntin.windows", "from .testing import anything"),
+        ("muntin.windows", "import muntin_engine"),
+        ("muntin.testing.laws", "from muntin_engine.core import anything"),
+        ("muntin_engine.core.anything", "import numpy.linalg"),
+        ("muntin_engine.core.anything", "from ..columnar import anything"),
+        ("muntin_engine.core.anything", "from muntin_engine.spark.session import local_session"),
+        ("muntin_engine.plan", "import pyspark.sql"),
+        ("muntin_engine.columnar.anything", "from pyspark.sql import functions"),
+        ("muntin_engine.query", "from muntin_engine.spark import session"),
+        ("muntin_engine.query", "import pyspark"),
+        ("muntin_engine.query", "def late():\n    import pyspark"),
+        ("muntin_engine.errors", "from muntin_engine.query import events"),
+        ("muntin_stats.anything", "import pyspark"),
+        ("muntin_stats.anything", "from muntin_engine import events"),
+        ("muntin_stats.anything", "import muntin_patterns"),
+    ],
+)
+def test_a_broken_row_is_reported(module: str, source: str) -> None:
+    assert len(broken_rows(module, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("muntin.windows", "import dataclasses, typing_extensions"),
+        ("muntin.testing.laws", "from muntin import Aggregate\nimport hypothesis.strategies"),
+        ("muntin_engine.core.anything", "import msgpack\nfrom sortedcontainers import SortedDict"),
+        ("muntin_engine.columnar.anything", "import numpy, pyarrow\nfrom ..core import anything"),
+        ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.columnar import anything"),
+        ("muntin_engine.query", "def late():\n    from muntin_engine.spark import session"),
+        ("muntin_engine.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
+        ("muntin_stats.anything", "import numpy\nfrom muntin import Aggregate\nfrom . import other"),
+    ],
+)
+def test_what_the_table_allows_is_not_reported(module: str, source: str) -> None:
+    assert broken_rows(module, source) == []

@@ -1,0 +1,45 @@
+"""The public names, checked in: changing one shows in review.
+
+Run this file (`.venv/bin/python tests/house/test_public_names.py`) to write the list anew.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+PACKAGES = ("muntin", "muntin_engine")
+LIST = Path(__file__).with_name("public_names.txt")
+REGENERATE = ".venv/bin/python tests/house/test_public_names.py"
+
+
+def public_names() -> list[str]:
+    return [f"{package}.{name}" for package in PACKAGES for name in sorted(import_module(package).__all__)]
+
+
+def test_the_public_names_are_those_checked_in() -> None:
+    listed = LIST.read_text(encoding="utf-8").splitlines()
+    added, removed = sorted(set(public_names()) - set(listed)), sorted(set(listed) - set(public_names()))
+    assert public_names() == listed, f"added {added}, removed {removed}; if that is meant, run: {REGENERATE}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_declares_public_names_and_has_each_of_them(package: str) -> None:
+    module = import_module(package)
+    assert module.__all__
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+def test_importing_muntin_loads_neither_spark_nor_arrow_nor_numpy() -> None:
+    code = "import sys, muntin; print(*sorted(name for name in sys.argv[1:] if name in sys.modules))"
+    heavy = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", "pytest", "hypothesis", "muntin_engine"]
+    done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+if __name__ == "__main__":
+    LIST.write_text("".join(f"{name}\n" for name in public_names()), encoding="utf-8")
