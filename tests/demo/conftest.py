@@ -1,12 +1,7 @@
-"""What the tests of the demo share: the repository's root on the path, and the real flights, read once."""
-
-import sys
-from pathlib import Path
+"""What the tests of the demo share: the real flights, read once."""
 
 import pandas as pd
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from demo.flights import flights
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pandas as pd
-from truth import airborne, cascades, delays
+from tests.demo.truth import airborne, cascades, delays
 
 MINUTE = pd.Timedelta("1 minute")
 

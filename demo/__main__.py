@@ -1,0 +1,101 @@
+"""`python -m demo`: a month, or a year, of flights through three questions."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming import StreamingQuery
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from demo.questions import QUESTIONS
+from demo.run import Run
+from muntin import MuntinError
+from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.session import local_session, stop_session
+
+BUILD = Path("build/demo")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the demo; return 0 if all answers were written, 1 on an error, 130 if it was interrupted."""
+    parser = argparse.ArgumentParser(prog="demo", description=__doc__)
+    parser.add_argument("--months", default="1", help="a month of 2013 or a range of months, such as 1 or 1-12")
+    parser.add_argument("--span", default="1 day", help="delivery time per micro-batch")
+    chosen = parser.parse_args(arguments)
+    console = Console()
+    try:
+        return _run(Run(BUILD, _months(chosen.months), chosen.span), console)
+    except KeyboardInterrupt:
+        console.print("stopped; the same command goes on from here")
+        return 130
+    except (MuntinError, PySparkException, ValueError) as error:
+        print(root_cause(error), file=sys.stderr)
+        return 1
+
+
+def _months(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _run(run: Run, console: Console) -> int:
+    started = time.monotonic()
+    console.print("going on with the run that was cut short" if run.resumes else "writing the flights as a stream")
+    batches = run.prepare()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    spark = local_session("muntin demo", log=BUILD / "spark.log")
+    try:
+        queries = run.start(spark)
+        _follow(run, queries, batches, console)
+        kept = {name: _state_rows(query) for name, query in queries.items()}
+    finally:
+        stop_session(spark)
+    run.finish()
+    _show(run, console, kept)
+    console.print(f"{time.monotonic() - started:.0f} s in all")
+    return 0
+
+
+def _follow(run: Run, queries: Mapping[str, StreamingQuery], batches: int, console: Console) -> None:
+    """Show progress until every query has ended; raise the first failure."""
+    columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        tasks = {name: progress.add_task(name, total=batches) for name in queries}
+        running = dict(queries)
+        while running:
+            for name, query in list(running.items()):
+                if query.awaitTermination(0.2):
+                    del running[name]
+                progress.update(tasks[name], completed=min(batches, run.batches_done(name)))
+
+
+def _state_rows(query: StreamingQuery) -> int:
+    progress = query.lastProgress
+    return 0 if progress is None else sum(operator.numRowsTotal for operator in progress.stateOperators)
+
+
+def _show(run: Run, console: Console, kept: Mapping[str, int]) -> None:
+    for name, ask in QUESTIONS.items():
+        answers = pq.read_table(run.answer_file(name))
+        console.print(f"\n{(ask.__doc__ or '').splitlines()[0]}")
+        table = Table(*answers.column_names)
+        for row in answers.slice(answers.num_rows // 2, 5).to_pylist():
+            table.add_row(*(_text(value) for value in row.values()))
+        console.print(table)
+        console.print(f"{answers.num_rows:,} rows in {run.answer_file(name)}; {kept[name]} cells of state left")
+
+
+def _text(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:%m-%d %H:%M}" if hasattr(value, "strftime") else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
