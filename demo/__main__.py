@@ -15,24 +15,25 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from demo.questions import QUESTIONS
-from demo.run import Run
+from demo.questions import BUCKETS, QUESTIONS
+from demo.run import Choice, Run
 from muntin import MuntinError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session import local_session, stop_session
-
-BUILD = Path("build/demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; return 0 if all answers were written, 1 on an error, 130 if it was interrupted."""
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--months", default="1", help="a month of 2013 or a range of months, such as 1 or 1-12")
+    parser.add_argument("--days", type=int, help="only so many days from the first departure on")
     parser.add_argument("--span", default="1 day", help="delivery time per micro-batch")
+    parser.add_argument("--folder", type=Path, default=Path("build/demo"), help="where the answers are put")
     chosen = parser.parse_args(arguments)
     console = Console()
     try:
-        return _run(Run(BUILD, _months(chosen.months), chosen.span), console)
+        first, last = _months(chosen.months)
+        return _run(Run(chosen.folder, Choice(first, last, chosen.days, chosen.span)), chosen.folder, console)
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from here")
         return 130
@@ -41,21 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _months(text: str) -> range:
+def _months(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1)
+    return int(first), int(last or first)
 
 
-def _run(run: Run, console: Console) -> int:
+def _run(run: Run, folder: Path, console: Console) -> int:
     started = time.monotonic()
     console.print("going on with the run that was cut short" if run.resumes else "writing the flights as a stream")
     batches = run.prepare()
-    BUILD.mkdir(parents=True, exist_ok=True)
-    spark = local_session("muntin demo", log=BUILD / "spark.log")
+    spark = local_session("muntin demo", log=folder / "spark.log")
     try:
         queries = run.start(spark)
         _follow(run, queries, batches, console)
-        kept = {name: _state_rows(query) for name, query in queries.items()}
+        kept = {name: _cells_of_keys(query) for name, query in queries.items()}
     finally:
         stop_session(spark)
     run.finish()
@@ -77,9 +77,10 @@ def _follow(run: Run, queries: Mapping[str, StreamingQuery], batches: int, conso
                 progress.update(tasks[name], completed=min(batches, run.batches_done(name)))
 
 
-def _state_rows(query: StreamingQuery) -> int:
+def _cells_of_keys(query: StreamingQuery) -> int:
+    """Return how many cells of state hold keys; each bucket has one more, its ledger."""
     progress = query.lastProgress
-    return 0 if progress is None else sum(operator.numRowsTotal for operator in progress.stateOperators)
+    return 0 if progress is None else sum(operator.numRowsTotal for operator in progress.stateOperators) - BUCKETS
 
 
 def _show(run: Run, console: Console, kept: Mapping[str, int]) -> None:
@@ -90,7 +91,9 @@ def _show(run: Run, console: Console, kept: Mapping[str, int]) -> None:
         for row in answers.slice(answers.num_rows // 2, 5).to_pylist():
             table.add_row(*(_text(value) for value in row.values()))
         console.print(table)
-        console.print(f"{answers.num_rows:,} rows in {run.answer_file(name)}; {kept[name]} cells of state left")
+        console.print(f"{answers.num_rows:,} rows in {run.answer_file(name)}")
+    left = sum(kept.values())
+    console.print(f"\n{left} cells of keys are left in the state" if left else "\nno key has state left")
 
 
 def _text(value: object) -> str:

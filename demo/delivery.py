@@ -2,14 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from demo.flights import TIME, flights
+from demo.flights import TIME
 
 SLACK = pd.Timedelta("10 minutes")  # no row is delivered this late after its sync time
 PERIOD = pd.Timedelta("15 minutes")  # of delivery time, from one punctuation to the next
@@ -26,7 +26,6 @@ _PANDAS_TYPES = {
     "end": TIME,
     "new_end": TIME,
     "change": "string",
-    "at": TIME,
     "delivered": TIME,
 }
 _ARROW_TYPES = {"Int64": pa.int64(), "string": pa.string(), "float64": pa.float64(), TIME: pa.timestamp("us", "UTC")}
@@ -45,9 +44,9 @@ def deliver(flown: pd.DataFrame) -> pd.DataFrame:
         flown: What `demo.flights.flights` gives; at least one row.
 
     Returns:
-        `id`, `origin`, `carrier`, `tailnum`, `distance`, `dep_delay`, `departure` (null in punctuations), `end` (always
-        null: not known yet), `new_end` (in revisions), `change` ("insert", "revise", "punctuate" or "close"), `at`
-        (what a punctuation promises) and `delivered`. The one "close" row comes last.
+        `id`, `origin`, `carrier`, `tailnum`, `distance`, `dep_delay`, `departure` (in
+        punctuations, what they promise), `end` (always null: not known yet), `new_end` (in revisions), `change`
+        ("insert", "revise", "punctuate" or "close") and `delivered`. The one "close" row comes last.
 
     Raises:
         ValueError: If there is no flight.
@@ -61,15 +60,15 @@ def deliver(flown: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values("delivered", kind="stable", ignore_index=True)  # ties stay: inserts, revisions, punctuation
 
 
-def write_stream(months: Sequence[int], folder: Path, span: str = "1 day") -> list[Path]:
-    """Write the stream into a folder, one Parquet file per span of delivery time that has a row.
+def write_stream(flown: pd.DataFrame, folder: Path, span: str = "1 day") -> list[Path]:
+    """Write the stream of some flights into a folder, one Parquet file per span of delivery time that has a row.
 
     Both the names and the modification times rise with delivery time, as Spark's file source reads by time, then path.
     The times are one second apart, so that no file is too old for that source (its `maxFileAge`). The same arguments
     give the same bytes, names and times. The folder appears, or is replaced, as a whole: if it exists, it is complete.
 
     Args:
-        months: Month numbers from 1 to 12.
+        flown: What `demo.flights.flights` gives; at least one row.
         folder: Where to write. An earlier stream is replaced.
         span: Delivery time per file, at least a second, aligned to the epoch, such as "1 day" or "6 hours".
 
@@ -77,12 +76,12 @@ def write_stream(months: Sequence[int], folder: Path, span: str = "1 day") -> li
         The files in delivery order; the last one ends with the row that closes the stream.
 
     Raises:
-        ValueError: If a month or the span is out of range.
+        ValueError: If there is no flight, or the span is too short.
         FileExistsError: If the folder holds anything else than Parquet files.
     """
     step = _checked_span(span)
     _check_replaceable(folder)
-    rows = deliver(flights(months))
+    rows = deliver(flown)
     partial = _emptied(folder.with_name(f".{folder.name}.partial"))
     names = [_write(part, partial, start, second) for second, (start, part) in enumerate(_split(rows, step))]
     _replace(folder, partial)
@@ -96,8 +95,8 @@ def _lag(ids: pd.Series) -> pd.Series:
 def _punctuations(first: pd.Timestamp, last: pd.Timestamp) -> pd.DataFrame:
     """Give one row per quarter of an hour from the first delivery on; the one after the last delivery closes."""
     times = pd.date_range(first.ceil(PERIOD), last.floor(PERIOD) + PERIOD, freq=PERIOD)
-    ticks = pd.DataFrame({"change": "punctuate", "at": times - SLACK, "delivered": times})
-    ticks.loc[ticks.index[-1], ["change", "at"]] = ["close", pd.NaT]
+    ticks = pd.DataFrame({"change": "punctuate", "departure": times - SLACK, "delivered": times})
+    ticks.loc[ticks.index[-1], ["change", "departure"]] = ["close", pd.NaT]
     return ticks
 
 

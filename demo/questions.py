@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from muntin import hopping, snapshot, tumbling
 from muntin_engine import Query, events, module
-
-TIME = F.coalesce("departure", "at")
-"""When a flight leaves, or what a punctuation row promises."""
-
-IS_PROGRESS = F.col("change").isin("punctuate", "close")
+BUCKETS = 8
+"""How many buckets each question spreads its keys over: a few per core."""
 
 
 def airborne(flights: DataFrame) -> Query:
     """By origin: how many planes are in the air, and over how many miles they fly, whenever either changes."""
     return (
-        events(flights, key="origin", id="id", start=TIME, end="end", change="change", new_end="new_end")
+        events(flights, key="origin", id="id", start="departure", end="end", change="change", new_end="new_end", buckets=BUCKETS)
         .window(snapshot(), clip="full")
         .aggregate(planes=module("stats.count"), miles=module("stats.time_weighted_average", "distance"))
     )
@@ -27,9 +23,9 @@ def airborne(flights: DataFrame) -> Query:
 
 def delays(flights: DataFrame) -> Query:
     """By carrier, every ten minutes: how the flights of the last hour left."""
-    departures = flights.where(F.col("change") != "revise")
+    departures = flights.where("change != 'revise'")
     return (
-        events(departures, key="carrier", at=TIME, change="change")
+        events(departures, key="carrier", at="departure", change="change", buckets=BUCKETS)
         .window(hopping("1 hour", "10 minutes"))
         .aggregate(
             flights=module("stats.count"),
@@ -44,9 +40,9 @@ def cascades(flights: DataFrame) -> Query:
 
     A match is reported in the window in which the second flight leaves; the reach keeps the first a member of it.
     """
-    late = flights.where(IS_PROGRESS | (F.col("tailnum").isNotNull() & (F.col("dep_delay") > 60)))
+    late = flights.where("change in ('punctuate', 'close') or tailnum is not null and dep_delay > 60")
     return (
-        events(late, key="tailnum", id="id", start=TIME, end="end", change="change", new_end="new_end")
+        events(late, key="tailnum", id="id", start="departure", end="end", change="change", new_end="new_end", buckets=BUCKETS)
         .window(tumbling("6 hours", reach="6 hours 1 minute"), clip="right", timestamps="unchanged")
         .apply(module("patterns.followed_by", "id", within="6 hours"))
     )
@@ -58,19 +54,18 @@ QUESTIONS: Mapping[str, Callable[[DataFrame], Query]] = {
     "cascades": cascades,
 }
 
-_EXTENT = (F.col("window.start").alias("start"), F.col("window.end").alias("end"))
+COLUMNS: Mapping[str, list[str]] = {
+    "airborne": ["origin", "window.start", "window.end", "planes", "miles"],
+    "delays": ["carrier", "window.start", "window.end", "flights", "mean_delay", "p90_delay"],
+    "cascades": ["tailnum", "first", "second", "ended as arrival", "started as departure"],
+}
+"""The columns of each file."""
 
 
 def answer(name: str, flights: DataFrame) -> DataFrame:
     """Return the answer to a question, with the columns of its file."""
     results = QUESTIONS[name](flights).named(name).results()
-    if name == "airborne":
-        return results.select("origin", *_EXTENT, "planes", "miles")
-    if name == "delays":
-        return results.select("carrier", *_EXTENT, "flights", "mean_delay", "p90_delay")
-    return results.select(
-        "tailnum", "first", "second", F.col("ended").alias("arrival"), F.col("started").alias("departure")
-    )
+    return results.selectExpr(*COLUMNS[name])
 
 
 ORDER: Mapping[str, list[str]] = {

@@ -5,16 +5,43 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from demo.delivery import write_stream
+from demo.flights import flights
 from demo.questions import ORDER, QUESTIONS, answer
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which flights a run takes, and in what portions.
+
+    Attributes:
+        first_month: Month of 2013.
+        last_month: The last month, included.
+        days: Only flights that leave in so many days from the first departure on; None for all.
+        span: Delivery time per micro-batch.
+    """
+
+    first_month: int = 1
+    last_month: int = 1
+    days: int | None = None
+    span: str = "1 day"
+
+    def flights(self) -> pd.DataFrame:
+        """Return the flights."""
+        chosen = flights(range(self.first_month, self.last_month + 1))
+        if self.days is None:
+            return chosen
+        return chosen[chosen["departure"] < chosen["departure"].min() + pd.Timedelta(days=self.days)]
 
 
 class Run:
@@ -25,27 +52,27 @@ class Run:
     is run again after a crash replaces it: each answer is there exactly once.
     """
 
-    def __init__(self, folder: Path, months: Sequence[int], span: str) -> None:
+    def __init__(self, folder: Path, choice: Choice) -> None:
         self._folder = folder
         self._work = folder / "run"
-        self._settings = {"months": list(months), "span": span}
-        self.resumes = _read_settings(self._work / "settings.json") == self._settings
+        self._choice = choice
+        self.resumes = _read_choice(self._work / "choice.json") == choice
 
     def prepare(self) -> int:
-        """Write the stream, unless a run of the same months is to be continued; return how many files it has."""
+        """Write the stream, unless a run of the same choice is to be continued; return how many files it has."""
         if not self.resumes:
             shutil.rmtree(self._work, ignore_errors=True)
             for name in QUESTIONS:
                 self.answer_file(name).unlink(missing_ok=True)
-            write_stream(self._settings["months"], self._stream, self._settings["span"])
-            (self._work / "settings.json").write_text(json.dumps(self._settings))
+            write_stream(self._choice.flights(), self._stream, self._choice.span)
+            (self._work / "choice.json").write_text(json.dumps(asdict(self._choice)))
         return len(list(self._stream.glob("*.parquet")))
 
     def start(self, spark: SparkSession) -> Mapping[str, StreamingQuery]:
         """Start the three streaming queries; each takes one file of the stream per micro-batch."""
         schema = spark.read.parquet(str(self._stream)).schema
-        flights = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self._stream))
-        return {name: self._start(name, answer(name, flights)) for name in QUESTIONS}
+        stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self._stream))
+        return {name: self._start(name, answer(name, stream)) for name in QUESTIONS}
 
     def batches_done(self, name: str) -> int:
         """Return how many micro-batches of a question are committed."""
@@ -61,11 +88,6 @@ class Run:
     def answer_file(self, name: str) -> Path:
         """Return where the answer to a question is put."""
         return self._folder / f"{name}.parquet"
-
-    def state_bytes(self, name: str, query: StreamingQuery) -> int:
-        """Return how many rows of state a finished query still has."""
-        progress = query.lastProgress
-        return 0 if progress is None else sum(operator.numRowsTotal for operator in progress.stateOperators)
 
     @property
     def _stream(self) -> Path:
@@ -95,5 +117,5 @@ def _write(table: pa.Table, path: Path) -> None:
     os.replace(partial, path)
 
 
-def _read_settings(path: Path) -> object:
-    return json.loads(path.read_text()) if path.exists() else None
+def _read_choice(path: Path) -> Choice | None:
+    return Choice(**json.loads(path.read_text())) if path.exists() else None

@@ -7,7 +7,7 @@ from demo.delivery import deliver
 
 COLUMNS = [
     *["id", "origin", "carrier", "tailnum", "distance", "dep_delay"],
-    *["departure", "end", "new_end", "change", "at", "delivered"],
+    *["departure", "end", "new_end", "change", "delivered"],
 ]
 
 
@@ -25,14 +25,14 @@ def _on_the_day(times: tuple[str, ...]) -> pd.Series:
 def timeline(rows: pd.DataFrame) -> list[str]:
     """Write each row as `delivered change what`, where what is the flight's id or the punctuation's time."""
     clock = rows["delivered"].dt.strftime("%H:%M:%S")
-    what = rows["id"].astype("string").fillna(rows["at"].dt.strftime("%H:%M")).fillna("end")
+    what = rows["id"].astype("string").fillna(rows["departure"].dt.strftime("%H:%M")).fillna("end")
     return [*(clock + " " + rows["change"] + " " + what)]
 
 
 def broken_promises(rows: pd.DataFrame) -> pd.DataFrame:
     """Give the rows delivered after a punctuation that promised they would not come."""
     sync = rows["new_end"].fillna(rows["departure"])
-    promised = rows["at"].ffill()
+    promised = rows["departure"].where(rows["change"] == "punctuate").ffill()
     closed = (rows["change"] == "close").cumsum().shift(fill_value=0) > 0
     return rows[(sync < promised) | closed]
 
@@ -81,9 +81,10 @@ def test_a_revision_carries_the_payload_and_the_old_lifetime() -> None:
 
 def test_a_punctuation_carries_its_time_and_nothing_else() -> None:
     rows = deliver(flown((1, "08:00", "08:20")))
-    assert rows["at"].isna().tolist() == [True, False, True, True]
+    assert rows["departure"].isna().tolist() == [False, False, False, True]
     marks = rows[rows["change"].isin(["punctuate", "close"])]
-    assert marks[COLUMNS[:9]].isna().all(axis=None)
+    others = [name for name in COLUMNS[:9] if name != "departure"]
+    assert marks[others].isna().all(axis=None)
 
 
 def test_no_flights_are_refused() -> None:
@@ -112,7 +113,7 @@ def test_the_check_for_broken_promises_notices_a_row_that_is_too_late(january: p
 
 def test_punctuations_rise_by_a_quarter_of_an_hour_without_a_gap(january: pd.DataFrame) -> None:
     rows = deliver(january)
-    at = rows.loc[rows["change"] == "punctuate", "at"]
+    at = rows.loc[rows["change"] == "punctuate", "departure"]
     assert at.diff().dropna().unique().tolist() == [pd.Timedelta("15 minutes")]
     assert (rows.loc[at.index, "delivered"] - at).unique().tolist() == [pd.Timedelta("10 minutes")]
 

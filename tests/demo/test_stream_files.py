@@ -10,13 +10,11 @@ import pytest
 
 from demo.delivery import SCHEMA, deliver, write_stream
 
-JANUARY = range(1, 2)
-
 
 @pytest.fixture(scope="module")
-def days(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def days(january: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The files of January, one per day."""
-    return write_stream(JANUARY, tmp_path_factory.mktemp("demo") / "stream")
+    return write_stream(january, tmp_path_factory.mktemp("demo") / "stream")
 
 
 def test_the_files_hold_the_stream_in_delivery_order(days: list[Path], january: pd.DataFrame) -> None:
@@ -52,8 +50,10 @@ def test_times_are_utc_microseconds_and_unknowns_are_nulls(days: list[Path]) -> 
     assert table["id"].null_count == table["distance"].null_count == table["tailnum"].null_count == marks > 0
 
 
-def test_writing_again_gives_the_same_bytes_names_and_times(days: list[Path], tmp_path: Path) -> None:
-    again = write_stream(JANUARY, tmp_path / "again")
+def test_writing_again_gives_the_same_bytes_names_and_times(
+    days: list[Path], january: pd.DataFrame, tmp_path: Path
+) -> None:
+    again = write_stream(january, tmp_path / "again")
     assert [_print_of(day) for day in again] == [_print_of(day) for day in days]
 
 
@@ -61,23 +61,27 @@ def _print_of(path: Path) -> tuple[str, float, bytes]:
     return path.name, path.stat().st_mtime, path.read_bytes()
 
 
-def test_an_earlier_stream_is_replaced_and_nothing_else_is_left(days: list[Path], tmp_path: Path) -> None:
+def test_an_earlier_stream_is_replaced_and_nothing_else_is_left(
+    days: list[Path], january: pd.DataFrame, tmp_path: Path
+) -> None:
     folder = tmp_path / "stream"
-    hours = write_stream(JANUARY, folder, "6 hours")
+    hours = write_stream(january, folder, "6 hours")
     (tmp_path / ".stream.partial").mkdir()
     (tmp_path / ".stream.partial" / "left-by-a-kill.parquet").touch()
-    again = write_stream(JANUARY, folder, "1 day")
+    again = write_stream(january, folder, "1 day")
     assert len(hours) > len(again) == len(days)
     assert sorted(folder.iterdir()) == again
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_a_failure_halfway_leaves_the_earlier_stream(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failure_halfway_leaves_the_earlier_stream(
+    january: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     folder = tmp_path / "stream"
-    before = [_print_of(day) for day in write_stream(JANUARY, folder)]
+    before = [_print_of(day) for day in write_stream(january, folder)]
     monkeypatch.setattr("demo.delivery.os.utime", _disk_is_full)  # after the first file
     with pytest.raises(OSError, match="disk is full"):
-        write_stream(JANUARY, folder, "6 hours")
+        write_stream(january, folder, "6 hours")
     assert [_print_of(day) for day in sorted(folder.iterdir())] == before
 
 
@@ -85,15 +89,15 @@ def _disk_is_full(*_: object) -> None:
     raise OSError("disk is full")
 
 
-def test_a_folder_with_other_files_is_refused_and_untouched(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused_and_untouched(january: pd.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(FileExistsError, match=r"holds 'thesis\.txt'"):
-        write_stream(JANUARY, tmp_path)
+        write_stream(january, tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
 @pytest.mark.parametrize("span", ["0 days", "-1 day", "1 ms", "NaT"])
-def test_a_span_too_short_for_a_file_is_refused(span: str, tmp_path: Path) -> None:
+def test_a_span_too_short_for_a_file_is_refused(span: str, january: pd.DataFrame, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="too short for one file"):
-        write_stream(JANUARY, tmp_path / "stream", span)
+        write_stream(january, tmp_path / "stream", span)
     assert list(tmp_path.iterdir()) == []
