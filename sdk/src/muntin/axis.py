@@ -7,7 +7,7 @@ grows (a row number, a block height), a tick is one unit of it. The engine compu
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, TypeAlias
 
 from muntin.errors import DurationError
@@ -24,10 +24,10 @@ Instant: TypeAlias = Annotated[int, "muntin.instant"]
 Duration: TypeAlias = int | str | timedelta
 """A length on the axis: ticks, a timedelta, or text such as `"10 minutes"`."""
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _TERM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
-_UNITS: Final = {
+_UNITS: Final[dict[str, int]] = {
     unit: size
     for names, size in (
         ("microsecond microseconds us µs", 1),
@@ -83,7 +83,8 @@ def _term(text: str, number: str, unit: str) -> int:
         fixed = "has no fixed length" if unit.lower().rstrip("s") in {"month", "year", "quarter"} else "is unknown"
         raise DurationError(text, f"the unit {unit!r} {fixed}")
     whole, _, fraction = number.partition(".")
-    scaled, rest = divmod(int(fraction or 0) * size, 10 ** len(fraction))
+    scale: int = 10 ** len(fraction)
+    scaled, rest = divmod(int(fraction or 0) * size, scale)
     if rest:
         raise DurationError(text, f"{number} {unit} is not a whole number of microseconds")
     return int(whole) * size + scaled
@@ -93,10 +94,10 @@ def instant(moment: datetime) -> int:
     """Return a datetime as ticks; a naive one is taken as UTC.
 
     Example:
-        >>> instant(datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc))
+        >>> instant(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
         1000000
     """
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MICROSECOND
 
 

@@ -59,6 +59,9 @@ class Catalog:
     allowed: Collection[str] | None = None
     _loaded: dict[str, Plugin] = field(default_factory=dict, init=False)
 
+    def __post_init__(self) -> None:
+        self.entries = tuple(self.entries)  # they are walked more than once
+
     def module(self, name: str) -> type[Module]:
         """Return a module class by its full name, importing its plugin alone.
 

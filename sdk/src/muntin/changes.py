@@ -129,7 +129,9 @@ def _insert(table: dict[Hashable, Event[P]], change: Insertion[P]) -> None:
 def _revise(table: dict[Hashable, Event[P]], change: Revision[P]) -> None:
     known = table.get(change.id)
     if known != change.event:
-        raise StreamError(f"a revision of event {change.id!r} expects {change.event}, the table has {known}", id=change.id)
+        raise StreamError(
+            f"a revision of event {change.id!r} expects {change.event}, the table has {known}", id=change.id
+        )
     if change.is_retraction:
         del table[change.id]
     else:

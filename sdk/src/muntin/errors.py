@@ -94,7 +94,9 @@ class ModuleFailedError(ModuleError, RuntimeError):
         method: The method that failed.
     """
 
-    def __init__(self, module: str, version: str, key: object, window: object, method: str, cause: BaseException) -> None:
+    def __init__(
+        self, module: str, version: str, key: object, window: object, method: str, cause: BaseException
+    ) -> None:
         self.module = module
         self.version = version
         self.key = key

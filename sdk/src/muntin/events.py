@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic
+from typing import Generic, Self
 
-from typing_extensions import Self, TypeVar
+from typing_extensions import TypeVar
 
 from muntin.axis import INFINITY, moment
 from muntin.errors import StreamError

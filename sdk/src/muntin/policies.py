@@ -6,17 +6,14 @@ mean the same.
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import TypeVar
 
 from muntin.errors import PolicyError
 
 
-class _Policy(str, Enum):
+class _Policy(StrEnum):
     """An enumeration that is text and explains itself."""
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 class ClipPolicy(_Policy):

@@ -1,20 +1,17 @@
 """Result and input types as plain data, derived from the annotations a module writer gives.
 
-The engine turns these descriptions into Spark and Arrow types; the SDK knows neither. A description also says
-whether a value fits, so that a payload a module does not accept is set aside with a reason instead of failing
-somewhere inside the module.
+The engine turns these descriptions into Spark and Arrow types; the SDK knows neither.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import types
-import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
@@ -23,7 +20,7 @@ from muntin.axis import Instant
 from muntin.errors import ModuleDefinitionError
 
 
-class ScalarKind(str, Enum):
+class ScalarKind(StrEnum):
     """The single-valued types a column can have."""
 
     BOOLEAN = "boolean"
@@ -36,9 +33,6 @@ class ScalarKind(str, Enum):
     TIMESTAMP = "timestamp"
     INTERVAL = "interval"
     INSTANT = "instant"
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +141,8 @@ def _describe_compound(annotation: Any, name: str) -> Field:
     if struct is None:
         raise ModuleDefinitionError(
             f"{annotation!r} has no column type\n"
-            "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list, a dict,\n"
-            "  a tuple, a dataclass, a NamedTuple or a TypedDict of these, X | None, a type variable or Any"
+            "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list,\n"
+            "  a dict, a tuple, a dataclass, a NamedTuple or a TypedDict of these, X | None, a type variable or Any"
         )
     return Field(name, struct)
 
@@ -156,7 +150,9 @@ def _describe_compound(annotation: Any, name: str) -> Field:
 def _describe_union(annotation: Any, arguments: tuple[Any, ...], name: str) -> Field:
     some = [argument for argument in arguments if argument is not type(None)]
     if len(some) != 1:
-        raise ModuleDefinitionError(f"{annotation!r} has no single column type; only X | None is a union a column can hold")
+        raise ModuleDefinitionError(
+            f"{annotation!r} has no single column type; only X | None is a union a column can hold"
+        )
     return dataclasses.replace(describe(some[0], name), is_nullable=True)
 
 
@@ -164,9 +160,11 @@ def _struct_of_tuple(annotation: Any, arguments: tuple[Any, ...]) -> DataType:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return ListOf(describe(arguments[0], "element"))
     if not arguments:
-        raise ModuleDefinitionError(f"{annotation!r} does not say what it holds; write tuple[int, str] or tuple[int, ...]")
+        raise ModuleDefinitionError(
+            f"{annotation!r} does not say what it holds; write tuple[int, str] or tuple[int, ...]"
+        )
     fields = tuple(describe(argument, f"_{place}") for place, argument in enumerate(arguments, 1))
-    return Struct(fields, lambda **values: tuple(values.values()))
+    return Struct(fields, lambda **values: tuple(values[field.name] for field in fields))
 
 
 def _struct_of_class(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Struct | None:
@@ -174,10 +172,21 @@ def _struct_of_class(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -
     is_record = dataclasses.is_dataclass(cls) or typing_extensions.is_typeddict(cls) or hasattr(cls, "_fields")
     if not isinstance(cls, type) or not is_record:
         return None
-    bound = dict(zip(getattr(cls, "__parameters__", ()), arguments, strict=False))
-    hints = get_type_hints(cls, include_extras=True)
+    parameters = [parameter.__name__ for parameter in getattr(cls, "__parameters__", ())]
+    bound = {name: describe(argument) for name, argument in zip(parameters, arguments, strict=False)}
+    hints = _hints(cls)
     names = [f.name for f in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(hints)
-    return Struct(tuple(describe(bound.get(hints[n], hints[n]), n) for n in names), cls)
+    return Struct(tuple(bind(describe(hints[name], name), bound) for name in names), cls)
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return get_type_hints(cls, include_extras=True)
+    except NameError as error:
+        raise ModuleDefinitionError(
+            f"the annotations of {cls.__qualname__} cannot be read: {error}\n"
+            "  expected: names that are defined at the top of the module of the class"
+        ) from error
 
 
 def bind(field: Field, variables: Mapping[str, Field]) -> Field:
@@ -187,7 +196,7 @@ def bind(field: Field, variables: Mapping[str, Field]) -> Field:
 
     Example:
         >>> text = describe(str)
-        >>> bind(describe(typing.TypeVar("T"), "first"), {"T": text}).type
+        >>> bind(describe(TypeVar("T"), "first"), {"T": text}).type
         Scalar(kind=<ScalarKind.STRING: 'string'>)
     """
     data_type = field.type

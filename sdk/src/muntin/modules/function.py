@@ -71,6 +71,8 @@ def function(
         (212.0, 'demo_fahrenheit')
     """
     check_name(name)
+    if not version:
+        raise ModuleDefinitionError(f"{name} has no version\n  give one: function({name!r}, version='1.0.0')")
 
     def wrap(implementation: Callable[A, R]) -> Function[A, R]:
         field = _result_field(name, implementation, result, vectorized=vectorized)
@@ -83,7 +85,9 @@ def _result_field(name: str, implementation: Callable[..., Any], result: Any, *,
     if result is not None:
         return describe(result, "result")
     if vectorized:
-        raise ModuleDefinitionError(f"the vectorised function {name} needs its value's type: function({name!r}, result=float, ...)")
+        raise ModuleDefinitionError(
+            f"the vectorised function {name} needs its value's type: function({name!r}, result=float, ...)"
+        )
     hints = get_type_hints(implementation, include_extras=True)
     if "return" not in hints:
         raise ModuleDefinitionError(f"{name} does not say what it returns; annotate it, for example '-> float'")

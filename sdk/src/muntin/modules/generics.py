@@ -34,10 +34,17 @@ def _find(cls: type, root: type, bound: dict[Any, Any]) -> dict[str, Any] | None
         origin = get_origin(base) or base
         if not (isinstance(origin, type) and issubclass(origin, root)):
             continue
-        arguments = tuple(bound.get(argument, argument) for argument in get_args(base))
+        arguments = tuple(_bind(argument, bound) for argument in get_args(base))
         if "_roles" in vars(origin):
-            return dict(zip(origin._roles, arguments, strict=True)) if arguments else None
+            return dict(zip(vars(origin)["_roles"], arguments, strict=True)) if arguments else None
         found = _find(origin, root, dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False)))
         if found is not None:
             return found
     return None
+
+
+def _bind(argument: Any, bound: dict[Any, Any]) -> Any:
+    """Return a type argument with type variables replaced, also those inside it, as in `list[T]`."""
+    parameters = getattr(argument, "__parameters__", ())
+    inside = tuple(bound.get(parameter, parameter) for parameter in parameters)
+    return argument[inside] if parameters else bound.get(argument, argument)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from muntin.axis import INFINITY
@@ -105,7 +106,7 @@ def windows(specification: WindowSpecification, events: Sequence[Event[Any]], ho
         return _hopping(specification, events, horizon)
     if isinstance(specification, SnapshotWindows):
         marks = sorted({event.start for event in events} | {event.end for event in events})
-        return [Window(start, end) for start, end in zip(marks, marks[1:], strict=False)]
+        return [Window(start, end) for start, end in pairwise(marks)]
     return _counted(specification, events)
 
 
@@ -173,7 +174,11 @@ def _call(query: WindowedQuery, computation: Computation, window: Window, member
 
 def _see(query: WindowedQuery, computation: Computation, window: Window, event: Event[Any]) -> Any:
     payload = computation.select(event.payload)
-    return clip(Event(event.start, event.end, payload), window, query.clip) if computation.module.is_time_sensitive else payload
+    return (
+        clip(Event(event.start, event.end, payload), window, query.clip)
+        if computation.module.is_time_sensitive
+        else payload
+    )
 
 
 def clip(event: Event[Any], window: Window, policy: ClipPolicy) -> Event[Any]:

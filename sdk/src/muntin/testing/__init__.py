@@ -1,0 +1,96 @@
+"""Testing without Spark: the laws as test classes, streams as data, and the reference evaluator.
+
+A module is tested against the laws of its base class in milliseconds. Two files, `average.py`:
+
+    from dataclasses import dataclass
+    from muntin import IncrementalAggregate
+
+    @dataclass
+    class Sum:
+        total: float = 0.0
+        count: int = 0
+
+    class Average(IncrementalAggregate[float, Sum, float]):
+        name, version = "demo.average", "1.0.0"
+
+        def create_state(self):
+            return Sum()
+
+        def add_events(self, state, payloads):
+            return Sum(state.total + sum(payloads), state.count + len(payloads))
+
+        def remove_events(self, state, payloads):
+            return Sum(state.total - sum(payloads), state.count - len(payloads))
+
+        def compute_result(self, state):
+            return state.total / state.count
+
+and `test_average.py`:
+
+    from average import Average
+    from muntin.testing import Computation, IncrementalAggregateLaws, Script, WindowedQuery
+    from muntin import tumbling
+
+    class TestAverage(IncrementalAggregateLaws):
+        module = Average()
+
+    def test_an_average_per_window():
+        script = Script().point("a", 1, 2.0).point("b", 4, 3.0).point("c", 12, 7.0).close()
+        output = script.run(WindowedQuery(tumbling(10), [Computation(Average())]))
+        assert [row.value for row in output[None]] == [(2.5,), (7.0,)]
+
+An engine is tested with the same scripts: `random_stream` makes them, `shuffle` and `split` change how they arrive
+but not what they mean, and `Script.run` says what the output must fold to.
+"""
+
+from muntin.testing.batches import Batch, Boundary, KeyedChange
+from muntin.testing.equality import equal, same_bag
+from muntin.testing.laws import (
+    AggregateLaws,
+    FunctionLaws,
+    IncrementalAggregateLaws,
+    IncrementalOperatorLaws,
+    LawError,
+    OperatorLaws,
+    TimeSensitiveAggregateLaws,
+    TimeSensitiveIncrementalAggregateLaws,
+    TimeSensitiveIncrementalOperatorLaws,
+    TimeSensitiveOperatorLaws,
+    laws_of,
+)
+from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, horizon_of
+from muntin.testing.scripts import Script
+from muntin.testing.streams import random_stream, shuffle, split
+from muntin.testing.timeline import Bar, draw_steps, draw_windows, timeline
+
+__all__ = [
+    "AggregateLaws",
+    "Bar",
+    "Batch",
+    "Boundary",
+    "Computation",
+    "FunctionLaws",
+    "IncrementalAggregateLaws",
+    "IncrementalOperatorLaws",
+    "KeyedChange",
+    "LawError",
+    "OperatorLaws",
+    "OutputEvent",
+    "Script",
+    "TimeSensitiveAggregateLaws",
+    "TimeSensitiveIncrementalAggregateLaws",
+    "TimeSensitiveIncrementalOperatorLaws",
+    "TimeSensitiveOperatorLaws",
+    "WindowedQuery",
+    "draw_steps",
+    "draw_windows",
+    "equal",
+    "evaluate",
+    "horizon_of",
+    "laws_of",
+    "random_stream",
+    "same_bag",
+    "shuffle",
+    "split",
+    "timeline",
+]

@@ -1,0 +1,72 @@
+"""When two results count as equal."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Set
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+
+def equal(left: Any, right: Any, tolerance: float = 0.0) -> bool:
+    """Return whether two values are equal, numbers within a tolerance, NaN to NaN.
+
+    Lists, tuples, mappings and dataclasses are compared part by part, and sets as they are.
+
+    Args:
+        left: A value.
+        right: Another.
+        tolerance: Relative, and absolute for numbers below one.
+
+    Example:
+        >>> equal({"mean": [0.1 + 0.2, float("nan")]}, {"mean": [0.3, float("nan")]}, 1e-9)
+        True
+        >>> equal(1, "1")
+        False
+    """
+    if isinstance(left, Real | Decimal) and isinstance(right, Real | Decimal):
+        return _equal_numbers(left, right, tolerance)
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(equal(left[key], right[key], tolerance) for key in left)
+    if type(left) is not type(right):
+        return False
+    parts = _parts(left)
+    if parts is None:
+        return bool(left == right)
+    return _all_equal(parts, _parts(right) or [], tolerance)
+
+
+def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) -> bool:
+    """Return whether two collections hold equal values equally often, in whatever order.
+
+    Example:
+        >>> same_bag([1, 2, 2], [2, 1, 2]), same_bag([1, 2, 2], [1, 1, 2])
+        (True, False)
+    """
+    rest = list(right)
+    for value in left:
+        place = next((i for i, other in enumerate(rest) if equal(value, other, tolerance)), None)
+        if place is None:
+            return False
+        del rest[place]
+    return not rest
+
+
+def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:
+    if left == right or (math.isnan(left) and math.isnan(right)):
+        return True
+    return bool(tolerance) and math.isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def _parts(value: Any) -> list[Any] | None:
+    if isinstance(value, str | bytes | Set):
+        return None
+    if dataclasses.is_dataclass(value):
+        return [getattr(value, field.name) for field in dataclasses.fields(value) if field.compare]
+    return list(value) if isinstance(value, Iterable) else None
+
+
+def _all_equal(left: list[Any], right: list[Any], tolerance: float) -> bool:
+    return len(left) == len(right) and all(equal(a, b, tolerance) for a, b in zip(left, right, strict=True))

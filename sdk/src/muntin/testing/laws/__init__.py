@@ -1,0 +1,34 @@
+"""The laws of the base classes, as classes that a module writer's tests subclass.
+
+Not covered, because no test of a module alone can see it: a result that depends on the process it is computed in (the
+order of a set of text differs between processes), members that belong to a window by reach or by count without
+overlapping it, and speed.
+"""
+
+from muntin.testing.laws.aggregate_laws import AggregateLaws, TimeSensitiveAggregateLaws
+from muntin.testing.laws.conformance import laws_of
+from muntin.testing.laws.error import LawError
+from muntin.testing.laws.function_laws import FunctionLaws
+from muntin.testing.laws.incremental_aggregate_laws import (
+    IncrementalAggregateLaws,
+    TimeSensitiveIncrementalAggregateLaws,
+)
+from muntin.testing.laws.incremental_operator_laws import (
+    IncrementalOperatorLaws,
+    TimeSensitiveIncrementalOperatorLaws,
+)
+from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+
+__all__ = [
+    "AggregateLaws",
+    "FunctionLaws",
+    "IncrementalAggregateLaws",
+    "IncrementalOperatorLaws",
+    "LawError",
+    "OperatorLaws",
+    "TimeSensitiveAggregateLaws",
+    "TimeSensitiveIncrementalAggregateLaws",
+    "TimeSensitiveIncrementalOperatorLaws",
+    "TimeSensitiveOperatorLaws",
+    "laws_of",
+]

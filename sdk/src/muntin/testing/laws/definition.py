@@ -1,0 +1,60 @@
+"""Laws of a module's class: what a query needs to know before it runs."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Final
+
+from muntin.errors import ModuleDefinitionError
+from muntin.events import Event
+from muntin.modules.module import Module
+from muntin.policies import ClipPolicy
+from muntin.testing.fitting import misfit
+from muntin.testing.laws.law import law
+from muntin.testing.laws.module_laws import ModuleLaws
+from muntin.testing.laws.module_trial import ModuleTrial
+
+_CALLED: Final = ("create_state", "add_events", "remove_events", "combine", "deduct", "compute_result")
+_SIMILAR: Final = 0.75
+
+
+class DefinitionLaws(ModuleLaws):
+    """Every module says what it is called, what it takes and what it returns."""
+
+    @law("complete the class attributes, the types in brackets and the methods", is_random=False)
+    def test_definition_is_complete(self, trial: ModuleTrial) -> None:
+        """The class has a name, a version, types and every method that its base class asks for, rightly spelt."""
+        module = type(trial.subject.module)
+        try:
+            module.check_definition()
+        except ModuleDefinitionError as error:
+            raise trial.broken(str(error)) from None
+        for complaint in _complaints(module):
+            raise trial.broken(complaint)
+
+    @law("return what the class declares, or declare what it returns; 'float | None' may be None")
+    def test_result_has_declared_type(self, trial: ModuleTrial) -> None:
+        """Every result, and every row of an operator, fits the declared result type."""
+        module = trial.subject.module
+        result = trial.subject.result(trial.members())
+        for value in result if module.is_operator else [result]:
+            bare = value.payload if isinstance(value, Event) else value
+            reason = misfit(module.result_field(), bare)
+            if reason:
+                raise trial.broken(f"the result {bare!r} does not fit: {reason}")
+
+
+def _complaints(module: type[Module]) -> list[str]:
+    found = [f"it defines {name}, which nothing calls; did you mean {meant}?" for name, meant in _misspelt(module)]
+    if hasattr(module, "deduct") and not hasattr(module, "combine"):
+        found.append("it defines deduct, which undoes combine, but no combine")
+    if not module.accepted_clips or not module.accepted_clips <= set(ClipPolicy):
+        found.append(f"accepted_clips is {set(module.accepted_clips)}, expected at least one ClipPolicy")
+    return found
+
+
+def _misspelt(module: type[Module]) -> list[tuple[str, str]]:
+    own = [name for name in dir(module) if not hasattr(Module, name) and not name.startswith("_")]
+    methods = [name for name in own if name not in _CALLED and callable(getattr(module, name))]
+    close = {name: difflib.get_close_matches(name, _CALLED, 1, _SIMILAR) for name in methods}
+    return [(name, match) for name, matches in close.items() for match in matches]

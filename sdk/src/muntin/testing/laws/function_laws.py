@@ -1,0 +1,159 @@
+"""The laws of functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any, ClassVar, Final, get_type_hints
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.function import Function
+from muntin.modules.names import check_name
+from muntin.schemas import describe
+from muntin.testing import strategies
+from muntin.testing.equality import equal
+from muntin.testing.fitting import misfit
+from muntin.testing.laws.conformance import Conformance
+from muntin.testing.laws.law import Law, law
+from muntin.testing.laws.trial import Trial
+
+_ANY_ARGUMENTS: Final = "make it work for the arguments above, or say with arguments = ... what may come"
+
+
+class FunctionTrial(Trial):
+    """One attempt to break a law of a function.
+
+    Attributes:
+        function: The function.
+    """
+
+    def __init__(self, law: Law, laws: type[FunctionLaws], data: Any) -> None:
+        """Prepare an attempt."""
+        self.function: Function[..., Any] = laws.subject()
+        super().__init__(law, f"{self.function.name} {self.function.version}", laws.tolerance, data)
+        self._laws = laws
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the arguments of one call per row; a vectorised function takes them all at once."""
+        rows = self.draw(st.lists(self._laws.argument_strategy(), min_size=1, max_size=4))
+        self.stream += [f"arguments {row!r}" for row in rows]
+        return rows
+
+    def values(self, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the function's value for each row."""
+        if not self.function.is_vectorized:
+            return [self.call(*row) for row in rows]
+        return list(self.call(*self._laws.columns(rows)))
+
+    def call(self, *arguments: Any) -> Any:
+        """Call the function."""
+        __tracebackhide__ = True
+        try:
+            return self.function(*arguments)
+        except Exception as error:
+            raise self.broken(f"it raised {type(error).__name__}: {error}", _ANY_ARGUMENTS) from error
+
+
+class FunctionLaws(Conformance):
+    """The laws of a function.
+
+    Attributes:
+        function: The function under test, as `muntin.function` made it.
+        arguments: A strategy for the tuple of one row's arguments; by default what the annotations say. A vectorised
+            function, whose annotations are Series, needs one.
+        series: Makes a column of a vectorised function from a list, for example `pandas.Series`.
+
+    Example:
+        >>> from muntin import function
+        >>> @function("demo.twice", version="1.0.0")
+        ... def twice(number: int) -> int:
+        ...     return 2 * number
+        >>> class TestTwice(FunctionLaws):
+        ...     function = twice
+        >>> TestTwice().test_same_arguments_same_result()
+    """
+
+    function: ClassVar[Function[..., Any]]
+    arguments: ClassVar[SearchStrategy[tuple[Any, ...]] | None] = None
+    series: ClassVar[Callable[[list[Any]], Any]] = list
+
+    _subject_name: ClassVar[str] = "function"
+    _subject_type: ClassVar[type] = Function
+
+    @classmethod
+    def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
+        """Try a law once."""
+        body(cls(), FunctionTrial(law, cls, data))
+
+    @classmethod
+    def argument_strategy(cls) -> SearchStrategy[tuple[Any, ...]]:
+        """Return the strategy for one row's arguments."""
+        return _from_annotations(cls.subject()) if cls.arguments is None else cls.arguments
+
+    @classmethod
+    def columns(cls, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return rows as the columns that a vectorised function takes."""
+        return [cls.series(list(column)) for column in zip(*rows, strict=True)]
+
+    @law("name it '<plugin>.<function>', give it a version and annotate its parameters", is_random=False)
+    def test_definition_is_complete(self, trial: FunctionTrial) -> None:
+        """The function has a name, a version and, where no strategy is given, annotated parameters."""
+        try:
+            check_name(trial.function.name)
+            self.argument_strategy()
+        except ModuleDefinitionError as error:
+            raise trial.broken(str(error)) from None
+        trial.expect(bool(trial.function.version), lambda: "its version is empty")
+
+    @law("return what is declared, or declare what it returns; 'float | None' may be None")
+    def test_result_has_declared_type(self, trial: FunctionTrial) -> None:
+        """Every value fits the declared type."""
+        for value in trial.values(trial.rows()):
+            reason = misfit(trial.function.result, value)
+            if reason:
+                raise trial.broken(f"the value {value!r} does not fit: {reason}")
+
+    @law("keep nothing between calls, draw no random numbers, read no clock")
+    def test_same_arguments_same_result(self, trial: FunctionTrial) -> None:
+        """The same arguments give the same value at any time."""
+        rows, others = trial.rows(), trial.rows()
+        first = trial.values(rows)
+        trial.values(others)
+        trial.expect_same(("at first", first), ("after other calls", trial.values(rows)))
+
+    @law("copy what you change: sorted(values), not values.sort()")
+    def test_arguments_are_read_only(self, trial: FunctionTrial) -> None:
+        """No argument is changed."""
+        rows = trial.rows()
+        given = self.columns(rows) if trial.function.is_vectorized else list(rows[0])
+        before = [deepcopy(argument) for argument in given]
+        trial.call(*given)
+        trial.expect(equal(_plain(given), _plain(before)), lambda: f"given: {before!r}\nafterwards: {given!r}")
+
+    @law(
+        "compute each row from itself alone, and return one value per row",
+        does_not_apply=lambda function: None if function.is_vectorized else f"{function.name} is not vectorised",
+    )
+    def test_splitting_does_not_matter(self, trial: FunctionTrial) -> None:
+        """A vectorised function gives each row the value it gives that row alone."""
+        rows = trial.rows()
+        alone = [value for row in rows for value in trial.values([row])]
+        trial.expect_same(("all rows at once", trial.values(rows)), ("one row at a time", alone))
+
+
+def _plain(arguments: Sequence[Any]) -> list[Any]:
+    return [list(argument) if hasattr(argument, "__array__") else argument for argument in arguments]
+
+
+def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any, ...]]:
+    hints = get_type_hints(function.implementation, include_extras=True)
+    names = inspect.signature(function.implementation).parameters
+    missing = [name for name in names if name not in hints]
+    if missing or function.is_vectorized:
+        what = f"its parameters {', '.join(missing)} have no annotation" if missing else "it is vectorised"
+        raise ModuleDefinitionError(f"the arguments of {function.name} are not known: {what}\n  set: arguments = ...")
+    return st.tuples(*(strategies.payloads(describe(hints[name], name)) for name in names))

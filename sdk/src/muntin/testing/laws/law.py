@@ -1,0 +1,105 @@
+"""What a law is, and how it becomes a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from hypothesis import strategies as st
+
+from muntin.testing.laws.error import LawError
+
+_SETTINGS: Final = settings(
+    max_examples=25,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    print_blob=False,
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+    verbosity=Verbosity.quiet,  # a broken law draws its stream itself
+    phases=(Phase.generate, Phase.shrink),
+)
+
+Reason: TypeAlias = Callable[[Any], str | None]
+"""Says why a law does not apply to a module; None if it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A law of a base class.
+
+    Attributes:
+        name: The name of its test method, as words.
+        statement: One sentence.
+        remedy: What a writer does whose module breaks it.
+        is_random: Whether it is tried on random streams, or once.
+    """
+
+    name: str
+    statement: str
+    remedy: str
+    is_random: bool
+
+
+def law(
+    remedy: str, *, does_not_apply: Reason = lambda module: None, is_random: bool = True
+) -> Callable[[Callable[[Any, Any], None]], Callable[[Any], None]]:
+    """Make a method `(self, trial)` of a laws class the test of the law that its name and docstring state.
+
+    Args:
+        remedy: What a writer does whose module breaks it.
+        does_not_apply: Says for a module why the law does not apply to it; its test is then skipped.
+        is_random: False if one trial without random data is enough.
+    """
+
+    def wrap(body: Callable[[Any, Any], None]) -> Callable[[Any], None]:
+        statement = (body.__doc__ or "").strip().partition("\n")[0]
+        stated = Law(body.__name__.removeprefix("test_").replace("_", " "), statement, remedy, is_random)
+
+        def test(self: Any) -> None:
+            __tracebackhide__ = True
+            reason = does_not_apply(self.subject())
+            if reason:
+                pytest.skip(f"does not apply: {reason}")
+            _try(stated, lambda data: self.attempt(stated, body, data))
+
+        test.__name__, test.__qualname__, test.__doc__ = body.__name__, body.__qualname__, body.__doc__
+        test.law = stated  # type: ignore[attr-defined]  # functions take attributes
+        return test
+
+    return wrap
+
+
+def lacks(*methods: str) -> Reason:
+    """Say of a module which of some optional methods it has not defined."""
+
+    def reason(module: Any) -> str | None:
+        missing = [method for method in methods if not hasattr(module, method)]
+        return f"{module.name} has no {' and no '.join(missing)}" if missing else None
+
+    return reason
+
+
+def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
+    """Attempt a law on random data, smallest failure last; report that one whatever Hypothesis makes of it."""
+    __tracebackhide__ = True
+    failures: list[LawError] = []
+
+    def example(data: Any) -> None:
+        try:
+            attempt(data)
+        except LawError as failure:
+            failures.append(failure)
+            raise
+
+    try:
+        _SETTINGS(given(st.data())(example))() if stated.is_random else example(None)
+    except Exception:
+        if not failures:
+            raise
+    if failures:
+        raise failures[-1].with_traceback(None) from failures[-1].__cause__

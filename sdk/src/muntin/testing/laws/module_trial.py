@@ -1,0 +1,95 @@
+"""One attempt to break a law of a module."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from muntin.axis import INFINITY
+from muntin.events import Event
+from muntin.policies import ClipPolicy
+from muntin.testing import strategies
+from muntin.testing.equality import same_bag
+from muntin.testing.laws.error import LawError
+from muntin.testing.laws.law import Law
+from muntin.testing.laws.subject import Subject
+from muntin.testing.laws.trial import Trial
+from muntin.testing.reference import clip
+from muntin.testing.timeline import Bar
+from muntin.windows import Window
+
+_MOST_MEMBERS: Final = 5
+_ABOUT_OPEN_EVENTS: Final = (
+    "\n  an event without an end has no useful duration; to get none:\n"
+    "    accepted_clips = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})"
+)
+_WINDOWS: Final = st.sampled_from([Window(0, 10), Window(-7, -2), Window(3, 4), Window(-4, 16), Window(1000, 1060)])
+
+
+class ModuleTrial(Trial):
+    """One attempt to break a law of a module, in one window under one clipping policy.
+
+    Attributes:
+        subject: The module in its window.
+        clip: What the module sees of its events.
+    """
+
+    def __init__(self, law: Law, module: Any, payloads: SearchStrategy[Any], tolerance: float, data: Any) -> None:
+        """Draw the window and the clip, if the module is time-sensitive."""
+        super().__init__(law, f"{module.name} {module.version}", tolerance, data)
+        self._payloads = payloads
+        self.clip = ClipPolicy.NONE
+        self.subject = Subject(module, Window(0, _MOST_MEMBERS))
+        if module.is_time_sensitive and law.is_random:
+            self.place(self.draw(_WINDOWS), self.draw(_clips(module.accepted_clips)))
+
+    def place(self, window: Window, policy: ClipPolicy) -> None:
+        """Continue in another window and under another clip."""
+        self.clip = policy
+        self.subject = Subject(self.subject.module, window)
+        self.stream = [Bar("window", window.start, window.end, f"clip {policy}")]
+
+    def members(self, label: str = "member", at_least: int = 1) -> list[Event[Any]]:
+        """Return members of the window, with lifetimes as the module sees them."""
+        if self.subject.module.is_time_sensitive:
+            drawn = self.draw(_events(self._payloads, self.subject.window, not self.clip.clips_right, at_least))
+            members = [clip(event, self.subject.window, self.clip) for event in drawn]
+        else:
+            payloads = self.draw(_payloads(self._payloads, at_least))
+            members = [Event.point(place, payload) for place, payload in enumerate(payloads)]
+        self.stream += [Bar(label, event.start, event.end, repr(event.payload)) for event in members]
+        return members
+
+    def same(self, left: Any, right: Any) -> bool:
+        """Return whether two results are equal within the tolerance; rows in any order."""
+        if self.subject.module.is_operator:
+            return same_bag(left, right, self.tolerance)
+        return super().same(left, right)
+
+    def broken(self, facts: str, remedy: str | None = None) -> LawError:
+        """Return the report of a broken law; an event without an end explains many."""
+        is_open = any(isinstance(bar, Bar) and bar.end == INFINITY for bar in self.stream)
+        return super().broken(facts, f"{remedy or self.law.remedy}{_ABOUT_OPEN_EVENTS if is_open else ''}")
+
+
+# Strategies are expensive to make, so each is made once.
+
+
+@cache
+def _clips(accepted: frozenset[ClipPolicy]) -> SearchStrategy[ClipPolicy]:
+    return st.sampled_from([policy for policy in ClipPolicy if policy in accepted])
+
+
+@cache
+def _payloads(payloads: SearchStrategy[Any], at_least: int) -> SearchStrategy[list[Any]]:
+    return st.lists(payloads, min_size=at_least, max_size=_MOST_MEMBERS)
+
+
+@cache
+def _events(
+    payloads: SearchStrategy[Any], window: Window, open_ends: bool, at_least: int
+) -> SearchStrategy[list[Event[Any]]]:
+    return _payloads(strategies.events(payloads, window, open_ends=open_ends), at_least)

@@ -1,0 +1,42 @@
+"""Laws that make a result a function of a window's members and of nothing else."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from hypothesis import strategies as st
+
+from muntin.testing.equality import equal
+from muntin.testing.laws.law import law
+from muntin.testing.laws.module_laws import ModuleLaws
+from muntin.testing.laws.module_trial import ModuleTrial
+
+
+class PurityLaws(ModuleLaws):
+    """Every module is a function of a set."""
+
+    @law("use nothing of their order; sort by a key that has no ties, or keep all that tie")
+    def test_order_does_not_matter(self, trial: ModuleTrial) -> None:
+        """Any permutation of the members gives an equal result."""
+        members = trial.members()
+        moved = trial.draw(st.permutations(range(len(members))))
+        trial.expect_same(
+            ("as listed below", trial.subject.result(members)),
+            (f"in the order {moved}", trial.subject.result([members[place] for place in moved])),
+        )
+
+    @law("keep nothing between calls outside of the state, draw no random numbers, read no clock")
+    def test_same_payloads_same_result(self, trial: ModuleTrial) -> None:
+        """The same members give the same result at any time."""
+        members, others = trial.members("member"), trial.members("other")
+        first = trial.subject.result(members)
+        trial.subject.result(others)
+        trial.expect_same(("at first", first), ("after another window", trial.subject.result(members)))
+
+    @law("copy what you change: sorted(payloads), not payloads.sort(); dict(payload), not payload.pop()")
+    def test_payloads_are_read_only(self, trial: ModuleTrial) -> None:
+        """Neither a payload nor the collection they come in is changed."""
+        seen = trial.subject.see(trial.members())
+        before = deepcopy(seen)
+        trial.subject.lives_through(seen)
+        trial.expect(equal(seen, before), lambda: f"given: {before!r}\nafterwards: {seen!r}")

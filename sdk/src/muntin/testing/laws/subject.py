@@ -1,0 +1,130 @@
+"""Driving a module of any of the eight shapes in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Final
+
+from muntin.events import Event
+from muntin.testing.plain_data import records_in, restored
+from muntin.windows import Window
+
+_ANY_PAYLOAD: Final = "make it work for the stream above, or say with payloads = ... what may come"
+
+
+class CallError(Exception):
+    """A method of the module raised, or a state or result cannot be used by any engine.
+
+    Attributes:
+        remedy: What the writer does about it; None if the law that was tried says so.
+    """
+
+    def __init__(self, facts: str, remedy: str | None = None) -> None:
+        self.remedy = remedy
+        super().__init__(facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A module under test, in one window. Members are events; a time-insensitive module gets their payloads.
+
+    Attributes:
+        module: The module.
+        window: The window, which a time-insensitive module does not get.
+    """
+
+    module: Any
+    window: Window
+
+    def see(self, members: Sequence[Event[Any]]) -> list[Any]:
+        """Return members as the module gets them, in a list that is nobody else's."""
+        return list(members) if self.module.is_time_sensitive else [event.payload for event in members]
+
+    def result(self, members: Sequence[Event[Any]]) -> Any:
+        """Return the result of a window, computed from all its members at once; rows as a list."""
+        if self.module.is_incremental:
+            return self.result_of(self.state_of(members))
+        return self.compute(self.see(members))
+
+    def compute(self, seen: list[Any]) -> Any:
+        """Call `compute_result` with these payloads or events."""
+        return self._rows(self._call("compute_result", seen))
+
+    def create(self) -> Any:
+        """Return a new state."""
+        return self._call("create_state")
+
+    def state_of(self, *groups: Sequence[Event[Any]]) -> Any:
+        """Return the state of some members, added group by group."""
+        state = self.create()
+        for members in groups:
+            state = self.add(state, members)
+        return state
+
+    def add(self, state: Any, members: Sequence[Event[Any]]) -> Any:
+        """Return the state with more members."""
+        return self._call("add_events", state, self.see(members)) if members else state
+
+    def remove(self, state: Any, members: Sequence[Event[Any]]) -> Any:
+        """Return the state with fewer members."""
+        return self._call("remove_events", state, self.see(members)) if members else state
+
+    def combine(self, state: Any, other: Any) -> Any:
+        """Return the state of the members of both."""
+        return self._call("combine", state, other)
+
+    def deduct(self, state: Any, other: Any) -> Any:
+        """Return the state without the members of the other."""
+        return self._call("deduct", state, other)
+
+    def result_of(self, state: Any) -> Any:
+        """Return the result of a state; rows as a list."""
+        return self._rows(self._call("compute_result", state))
+
+    def copy(self, value: Any) -> Any:
+        """Return a copy of a state or a result that shares nothing with it."""
+        try:
+            return deepcopy(value)
+        except Exception as error:
+            raise CallError(f"{value!r} cannot be copied: {type(error).__name__}: {error}") from error
+
+    def stored(self, state: Any) -> Any:
+        """Return a state as it comes back from a checkpoint."""
+        types = self.module._types()
+        try:
+            return restored(state, records_in(types["state"]) | records_in(types["result"]))
+        except TypeError as error:
+            raise CallError(f"the state cannot be stored: {error}") from None
+
+    def lives_through(self, seen: list[Any]) -> None:
+        """Call every method that gets payloads or events with these."""
+        if not self.module.is_incremental:
+            self.compute(seen)
+            return
+        state = self._call("add_events", self.create(), seen)
+        self.result_of(state)
+        if hasattr(self.module, "remove_events"):
+            self._call("remove_events", state, seen)
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        __tracebackhide__ = True
+        with_window = (*arguments, self.window) if self._takes_window(method) else arguments
+        try:
+            return getattr(self.module, method)(*with_window)
+        except Exception as error:
+            raise CallError(f"{method} raised {type(error).__name__}: {error}", _ANY_PAYLOAD) from error
+
+    def _takes_window(self, method: str) -> bool:
+        return self.module.is_time_sensitive and method not in ("combine", "deduct")
+
+    def _rows(self, result: Any) -> Any:
+        if not self.module.is_operator:
+            return result
+        __tracebackhide__ = True
+        try:
+            return list(result)
+        except Exception as error:
+            facts = f"the rows of compute_result cannot be read: {type(error).__name__}: {error}"
+            raise CallError(facts, _ANY_PAYLOAD) from error

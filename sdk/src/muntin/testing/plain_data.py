@@ -1,0 +1,108 @@
+"""What a state may be made of, and how it comes back from a checkpoint.
+
+An engine stores states between batches in an encoding of its own. Here is the least that all of them keep: values,
+order of lists, members of sets and entries of dicts; not which objects are one and the same, nor how an ordered or
+defaulting dict or a bounded deque differs from a plain one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Collection, Iterable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+_VALUES: Final = (type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta)
+_COLLECTIONS: Final[dict[type, Callable[[Iterable[Any]], Any]]] = {
+    list: list,
+    tuple: tuple,
+    set: set,
+    frozenset: frozenset,
+    deque: deque,
+}
+_DICTS: Final[dict[type, Callable[[dict[Any, Any]], Any]]] = {
+    dict: dict,
+    OrderedDict: dict,
+    defaultdict: dict,
+    Counter: Counter,
+}
+
+
+def restored(value: Any, records: Collection[type] = ()) -> Any:
+    """Return a value as it comes back from a checkpoint: equal, and sharing nothing with the original.
+
+    Args:
+        value: Plain data.
+        records: The dataclasses and named tuples that may occur in it; see `records_in`.
+
+    Raises:
+        TypeError: A part of the value is not plain data.
+
+    Example:
+        >>> state = {"sum": 1.5, "seen": {1, 2}}
+        >>> restored(state) == state, restored(state)["seen"] is state["seen"]
+        (True, False)
+    """
+    kind = type(value)
+    if kind in _VALUES:
+        return value
+    if kind in _COLLECTIONS:
+        return _COLLECTIONS[kind](restored(part, records) for part in value)
+    if kind in _DICTS:
+        return _DICTS[kind]({restored(key, records): restored(part, records) for key, part in value.items()})
+    if kind in records:
+        return kind(**{name: restored(part, records) for name, part in _fields(value).items()})
+    raise TypeError(_complaint(value))
+
+
+def records_in(annotation: Any) -> frozenset[type]:
+    """Return the dataclasses and named tuples that an annotation mentions, at any depth.
+
+    Example:
+        >>> from muntin import Event
+        >>> records_in(dict[str, list[Event[int]]] | None)
+        frozenset({<class 'muntin.events.Event'>})
+    """
+    found: set[type] = set()
+    pending = [annotation]
+    while pending:
+        part = pending.pop()
+        cls = get_origin(part) or part
+        pending += get_args(part)
+        if _is_record(cls) and cls not in found:
+            found.add(cls)
+            pending += _hints(cls).values()
+    return frozenset(found)
+
+
+def _hints(record: type) -> dict[str, Any]:
+    try:
+        return get_type_hints(record)
+    except NameError:  # the definition law says so in better words
+        return {}
+
+
+def _is_record(cls: Any) -> bool:
+    return isinstance(cls, type) and (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields"))
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    if hasattr(record, "_asdict"):
+        return dict(record._asdict())
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+
+
+def _complaint(value: Any) -> str:
+    if _is_record(type(value)):
+        return (
+            f"{value!r} is a {type(value).__qualname__}, which the module does not declare\n"
+            "  expected: the class of a record appears in the module's state or result type"
+        )
+    return (
+        f"{value!r} of type {type(value).__qualname__} is not plain data\n"
+        "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, or lists,\n"
+        "  tuples, sets, deques, dicts, Counters, dataclasses and named tuples of these"
+    )

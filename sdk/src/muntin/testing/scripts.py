@@ -1,0 +1,201 @@
+"""Streams as data, for the tests of modules and engines."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from muntin.axis import INFINITY
+from muntin.changes import Insertion, Punctuation, Revision, fold, retraction
+from muntin.errors import StreamError
+from muntin.events import Event
+from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
+from muntin.testing.ledger import Ledger
+from muntin.testing.reference import OutputEvent, WindowedQuery, evaluate, horizon_of
+from muntin.testing.timeline import draw_steps
+from muntin.windows import WindowSpecification
+
+_ANY: Final = object()
+
+
+@dataclass(frozen=True)
+class Script:
+    """A stream as data: changes, punctuation and the seams between micro-batches, in order of arrival.
+
+    Every method that adds a step returns a new script. An illegal step is refused where it is added, so that a
+    test cannot be wrong about what it tests; `allow_illegal` admits it to see what an engine makes of it.
+
+    Steps: `insert`, `point`, `edge`, `revise`, `retract`, `add`, `punctuate`, `close`, `batch`, `restart`.
+    What it means: `history`, `last_punctuation`, `horizon`, `run`. What an engine gets: `batches`.
+
+    Attributes:
+        steps: In order of arrival; may be given as a list of their own.
+        allow_illegal: Admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists them.
+
+    Raises:
+        StreamError: A change has a sync time below an earlier punctuation (SI-17), inserts an id that is alive, or
+            revises an event that is not as it expects; or punctuation goes back.
+
+    Cost: each step added checks all before it; for long streams give `steps` as a whole.
+
+    Example:
+        >>> script = Script().insert("E0", 1, INFINITY, "P1").revise("E0", 10).batch().insert("E1", 4, 9, "P2")
+        >>> script.history()
+        {None: {'E0': Event(start=1, end=10, payload='P1'), 'E1': Event(start=4, end=9, payload='P2')}}
+        >>> print(script.punctuate(5))
+                     1
+        + 'E0'       [-------->   'P1'
+        ~ 'E0'       [--------)   was open
+        ------- batch
+        + 'E1'          [----)    'P2'
+        punctuation      !        5
+    """
+
+    steps: tuple[Step, ...] = ()
+    allow_illegal: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(self.steps))
+        self.illegal()  # taking the steps checks them
+
+    def __str__(self) -> str:
+        return draw_steps(self.steps)
+
+    def insert(self, id: Hashable, start: int, end: int, payload: Any = None, *, key: Hashable = None) -> Script:
+        """Add an interval event `[start, end)`."""
+        return self.add(Insertion(id, Event(start, end, payload)), key=key)
+
+    def point(self, id: Hashable, at: int, payload: Any = None, *, key: Hashable = None) -> Script:
+        """Add an event that lasts one tick."""
+        return self.add(Insertion(id, Event.point(at, payload)), key=key)
+
+    def edge(self, id: Hashable, at: int, payload: Any = None, *, key: Hashable = None) -> Script:
+        """Add an event without an end; revise it when the next sample says where it ends."""
+        return self.add(Insertion(id, Event.edge(at, payload)), key=key)
+
+    def revise(self, id: Hashable, new_end: int, *, key: Hashable = _ANY) -> Script:
+        """Give an event a new end; the key may be left out if only one key has such an event.
+
+        Raises:
+            StreamError: No such event is alive, or the change is illegal.
+        """
+        key, event = self._find(id, key)
+        return self.add(Revision(id, event, new_end), key=key)
+
+    def retract(self, id: Hashable, *, key: Hashable = _ANY) -> Script:
+        """Delete an event; otherwise as `revise`."""
+        key, event = self._find(id, key)
+        return self.add(retraction(id, event), key=key)
+
+    def add(self, change: Insertion[Any] | Revision[Any], *, key: Hashable = None) -> Script:
+        """Add a change as it is; a revision may come before its event."""
+        return self._then(KeyedChange(key, change))
+
+    def punctuate(self, time: int) -> Script:
+        """Promise that no later change has a sync time below `time`."""
+        return self._then(Punctuation(time))
+
+    def close(self) -> Script:
+        """Promise that nothing changes any more."""
+        return self.punctuate(INFINITY)
+
+    def batch(self) -> Script:
+        """End the micro-batch; two in a row make an empty one."""
+        return self._then(Boundary.BATCH)
+
+    def restart(self) -> Script:
+        """End the micro-batch and restart the engine before the next."""
+        return self._then(Boundary.RESTART)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the micro-batches.
+
+        A batch also ends before a change that its own punctuation forbids, so that an engine can see the offence.
+        """
+        draft = _Draft()
+        for step in self.steps:
+            if draft.ends_before(step):
+                yield draft.done()
+                draft = _Draft(restart_before=step is Boundary.RESTART)
+            draft.take(step)
+        if draft.says_something:
+            yield draft.done()
+
+    def changes(self) -> tuple[KeyedChange, ...]:
+        """Return the changes alone, in order of arrival."""
+        return tuple(step for step in self.steps if isinstance(step, KeyedChange))
+
+    def illegal(self) -> tuple[Step, ...]:
+        """Return the steps that an engine must refuse; empty unless `allow_illegal`."""
+        return tuple(self._ledger.refused)
+
+    def history(self) -> dict[Hashable, Mapping[Hashable, Event[Any]]]:
+        """Return the canonical history table of each key: the last state of each event, by id (SI-13)."""
+        return {key: fold(changes) for key, changes in self._ledger.accepted.items()}
+
+    def last_punctuation(self) -> int:
+        """Return the highest punctuation: `EARLIEST` if there is none, `INFINITY` if the stream is closed."""
+        return self._ledger.punctuation
+
+    def horizon(self, specification: WindowSpecification) -> int:
+        """Return the first tick of which no key and no finite punctuation says anything (see `horizon_of`)."""
+        events = [event for table in self.history().values() for event in table.values()]
+        times = [step.time for step in self.steps if isinstance(step, Punctuation) and step.time != INFINITY]
+        return horizon_of(specification, events, max(times, default=INFINITY))
+
+    def run(self, query: WindowedQuery) -> dict[Hashable, list[OutputEvent]]:
+        """Return what the query makes of the stream, by key, according to the reference evaluator.
+
+        Only windows that no legal change can alter any more are in it. Keys without output are left out.
+        """
+        horizon, complete_to = self.horizon(query.window), self.last_punctuation()
+        found = {key: evaluate(query, table.values(), complete_to, horizon) for key, table in self.history().items()}
+        return {key: output for key, output in found.items() if output}
+
+    def _then(self, step: Step) -> Script:
+        return replace(self, steps=(*self.steps, step))
+
+    def _find(self, id: Hashable, key: Hashable) -> tuple[Hashable, Event[Any]]:
+        keys = self._ledger.keys_of(id) if key is _ANY else [key]
+        if len(keys) > 1:
+            raise StreamError(f"the keys {keys} all have an event {id!r}\n  to do: say which, with key=...", id=id)
+        event = self._ledger.event(keys[0], id) if keys else None
+        if event is None:
+            raise StreamError(f"no event {id!r} is alive here\n{self}", id=id)
+        return keys[0], event
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        ledger = Ledger(is_strict=not self.allow_illegal)
+        for step in self.steps:
+            ledger.take(step)
+        return ledger
+
+
+class _Draft:
+    """A batch that is not complete yet."""
+
+    def __init__(self, *, restart_before: bool = False) -> None:
+        self._changes: list[KeyedChange] = []
+        self._punctuation: int | None = None
+        self._restart_before = restart_before
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self._changes) or self._punctuation is not None or self._restart_before
+
+    def ends_before(self, step: Step) -> bool:
+        if isinstance(step, KeyedChange):
+            return self._punctuation is not None and step.change.sync_time < self._punctuation
+        return isinstance(step, Boundary)
+
+    def take(self, step: Step) -> None:
+        if isinstance(step, KeyedChange):
+            self._changes.append(step)
+        elif isinstance(step, Punctuation):
+            self._punctuation = step.time if self._punctuation is None else max(self._punctuation, step.time)
+
+    def done(self) -> Batch:
+        return Batch(tuple(self._changes), self._punctuation, self._restart_before)

@@ -1,0 +1,115 @@
+"""Hypothesis strategies for payloads, events and windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from functools import partial
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from muntin.axis import INFINITY, moment
+from muntin.errors import ModuleDefinitionError
+from muntin.events import Event
+from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
+from muntin.windows import Window
+
+_MOST_PARTS: Final = 3
+_FIRST_DATE, _LAST_DATE = date(2000, 1, 1), date(2040, 1, 1)
+_NEAR_ZERO: Final = Window(-20, 20)
+
+
+def payloads(field: Field) -> SearchStrategy[Any]:
+    """Return values of a type, as a query would hand them to a module.
+
+    Floats are finite and small multiples of 1/8, so that sums of them are exact; integers are small, so that equal
+    ones are common; timestamps are aware and in UTC. A type variable, and `Any`, is an integer. What may be null
+    sometimes is.
+
+    Args:
+        field: For example a module's `input_field()`.
+
+    Example:
+        >>> from muntin.schemas import describe
+        >>> strategy = payloads(describe(tuple[str, float | None]))
+    """
+    values = _of_type(field.type)
+    return values | st.none() if field.is_nullable else values
+
+
+def windows(longest: int = 20) -> SearchStrategy[Window]:
+    """Return windows near tick 0, with at least one tick."""
+    return st.builds(_window, st.integers(-20, 20), st.integers(1, longest))
+
+
+def events(
+    payloads: SearchStrategy[Any], window: Window = _NEAR_ZERO, *, open_ends: bool = False
+) -> SearchStrategy[Event[Any]]:
+    """Return events that overlap a window; some reach beyond it on either side.
+
+    Args:
+        payloads: What they carry.
+        window: The window.
+        open_ends: Let some of them have no end.
+    """
+    starts = st.integers(window.start - 5, window.end - 1)
+    durations = st.integers(1, 5) | st.integers(1, window.duration + 10)
+    make = partial(_event, window)
+    return st.builds(make, starts, durations | st.just(INFINITY) if open_ends else durations, payloads)
+
+
+def _window(start: int, size: int) -> Window:
+    return Window(start, start + size)
+
+
+def _event(window: Window, start: int, duration: int, payload: Any) -> Event[Any]:
+    end = INFINITY if duration == INFINITY else max(start + duration, window.start + 1)
+    return Event(start, end, payload)
+
+
+def _of_type(data_type: DataType) -> SearchStrategy[Any]:
+    if isinstance(data_type, Scalar):
+        return _SCALARS[data_type.kind]()
+    if isinstance(data_type, ListOf):
+        return st.lists(payloads(data_type.element), max_size=_MOST_PARTS)
+    if isinstance(data_type, MapOf):
+        return st.dictionaries(payloads(data_type.key), payloads(data_type.value), max_size=_MOST_PARTS)
+    return _structs(data_type) if isinstance(data_type, Struct) else _integers()
+
+
+def _structs(struct: Struct) -> SearchStrategy[Any]:
+    parts = st.fixed_dictionaries({field.name: payloads(field) for field in struct.fields})
+    return parts.map(lambda values: _make(struct, values))
+
+
+def _make(struct: Struct, values: dict[str, Any]) -> Any:
+    try:
+        return struct.make(**values)
+    except (TypeError, ValueError) as error:
+        raise ModuleDefinitionError(
+            f"a payload cannot be made of {values}: {error}\n  to do: give the laws class a strategy: payloads = ..."
+        ) from error
+
+
+def _integers() -> SearchStrategy[int]:
+    return st.integers(-3, 3) | st.integers(-1000, 1000)
+
+
+def _eighths() -> SearchStrategy[float]:
+    return (st.integers(-16, 16) | st.integers(-8000, 8000)).map(lambda eighths: eighths / 8)
+
+
+_SCALARS: Final[dict[ScalarKind, Callable[[], SearchStrategy[Any]]]] = {
+    ScalarKind.BOOLEAN: st.booleans,
+    ScalarKind.INTEGER: _integers,
+    ScalarKind.FLOAT: _eighths,
+    ScalarKind.STRING: partial(st.text, "abé", max_size=_MOST_PARTS),
+    ScalarKind.BINARY: partial(st.binary, max_size=_MOST_PARTS),
+    ScalarKind.DECIMAL: partial(st.decimals, -1000, 1000, places=2),
+    ScalarKind.DATE: partial(st.dates, _FIRST_DATE, _LAST_DATE),
+    ScalarKind.TIMESTAMP: lambda: st.integers(0, 2**51).map(moment),
+    ScalarKind.INTERVAL: partial(st.timedeltas, timedelta(days=-9), timedelta(days=9)),
+    ScalarKind.INSTANT: partial(st.integers, -30, 30),
+}

@@ -1,0 +1,199 @@
+"""Random legal streams, and what may be done to a stream without changing what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from random import Random
+from typing import Any, Final
+
+from muntin.axis import INFINITY
+from muntin.changes import Insertion, Punctuation, Revision
+from muntin.errors import StreamError
+from muntin.events import Event
+from muntin.testing.batches import Boundary, KeyedChange, Step
+from muntin.testing.scripts import Script
+
+_MOST_REVISIONS: Final = 4
+
+
+def random_stream(
+    seed: int,
+    *,
+    keys: Sequence[Hashable] = ("a", "b"),
+    events: int = 12,
+    starts: range = range(-20, 40),
+    payload: Callable[[Random], Any] = lambda random: random.randint(-9, 9),
+    disorder: int = 15,
+    punctuation: float = 0.25,
+    closed: bool | None = None,
+) -> Script:
+    """Return a legal stream of one batch, the same for the same arguments.
+
+    It mixes point, interval and open events, revisions that shorten, prolong, reopen, delete or change nothing,
+    times shared by several events, negative times and punctuation as high as the rest of the stream allows.
+
+    Args:
+        seed: Where the randomness starts.
+        keys: Each event belongs to one of them; its id is a number no other event of the stream has.
+        events: How many events are inserted.
+        starts: Where events start; they last up to a third of it, and longer after revisions.
+        payload: Makes a payload.
+        disorder: How much later than its sync time a change may arrive, in ticks of the stream's own progress.
+        punctuation: The probability of punctuation after each change.
+        closed: Whether punctuation at `INFINITY` ends the stream; None leaves it to the seed.
+
+    Example:
+        >>> stream = random_stream(7, events=50)
+        >>> len(stream.history()), stream.history() == shuffle(stream, seed=1).history()
+        (2, True)
+    """
+    random = Random(seed)
+    times = _Times(random, [random.choice(starts) for _ in range(max(2, events))], len(starts))
+    lives = [_life(times, random.choice(keys), id, payload(random)) for id in range(events)]
+    steps = _punctuated(random, _delivered(random, lives, disorder), punctuation)
+    if random.random() < 0.7 if closed is None else closed:
+        steps.append(Punctuation(INFINITY))
+    return Script(tuple(steps))
+
+
+def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Script:
+    """Return a stream of the same meaning whose changes arrive in another order.
+
+    A change may move anywhere, except behind a punctuation above its sync time; the changes of one event keep
+    their order. Punctuation and the seams between batches stay.
+
+    Args:
+        script: A legal stream.
+        seed: Where the randomness starts.
+        early_revisions: Let a revision arrive before the insertion of its event; the revisions of one event keep
+            their order among themselves.
+
+    Raises:
+        StreamError: The script has illegal steps; what an engine refuses depends on their order.
+    """
+    if script.illegal():
+        raise StreamError("a script with illegal steps has no legal permutation", illegal=script.illegal())
+    random = Random(seed)
+    fixed = [step for step in script.steps if not isinstance(step, KeyedChange)]
+    placed: list[tuple[float, int, Step]] = [(place, 1, step) for place, step in enumerate(fixed, 1)]
+    for chain in _chains(script.changes(), early_revisions=early_revisions):
+        placed += zip(_places(random, chain, fixed), [0] * len(chain), chain, strict=True)
+    placed.sort(key=lambda item: item[:2])
+    return replace(script, steps=tuple(step for _, _, step in placed))
+
+
+def split(script: Script, seed: int, *, cuts: float = 0.3, restarts: float = 0.3) -> Script:
+    """Return the same stream cut into micro-batches elsewhere.
+
+    Args:
+        script: A stream; its own seams are dropped.
+        seed: Where the randomness starts.
+        cuts: The probability that a batch ends after a step; 0 leaves one batch, 1 makes one per step.
+        restarts: The probability that the engine restarts there.
+    """
+    random = Random(seed)
+    steps: list[Step] = []
+    for step in script.steps:
+        if not isinstance(step, Boundary):
+            steps += [step, *_seam(random, cuts, restarts)]
+    return replace(script, steps=tuple(steps))
+
+
+def _seam(random: Random, cuts: float, restarts: float) -> list[Step]:
+    if random.random() >= cuts:
+        return []
+    return [Boundary.RESTART if random.random() < restarts else Boundary.BATCH]
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """Draws times; a small pool of them makes ties common."""
+
+    random: Random
+    pool: Sequence[int]
+    span: int
+
+    def start(self) -> int:
+        return self.random.choice(self.pool)
+
+    def end(self, start: int) -> int:
+        later = [time for time in self.pool if time > start]
+        return self.random.choice([start + 1, start + self.random.randint(1, 1 + self.span // 3), *later[:2]])
+
+    def new_end(self, event: Event[Any]) -> int:
+        kind = self.random.random()
+        if kind < 0.25:
+            return event.start
+        if kind < 0.3:
+            return INFINITY
+        return event.end if kind < 0.35 else self.end(event.start)
+
+
+def _life(times: _Times, key: Hashable, id: Hashable, payload: Any) -> list[KeyedChange]:
+    start = times.start()
+    event = Event(start, INFINITY if times.random.random() < 0.25 else times.end(start), payload)
+    life = [KeyedChange(key, Insertion(id, event))]
+    while times.random.random() < 0.45 and len(life) <= _MOST_REVISIONS:
+        revision = Revision(id, event, times.new_end(event))
+        life.append(KeyedChange(key, revision))
+        if revision.is_retraction:
+            break
+        event = Event(start, revision.new_end, payload)
+    return life
+
+
+def _delivered(random: Random, lives: Sequence[Sequence[KeyedChange]], disorder: int) -> list[KeyedChange]:
+    """Order the changes by when they arrive: about by sync time, and those of one event in their order."""
+    arriving: list[tuple[int, float, KeyedChange]] = []
+    for life in lives:
+        arrivals = accumulate((step.change.sync_time + random.randint(0, disorder) for step in life), max)
+        ties = sorted(random.random() for _ in life)
+        arriving += zip(arrivals, ties, life, strict=True)
+    return [step for _, _, step in sorted(arriving, key=lambda item: item[:2])]
+
+
+def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) -> list[Step]:
+    """Put punctuation between changes, never above the sync time of a change that still comes."""
+    syncs = [step.change.sync_time for step in changes]
+    finite = [time for time in syncs if time != INFINITY]
+    least = list(accumulate(reversed([*syncs, max(finite, default=0) + 9]), min))[-2::-1]
+    steps: list[Step] = []
+    latest: int | None = None
+    for step, limit in zip(changes, least, strict=True):
+        steps.append(step)
+        time = limit - random.choice((0, 0, 0, 1, 5))
+        if random.random() < share and (latest is None or time > latest):
+            steps.append(Punctuation(time))
+            latest = time
+    return steps
+
+
+def _chains(changes: Sequence[KeyedChange], *, early_revisions: bool) -> Iterator[list[KeyedChange]]:
+    """Yield the changes that must keep their order, together."""
+    events: dict[tuple[Hashable, Hashable], list[KeyedChange]] = {}
+    for step in changes:
+        events.setdefault((step.key, step.change.id), []).append(step)
+    for chain in events.values():
+        insertions = [step for step in chain if isinstance(step.change, Insertion)]
+        if early_revisions and len(insertions) == 1:
+            yield insertions
+            yield [step for step in chain if step not in insertions]
+        else:
+            yield chain
+
+
+def _places(random: Random, chain: Sequence[KeyedChange], fixed: Sequence[Step]) -> list[float]:
+    """Draw where the changes of a chain go among the fixed steps, which stand at 1, 2, 3, ..."""
+    deadlines = list(accumulate((_deadline(step, fixed) for step in reversed(chain)), min))[::-1]
+    places: list[float] = []
+    for deadline in deadlines:
+        places.append(random.uniform(places[-1] if places else 0, deadline))
+    return places
+
+
+def _deadline(step: KeyedChange, fixed: Sequence[Step]) -> float:
+    sync_time = step.change.sync_time
+    forbidding = (i for i, other in enumerate(fixed, 1) if isinstance(other, Punctuation) and other.time > sync_time)
+    return next(forbidding, len(fixed) + 1)

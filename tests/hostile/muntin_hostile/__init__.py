@@ -1,0 +1,6 @@
+"""A plugin that breaks every law, one module per law and shape. If a law stops biting, a test names it."""
+
+from .cast import HONEST, HOSTILE
+from .functions import HOSTILE_FUNCTIONS, honest_function, honest_vectorised_function
+
+__all__ = ["HONEST", "HOSTILE", "HOSTILE_FUNCTIONS", "honest_function", "honest_vectorised_function"]

@@ -1,0 +1,141 @@
+"""One module per shape that keeps every law: what the faults are put on.
+
+Each lists the payloads of its window in order; a state is the list of payloads in the order they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from muntin import (
+    Aggregate,
+    Event,
+    IncrementalAggregate,
+    IncrementalOperator,
+    Operator,
+    TimeSensitiveAggregate,
+    TimeSensitiveIncrementalAggregate,
+    TimeSensitiveIncrementalOperator,
+    TimeSensitiveOperator,
+    Window,
+)
+
+
+def bare(given: Iterable[Any]) -> list[int]:
+    return [one.payload if isinstance(one, Event) else one for one in given]
+
+
+def without(state: Iterable[int], gone: Iterable[int]) -> list[int]:
+    rest = list(state)
+    for payload in gone:
+        rest.remove(payload)
+    return rest
+
+
+class HonestAggregate(Aggregate[int, list[int]]):
+    name, version = "hostile.aggregate", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[int]:
+        return sorted(payloads)
+
+
+class HonestTimeSensitiveAggregate(TimeSensitiveAggregate[int, list[int]]):
+    name, version = "hostile.time_sensitive_aggregate", "1.0.0"
+    reads_times = False
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[int]:
+        return sorted(bare(events))
+
+
+class HonestOperator(Operator[int, list[int]]):
+    name, version = "hostile.operator", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> Iterable[list[int]]:
+        return [sorted(payloads)]
+
+
+class HonestTimeSensitiveOperator(TimeSensitiveOperator[int, list[int]]):
+    name, version = "hostile.time_sensitive_operator", "1.0.0"
+    reads_times = False
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[list[int] | Event[list[int]]]:
+        yield Event(window.start, window.end, sorted(bare(events)))
+
+
+class HonestIncrementalAggregate(IncrementalAggregate[int, list[int], list[int]]):
+    name, version = "hostile.incremental_aggregate", "1.0.0"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return [*state, *payloads]
+
+    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return without(state, payloads)
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        return [*state, *other]
+
+    def deduct(self, state: list[int], other: list[int]) -> list[int]:
+        return without(state, other)
+
+    def compute_result(self, state: list[int]) -> list[int]:
+        return sorted(state)
+
+
+class HonestIncrementalOperator(IncrementalOperator[int, list[int], list[int]]):
+    name, version = "hostile.incremental_operator", "1.0.0"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return [*state, *payloads]
+
+    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return without(state, payloads)
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        return [*state, *other]
+
+    def deduct(self, state: list[int], other: list[int]) -> list[int]:
+        return without(state, other)
+
+    def compute_result(self, state: list[int]) -> Iterable[list[int]]:
+        return [sorted(state)]
+
+
+class HonestTimeSensitiveIncrementalAggregate(TimeSensitiveIncrementalAggregate[int, list[int], list[int]]):
+    name, version = "hostile.time_sensitive_incremental_aggregate", "1.0.0"
+    reads_times = False
+
+    def create_state(self, window: Window) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
+        return [*state, *bare(events)]
+
+    def remove_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
+        return without(state, bare(events))
+
+    def compute_result(self, state: list[int], window: Window) -> list[int]:
+        return sorted(state)
+
+
+class HonestTimeSensitiveIncrementalOperator(TimeSensitiveIncrementalOperator[int, list[int], list[int]]):
+    name, version = "hostile.time_sensitive_incremental_operator", "1.0.0"
+    reads_times = False
+
+    def create_state(self, window: Window) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
+        return [*state, *bare(events)]
+
+    def remove_events(self, state: list[int], events: Sequence[Event[int]], window: Window) -> list[int]:
+        return without(state, bare(events))
+
+    def compute_result(self, state: list[int], window: Window) -> Iterable[list[int]]:
+        return [sorted(state)]

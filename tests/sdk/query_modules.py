@@ -1,0 +1,65 @@
+"""Small modules that show what a query does with its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveAggregate, TimeSensitiveOperator, Window
+
+
+class Names(Aggregate[str, str]):
+    """The payloads of a window in order, as one text."""
+
+    name, version = "show.names", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[str]) -> str:
+        return "".join(sorted(payloads))
+
+
+class Count(IncrementalAggregate[Any, int, int]):
+    """How many members a window has."""
+
+    name, version = "show.count", "1.0.0"
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[Any]) -> int:
+        return state + len(payloads)
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+class TimeWeightedAverage(TimeSensitiveAggregate[float, float]):
+    """The paper's example (SI-61)."""
+
+    name, version = "show.time_weighted_average", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[float]], window: Window) -> float:
+        return sum(event.payload * event.duration for event in events) / window.duration
+
+
+class Seen(TimeSensitiveOperator[Any, tuple[int, int]]):
+    """The lifetimes as the module sees them, in rows without lifetimes of their own."""
+
+    name, version = "show.seen", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[Any]], window: Window) -> Iterable[tuple[int, int]]:
+        return sorted((event.start, event.end) for event in events)
+
+
+class Echo(TimeSensitiveOperator[Any, Any]):
+    """The events themselves."""
+
+    name, version = "show.echo", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[Any]], window: Window) -> Iterable[Event[Any]]:
+        return sorted(events, key=lambda event: event.start)
+
+
+class Stamps(Echo):
+    """An operator that writes times and does not read them."""
+
+    reads_times = False

@@ -1,0 +1,184 @@
+"""Discovery: lazy, honest about what is wrong, and never silent about a name used twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muntin import DuplicateNameError, PluginLoadError, UnknownModuleError
+from muntin import catalog as catalog_file
+from tests.sdk.installation import Installation, installation_in
+
+FUNCTIONS = """
+from muntin import function, hookimpl
+
+@function("tides.height", version="1.0.0")
+def height(hour: float) -> float:
+    return hour
+
+@hookimpl
+def muntin_functions():
+    return [height]
+"""
+
+
+@pytest.fixture
+def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
+    yield from installation_in(tmp_path, monkeypatch)
+
+
+def test_a_module_is_found_by_its_name(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average", "stats.count")
+    found = installation.catalog().module("stats.count")
+    assert (found.name, found.__name__) == ("stats.count", "Offered1")
+
+
+def test_only_the_plugin_that_is_asked_for_is_imported(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average")
+    installation.plugin("tides", "tides.range")
+    catalog = installation.catalog()
+    assert installation.imported() == []
+    catalog.module("tides.range")
+    assert installation.imported() == ["tides"]
+
+
+def test_a_function_is_found_by_its_name(installation: Installation) -> None:
+    installation.plugin("tides", source=FUNCTIONS)
+    assert installation.catalog().function("tides.height")(3.0) == 3.0
+
+
+def test_a_name_that_nobody_offers_is_answered_with_the_closest(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average", "stats.count")
+    installation.plugin("patterns", "patterns.followed_by")
+    with pytest.raises(UnknownModuleError) as unknown:
+        installation.catalog().module("stats.averge")
+    assert str(unknown.value) == (
+        "no module is named 'stats.averge'\n"
+        "  did you mean 'stats.average' (muntin-stats 0.1.0)?\n"
+        "  installed modules: patterns.followed_by, stats.average, stats.count\n"
+        "  a module's package must be installed where the driver and the workers run"
+    )
+    assert (unknown.value.name, unknown.value.installed[0]) == ("stats.averge", "patterns.followed_by")
+    assert isinstance(unknown.value, LookupError)
+
+
+def test_a_function_that_nobody_offers_is_told_apart_from_a_module(installation: Installation) -> None:
+    installation.plugin("tides", source=FUNCTIONS)
+    with pytest.raises(UnknownModuleError, match=r"no function is named 'tides.hight'\n  did you mean 'tides.height'"):
+        installation.catalog().function("tides.hight")
+
+
+def test_an_empty_installation_says_so() -> None:
+    with pytest.raises(UnknownModuleError, match="installed modules: none"):
+        catalog_file.Catalog(()).module("stats.average")
+
+
+def test_two_distributions_that_claim_one_plugin_are_both_named(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average")
+    installation.plugin("stats", "stats.average", distribution="acme-stats")
+    with pytest.raises(DuplicateNameError) as twice:
+        installation.catalog().module("stats.average")
+    assert str(twice.value) == (
+        "the name 'stats' is offered twice: by plugin_0_stats of muntin-stats 0.1.0"
+        " and by plugin_1_stats of acme-stats 0.1.0\n"
+        "  uninstall one of them, or restrict what loads with MUNTIN_PLUGINS"
+    )
+    assert installation.imported() == []
+
+
+def test_one_distribution_found_twice_on_the_path_is_one(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average")
+    twice = catalog_file.Catalog([*installation.entries(), *installation.entries()])
+    assert twice.module("stats.average").name == "stats.average"
+
+
+def test_a_name_used_twice_inside_a_plugin_is_an_error(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average", "stats.average")
+    with pytest.raises(
+        DuplicateNameError, match=r"'stats.average' is offered twice: by .*Offered0.* and by .*Offered1"
+    ):
+        installation.catalog().module("stats.average")
+
+
+def test_a_plugin_that_cannot_be_imported_is_named_and_hides_no_other(installation: Installation) -> None:
+    installation.plugin("broken", source="import a_package_that_is_not_there\n")
+    installation.plugin("stats", "stats.average")
+    catalog = installation.catalog()
+    loaded, failed = catalog.plugins()
+    assert [plugin.name for plugin in loaded] == ["stats"]
+    assert [str(error) for error in failed] == [
+        "plugin 'broken' of muntin-broken 0.1.0 cannot be loaded: "
+        "ModuleNotFoundError: No module named 'a_package_that_is_not_there'\n"
+        "  other plugins are not affected"
+    ]
+    assert catalog.module("stats.average").name == "stats.average"
+    with pytest.raises(PluginLoadError):
+        catalog.module("broken.anything")
+
+
+def test_the_cause_of_a_failed_import_is_kept(installation: Installation) -> None:
+    installation.plugin("broken", source="1 / 0\n")
+    with pytest.raises(PluginLoadError) as failed:
+        installation.catalog().module("broken.anything")
+    assert isinstance(failed.value.__cause__, ZeroDivisionError)
+    assert (failed.value.plugin, failed.value.distribution) == ("broken", "muntin-broken 0.1.0")
+
+
+def test_a_name_under_another_plugins_prefix_is_refused(installation: Installation) -> None:
+    installation.plugin("tides", "stats.range")
+    with pytest.raises(PluginLoadError) as refused:
+        installation.catalog().module("tides.range")
+    assert "it offers 'stats.range', whose first part must be the entry point's name 'tides'" in str(refused.value)
+
+
+def test_an_incomplete_module_is_refused_with_its_plugin(installation: Installation) -> None:
+    installation.plugin("stats", source="from muntin import *\n" + _without_version())
+    with pytest.raises(PluginLoadError, match=r"ModuleDefinitionError: stats.average has no version"):
+        installation.catalog().module("stats.average")
+
+
+def test_a_hook_that_does_not_exist_is_refused(installation: Installation) -> None:
+    source = "from muntin import hookimpl\n\n@hookimpl\ndef muntin_windwos():\n    return []\n"
+    installation.plugin("stats", source=source)
+    with pytest.raises(PluginLoadError, match="unknown hook 'muntin_windwos'"):
+        installation.catalog().module("stats.average")
+
+
+def test_only_allowed_plugins_load(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average")
+    installation.plugin("tides", "tides.range")
+    catalog = installation.catalog("tides")
+    assert [plugin.name for plugin in catalog.plugins()[0]] == ["tides"]
+    with pytest.raises(UnknownModuleError, match=r"installed modules: tides.range"):
+        catalog.module("stats.average")
+    assert installation.imported() == ["tides"]
+
+
+def test_the_environment_restricts_what_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(catalog_file.ALLOW_VARIABLE, " stats, tides,")
+    catalog_file.installed.cache_clear()
+    try:
+        assert catalog_file.installed().allowed == {"stats", "tides"}
+    finally:
+        catalog_file.installed.cache_clear()
+
+
+def test_entries_may_come_from_an_iterator(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average")
+    catalog = catalog_file.Catalog(iter(installation.entries()))
+    assert catalog.module("stats.average") is catalog.module("stats.average")
+
+
+def _without_version() -> str:
+    return """
+class Average(Aggregate[float, float]):
+    name = "stats.average"
+    def compute_result(self, payloads):
+        return 0.0
+
+@hookimpl
+def muntin_modules():
+    return [Average]
+"""

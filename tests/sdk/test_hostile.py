@@ -1,0 +1,90 @@
+"""The kit bites: for every law of every laws class there is a module that breaks it and fails under its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from muntin import Function, Module, testing
+from muntin.testing import FunctionLaws, LawError, laws_of
+from muntin.testing.laws.conformance import Conformance
+from tests.hostile.muntin_hostile import (
+    HONEST,
+    HOSTILE,
+    HOSTILE_FUNCTIONS,
+    honest_function,
+    honest_vectorised_function,
+)
+
+LAWS_CLASSES = [
+    offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
+]
+MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws is not FunctionLaws for law in laws_of(laws)]
+HOSTILE_CASES = [(laws, law, module) for (laws, law), modules in HOSTILE.items() for module in modules]
+ROWS = st.tuples(st.integers(-9, 9))
+
+
+def check(laws: type[Conformance], law: str, **attributes: Any) -> None:
+    """Run one law of a laws class; a skip would prove nothing, so it fails."""
+    suite = type("TestSuspect", (laws,), attributes)
+    try:
+        getattr(suite(), law)()
+    except pytest.skip.Exception as skipped:
+        pytest.fail(f"{law} was skipped: {skipped}")
+
+
+def name_of(value: object) -> str:
+    return value.__name__ if isinstance(value, type) else str(value)
+
+
+@pytest.mark.parametrize(("laws", "law", "module"), HOSTILE_CASES, ids=name_of)
+def test_a_module_that_breaks_a_law_fails_under_its_name(
+    laws: type[Conformance], law: str, module: type[Module]
+) -> None:
+    with pytest.raises(LawError) as broken:
+        check(laws, law, module=module())
+    assert broken.value.law == law.removeprefix("test_").replace("_", " ")
+    assert f"{module.name} {module.version} breaks the law: {broken.value.law}" in str(broken.value)
+    assert "to do: " in str(broken.value)
+
+
+@pytest.mark.parametrize(("law", "function"), HOSTILE_FUNCTIONS.items(), ids=name_of)
+def test_a_function_that_breaks_a_law_fails_under_its_name(law: str, function: Function[..., Any]) -> None:
+    with pytest.raises(LawError) as broken:
+        check(FunctionLaws, law, function=function, **({"arguments": ROWS} if function.is_vectorized else {}))
+    assert broken.value.law == law.removeprefix("test_").replace("_", " ")
+
+
+@pytest.mark.parametrize(("laws", "law"), MODULE_LAWS, ids=name_of)
+def test_a_module_that_keeps_all_laws_passes(laws: type[Conformance], law: str) -> None:
+    check(laws, law, module=HONEST[laws]())
+
+
+@pytest.mark.parametrize("law", laws_of(FunctionLaws))
+def test_a_function_that_keeps_all_laws_passes(law: str) -> None:
+    check(FunctionLaws, law, function=honest_vectorised_function, arguments=ROWS)
+    if law != "test_splitting_does_not_matter":
+        check(FunctionLaws, law, function=honest_function)
+
+
+def test_every_law_of_every_class_has_a_module_that_breaks_it() -> None:
+    assert set(HOSTILE) == set(MODULE_LAWS)
+    assert set(HOSTILE_FUNCTIONS) == set(laws_of(FunctionLaws))
+
+
+def test_there_is_one_laws_class_per_base_class_and_one_for_functions() -> None:
+    assert {laws._subject_type.__name__ for laws in LAWS_CLASSES} == {
+        "Aggregate",
+        "Function",
+        "IncrementalAggregate",
+        "IncrementalOperator",
+        "Operator",
+        "TimeSensitiveAggregate",
+        "TimeSensitiveIncrementalAggregate",
+        "TimeSensitiveIncrementalOperator",
+        "TimeSensitiveOperator",
+    }
+    assert len(LAWS_CLASSES) == 9
+    assert len(MODULE_LAWS) == 90

@@ -1,0 +1,188 @@
+"""Module classes: what they declare, and what is missing when they are incomplete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic
+
+import pytest
+from typing_extensions import TypeVar
+
+import muntin
+from muntin import (
+    Aggregate,
+    Event,
+    IncrementalAggregate,
+    Module,
+    ModuleDefinitionError,
+    Operator,
+    SupportsCombine,
+    SupportsDeduct,
+    SupportsRemove,
+    TimeSensitiveOperator,
+    Window,
+)
+from muntin.schemas import spell
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+@dataclass
+class Row:
+    low: float
+    high: float
+
+
+class Range(Operator[float, Row]):
+    name, version = "demo.range", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> Iterable[Row]:
+        yield Row(min(payloads), max(payloads))
+
+
+class Middle(IncrementalAggregate[list[T], dict[str, T], T | None], Generic[S, T]):
+    """A class between a base class and a module, with type variables of its own, in another order."""
+
+
+class Leaf(Middle[str, int]):
+    name, version = "demo.leaf", "1.0.0"
+
+    def create_state(self) -> dict[str, int]:
+        return {}
+
+    def add_events(self, state: dict[str, int], payloads: Sequence[list[int]]) -> dict[str, int]:
+        return state
+
+    def compute_result(self, state: dict[str, int]) -> int | None:
+        return None
+
+
+def test_types_come_from_the_brackets() -> None:
+    assert spell(Range.input_field()) == "float"
+    assert spell(Range.result_field()) == "struct<low: float, high: float>"
+    assert Range.state_type() is None
+
+
+def test_types_are_found_through_classes_in_between() -> None:
+    assert spell(Leaf.input_field()) == "list[integer]"
+    assert spell(Leaf.result_field()) == "integer | None"
+    assert Leaf.state_type() == dict[str, int]
+    Leaf.check_definition()
+
+
+def test_types_are_found_behind_a_mixin() -> None:
+    class Mixin:
+        pass
+
+    class Mixed(Mixin, Range):
+        pass
+
+    assert spell(Mixed.input_field()) == "float"
+
+
+SHAPES = [
+    ("Aggregate", False, False, False),
+    ("Operator", False, True, False),
+    ("IncrementalAggregate", True, False, False),
+    ("IncrementalOperator", True, True, False),
+    ("TimeSensitiveAggregate", False, False, True),
+    ("TimeSensitiveOperator", False, True, True),
+    ("TimeSensitiveIncrementalAggregate", True, False, True),
+    ("TimeSensitiveIncrementalOperator", True, True, True),
+]
+
+
+@pytest.mark.parametrize(("name", "is_incremental", "is_operator", "is_time_sensitive"), SHAPES)
+def test_each_base_class_says_its_shape(
+    name: str, is_incremental: bool, is_operator: bool, is_time_sensitive: bool
+) -> None:
+    base: type[Module] = getattr(muntin, name)
+    assert (base.is_incremental, base.is_operator) == (is_incremental, is_operator)
+    assert base.is_time_sensitive == base.reads_times == is_time_sensitive
+
+
+def test_the_eight_shapes_are_all_there_are() -> None:
+    bases = {name for name, value in vars(muntin).items() if isinstance(value, type) and issubclass(value, Module)}
+    assert bases == {"Module", *(name for name, *_ in SHAPES)}
+
+
+def module(base: Any, **attributes: Any) -> type[Module]:
+    """Make a module class that is complete but for what a test takes away."""
+
+    class Broken(base):  # type: ignore[misc]  # the base is a parameter
+        name, version = "demo.broken", "1.0.0"
+
+        def compute_result(self, *given: Any) -> Any:
+            return 0
+
+    for attribute, value in attributes.items():
+        setattr(Broken, attribute, value)
+    return Broken
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (
+            module(Aggregate[int, int], name="broken"),
+            "is named 'broken'\n  expected: text of the form '<plugin>.<module>'",
+        ),
+        (module(Aggregate[int, int], name="Demo.broken"), "is named 'Demo.broken'"),
+        (module(Aggregate[int, int], name=None), "is named None"),
+        (module(Aggregate[int, int], version=""), "demo.broken has no version\n  set the class attribute: version = "),
+        (module(Aggregate[int, int], version=1), "demo.broken has no version"),
+        (
+            module(Aggregate),
+            "does not say its types\n  expected: a subclass of, for example, muntin.Aggregate[float, float]",
+        ),
+        (module(Aggregate[complex, int]), "<class 'complex'> has no column type"),
+        (module(Operator[int, int | str]), "has no single column type"),
+        (module(IncrementalAggregate[int, int, int]), "demo.broken does not define add_events, create_state"),
+    ],
+)
+def test_an_incomplete_module_is_refused_with_what_is_missing(broken: type[Module], message: str) -> None:
+    with pytest.raises(ModuleDefinitionError) as refused:
+        broken.check_definition()
+    assert message in str(refused.value)
+
+
+def test_a_class_without_a_name_is_refused_by_its_own_name() -> None:
+    class Nameless(Aggregate[int, int]):
+        def compute_result(self, payloads: Sequence[int]) -> int:
+            return 0
+
+    with pytest.raises(ModuleDefinitionError, match="Nameless is named None"):
+        Nameless.check_definition()
+
+
+def test_an_abstract_module_cannot_be_made() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        TimeSensitiveOperator()  # type: ignore[abstract]  # that is the point
+
+
+def test_having_a_method_is_declaring_the_capability() -> None:
+    class Summing(Leaf):
+        def combine(self, state: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+            return {**state, **other}
+
+    assert isinstance(Summing(), SupportsCombine)
+    assert not isinstance(Summing(), SupportsDeduct)
+    assert not isinstance(Summing(), SupportsRemove)
+
+
+def test_the_base_classes_state_laws_that_the_kit_has() -> None:
+    for name, *_ in SHAPES:
+        text = getattr(muntin, name).__doc__ or ""
+        assert f"muntin.testing.{name}Laws" in text
+
+
+def test_a_time_sensitive_module_gets_events_and_the_window() -> None:
+    class Ends(TimeSensitiveOperator[str, int]):
+        name, version = "demo.ends", "1.0.0"
+
+        def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterable[int]:
+            return [event.end - window.start for event in events]
+
+    assert list(Ends().compute_result([Event(1, 4, "a")], Window(0, 10))) == [4]

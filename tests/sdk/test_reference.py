@@ -1,0 +1,249 @@
+"""The reference evaluator, on cases small enough to compute by hand: windows, membership and closing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    ClipPolicy,
+    Event,
+    Window,
+    WindowSpecification,
+    count_by_end,
+    count_by_start,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin.testing import Computation, WindowedQuery, evaluate, horizon_of, random_stream
+from muntin.testing.reference import belongs, windows
+from tests.sdk.query_modules import Echo, Names, Stamps
+
+Rows = list[tuple[int, int, str]]
+
+
+def rows(specification: WindowSpecification, *events: Event[str], **limits: int) -> Rows:
+    """Return each window that is put out, with the names of its members."""
+    output = evaluate(WindowedQuery(specification, [Computation(Names())]), events, **limits)
+    assert all((row.start, row.end) == (row.window.start, row.window.end) for row in output)
+    return [(row.window.start, row.window.end, row.value[0]) for row in output]
+
+
+#         -5   0    5    10   15
+# a                [---)
+#         [---------)
+#              [---------)
+#                   [---------)
+def test_an_event_is_a_member_of_every_hopping_window_it_overlaps() -> None:
+    assert rows(hopping(10, 5), Event(3, 7, "a")) == [(-5, 5, "a"), (0, 10, "a"), (5, 15, "a")]
+
+
+#         0    5    10
+# a          [---)
+# b            [----)
+def test_an_event_that_touches_a_window_is_not_its_member() -> None:
+    assert rows(tumbling(5), Event(3, 7, "a"), Event(5, 10, "b")) == [(0, 5, "a"), (5, 10, "ab")]
+
+
+#         0         10
+# a         [--------)
+# b       [)
+#         [--)      [--)      nothing in between
+def test_a_hop_above_the_size_leaves_gaps() -> None:
+    assert rows(hopping(3, 10), Event(3, 10, "a")) == []
+    assert rows(hopping(3, 10), Event(2, 11, "a"), Event(0, 1, "b")) == [(0, 3, "ab"), (10, 13, "a")]
+
+
+#         -7        3         13
+# a                 [)
+# b                [)
+def test_an_offset_moves_all_windows() -> None:
+    assert rows(tumbling(10, 3), Event.point(3, "a"), Event.point(2, "b")) == [(-7, 3, "b"), (3, 13, "a")]
+
+
+#         -10       0
+# a                [)
+def test_windows_lie_on_both_sides_of_zero() -> None:
+    assert rows(tumbling(10), Event.point(-1, "a")) == [(-10, 0, "a")]
+
+
+#         0         10        20
+# a                [)....)     reaches to 15, but not to 20
+def test_a_reach_widens_membership() -> None:
+    assert rows(tumbling(10), Event.point(9, "a")) == [(0, 10, "a")]
+    assert rows(tumbling(10, reach=5), Event.point(9, "a")) == [(0, 10, "a"), (10, 20, "a")]
+    assert rows(tumbling(10, reach=10), Event.point(9, "a")) == [(0, 10, "a"), (10, 20, "a")]
+    assert rows(tumbling(10, reach=11), Event.point(9, "a"))[-1] == (20, 30, "a")
+
+
+#         0    5    10   15   20
+# a          [-------------------->
+def test_an_open_event_is_a_member_of_windows_up_to_the_horizon() -> None:
+    a = Event.edge(3, "a")
+    assert rows(tumbling(5), a) == [(0, 5, "a")]
+    assert rows(tumbling(5), a, horizon=5) == [(0, 5, "a")]
+    assert rows(tumbling(5), a, horizon=6) == [(0, 5, "a"), (5, 10, "a")]
+    assert rows(tumbling(5), a, horizon=20)[-1] == (15, 20, "a")
+    assert rows(tumbling(5), a, complete_to=12) == [(0, 5, "a"), (5, 10, "a")]
+
+
+@pytest.mark.parametrize(
+    ("events", "complete_to", "horizon"),
+    [
+        ([], INFINITY, 0),
+        ([Event.edge(7, "a")], INFINITY, 8),
+        ([Event(3, 9, "a"), Event.edge(7, "b")], INFINITY, 9),
+        ([Event(3, 9, "a"), Event.edge(7, "b")], 30, 30),
+        ([Event(3, 9, "a")], EARLIEST, 9),
+    ],
+)
+def test_the_horizon_is_the_first_tick_of_which_nothing_is_said(
+    events: list[Event[str]], complete_to: int, horizon: int
+) -> None:
+    assert horizon_of(snapshot(), events, complete_to) == horizon
+
+
+def test_a_reach_moves_the_horizon() -> None:
+    assert horizon_of(tumbling(5, reach=4), [Event(3, 9, "a")]) == 13
+
+
+#         1 3 5   9  12
+# a       [---)
+# b         [-----)
+# c                  [)
+#         [-)                  a
+#           [-)                a and b
+#             [---)            b
+#                 [--)         nobody, so no output
+#                    [)        c
+def test_snapshots_lie_between_neighbouring_endpoints() -> None:
+    events = Event(1, 5, "a"), Event(3, 9, "b"), Event(12, 13, "c")
+    assert rows(snapshot(), *events) == [(1, 3, "a"), (3, 5, "ab"), (5, 9, "b"), (12, 13, "c")]
+
+
+#         1   5
+# a       [---)
+# b       [---)
+def test_events_with_one_lifetime_share_one_snapshot() -> None:
+    assert rows(snapshot(), Event(1, 5, "a"), Event(1, 5, "b")) == [(1, 5, "ab")]
+
+
+#         1 3 5
+# a       [--------->
+# b         [-)
+def test_the_last_snapshot_of_an_open_event_is_open_too() -> None:
+    events = Event.edge(1, "a"), Event(3, 5, "b")
+    assert rows(snapshot(), *events) == [(1, 3, "a"), (3, 5, "ab"), (5, INFINITY, "a")]
+    assert rows(snapshot(), *events, complete_to=10**9) == [(1, 3, "a"), (3, 5, "ab")]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_endpoint_is_a_snapshot_boundary_and_none_lies_inside(seed: int) -> None:
+    events = list(random_stream(seed, keys=["k"], events=30).history()["k"].values())
+    cut = windows(snapshot(), events, 0)
+    endpoints = {event.start for event in events} | {event.end for event in events}
+    assert {window.start for window in cut} | {window.end for window in cut} == endpoints
+    for window in cut:
+        assert not any(window.start < endpoint < window.end for endpoint in endpoints)
+        inside = [event for event in events if belongs(snapshot(), event, window)]
+        assert inside == [event for event in events if event.start <= window.start and window.end <= event.end]
+
+
+#         1 3   7
+# a       [---------------)
+# b         [)
+# c         [)
+# d             [)
+#         [--)                 the starts 1 and 3
+#           [----)             the starts 3 and 7; a overlaps it, but starts before
+def test_count_windows_count_distinct_starts() -> None:
+    events = Event(1, 17, "a"), Event(3, 4, "b"), Event(3, 4, "c"), Event(7, 8, "d")
+    assert rows(count_by_start(2), *events) == [(1, 4, "abc"), (3, 8, "bcd")]
+    assert rows(count_by_start(1), *events) == [(1, 2, "a"), (3, 4, "bc"), (7, 8, "d")]
+    assert rows(count_by_start(3), *events) == [(1, 8, "abcd")]
+    assert rows(count_by_start(4), *events) == []
+
+
+#         0  3  6
+# a       [--)
+# b        [-)
+# c         [---)
+# d       [---------->        has no end to count yet
+#            [---)            the ends 3 and 6; a and b do not even overlap it (B6 item 6)
+def test_count_windows_count_distinct_ends() -> None:
+    events = Event(0, 3, "a"), Event(1, 3, "b"), Event(2, 6, "c"), Event.edge(0, "d")
+    assert rows(count_by_end(2), *events) == [(3, 7, "abc")]
+    assert rows(count_by_end(1), *events) == [(3, 4, "ab"), (6, 7, "c")]
+    assert rows(count_by_end(3), *events) == []
+
+
+def test_a_window_without_members_has_no_output() -> None:
+    assert rows(tumbling(5)) == rows(snapshot()) == rows(count_by_start(1)) == []
+    assert rows(tumbling(5), Event.point(1, "a"), Event.point(11, "b")) == [(0, 5, "a"), (10, 15, "b")]
+
+
+#         0    5    10
+# a         [)
+# b              [)
+#         [----)              closed by punctuation 5, not by 4
+#              [----)
+@pytest.mark.parametrize(("complete_to", "closed"), [(4, 0), (5, 1), (9, 1), (10, 2), (INFINITY, 2), (EARLIEST, 0)])
+def test_a_hopping_window_closes_when_punctuation_reaches_its_end(complete_to: int, closed: int) -> None:
+    found = rows(tumbling(5), Event.point(2, "a"), Event.point(7, "b"), complete_to=complete_to)
+    assert found == [(0, 5, "a"), (5, 10, "b")][:closed]
+
+
+#         1 3 5
+# a       [---)
+# b         [-)
+#         [-)                 b may still be retracted at 3, merging the two
+@pytest.mark.parametrize(("complete_to", "closed"), [(3, 0), (4, 1), (5, 1), (6, 2), (INFINITY, 2)])
+def test_a_snapshot_closes_one_tick_after_its_end(complete_to: int, closed: int) -> None:
+    found = rows(snapshot(), Event(1, 5, "a"), Event(3, 5, "b"), complete_to=complete_to)
+    assert found == [(1, 3, "a"), (3, 5, "ab")][:closed]
+
+
+#         1 3 5
+# a       [)
+# b         [)
+# c           [)
+@pytest.mark.parametrize(("complete_to", "closed"), [(3, 0), (4, 1), (5, 1), (6, 2)])
+def test_a_count_window_closes_when_punctuation_reaches_its_end(complete_to: int, closed: int) -> None:
+    events = Event.point(1, "a"), Event.point(3, "b"), Event.point(5, "c")
+    found = rows(count_by_start(2), *events, complete_to=complete_to)
+    assert found == [(1, 4, "ab"), (3, 6, "bc")][:closed]
+
+
+CLOSES_AT = [
+    (Echo(), ClipPolicy.NONE, Event(2, 7, "a"), 10),
+    (Echo(), ClipPolicy.NONE, Event(2, 10, "a"), 11),
+    (Echo(), ClipPolicy.NONE, Event(2, 14, "a"), 15),
+    (Echo(), ClipPolicy.LEFT, Event(2, 14, "a"), 15),
+    (Echo(), ClipPolicy.RIGHT, Event(2, 14, "a"), 10),
+    (Echo(), ClipPolicy.FULL, Event(2, 14, "a"), 10),
+    (Echo(), ClipPolicy.FULL, Event.edge(2, "a"), 10),
+    (Stamps(), ClipPolicy.NONE, Event(2, 14, "a"), 10),
+    (Names(), ClipPolicy.NONE, Event(2, 14, "a"), 10),
+]
+
+
+#         0         10
+# a         [-----------)     its end may change until punctuation has passed it
+#         [---------)
+@pytest.mark.parametrize(("module", "clip", "event", "closes_at"), CLOSES_AT)
+def test_a_window_waits_for_ends_that_its_module_sees(
+    module: Any, clip: ClipPolicy, event: Event[str], closes_at: int
+) -> None:
+    query = WindowedQuery(hopping(10, 100), [Computation(module)], clip)
+    assert evaluate(query, [event], closes_at - 1) == []
+    assert [output.window for output in evaluate(query, [event], closes_at)] == [Window(0, 10)]
+
+
+def test_an_open_event_that_is_not_clipped_blocks_its_windows_until_the_stream_is_closed() -> None:
+    query = WindowedQuery(tumbling(10), [Computation(Echo())], ClipPolicy.LEFT)
+    assert evaluate(query, [Event.edge(2, "a")], 1000) == []
+    assert len(evaluate(query, [Event.edge(2, "a")])) == 1

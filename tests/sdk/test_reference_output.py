@@ -1,0 +1,168 @@
+"""The reference evaluator: what modules see, and which lifetimes their output gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from muntin import (
+    INFINITY,
+    ClipPolicy,
+    Event,
+    TimeSensitiveOperator,
+    TimestampPolicy,
+    Window,
+    WindowSpecification,
+    count_by_end,
+    count_by_start,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin.testing import Computation, OutputEvent, WindowedQuery, evaluate
+from muntin.testing.reference import clip
+from tests.sdk.query_modules import Count, Echo, Names, Seen, TimeWeightedAverage
+
+WINDOW = Window(0, 10)
+
+
+#         -3 0         10  14
+# a       [----------------)
+#            [---------)
+@pytest.mark.parametrize(
+    ("policy", "seen"),
+    [
+        (ClipPolicy.NONE, (-3, 14)),
+        (ClipPolicy.LEFT, (0, 14)),
+        (ClipPolicy.RIGHT, (-3, 10)),
+        (ClipPolicy.FULL, (0, 10)),
+    ],
+)
+def test_a_clip_moves_the_ends_that_lie_outside(policy: ClipPolicy, seen: tuple[int, int]) -> None:
+    assert clip(Event(-3, 14, "a"), WINDOW, policy).lifetime == Event(*seen, "a").lifetime
+
+
+#            0   2  5     10
+# a              [--)
+@pytest.mark.parametrize("policy", ClipPolicy)
+def test_a_clip_leaves_what_lies_inside_alone(policy: ClipPolicy) -> None:
+    assert clip(Event(2, 5, "a"), WINDOW, policy) == Event(2, 5, "a")
+    assert clip(Event(0, 10, "a"), WINDOW, policy) == Event(0, 10, "a")
+
+
+#            0         10
+# a       [-)                 a member by reach
+# b                      [-)  a member by count
+@pytest.mark.parametrize("policy", ClipPolicy)
+def test_a_clip_leaves_a_member_outside_of_its_window_alone(policy: ClipPolicy) -> None:
+    assert clip(Event(-3, -1, "a"), WINDOW, policy) == Event(-3, -1, "a")
+    assert clip(Event(-3, 0, "a"), WINDOW, policy) == Event(-3, 0, "a")
+    assert clip(Event(12, 14, "b"), WINDOW, policy) == Event(12, 14, "b")
+
+
+def test_full_clip_ends_an_open_event_with_its_window() -> None:
+    assert clip(Event.edge(-3, "a"), WINDOW, ClipPolicy.FULL) == Event(0, 10, "a")
+
+
+@pytest.mark.parametrize("policy", ClipPolicy)
+def test_membership_is_decided_before_clipping(policy: ClipPolicy) -> None:
+    output = evaluate(WindowedQuery(tumbling(10), [Computation(Seen())], policy), [Event(-3, 14, "a")])
+    assert [row.window for row in output] == [Window(-10, 0), Window(0, 10), Window(10, 20)]
+
+
+class Outputs(TimeSensitiveOperator[Any, str]):
+    """Returns, from a window [0, 10), rows around it and one without a lifetime."""
+
+    name, version = "show.outputs", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[Any]], window: Window) -> Iterable[Event[str] | str]:
+        return [Event(2, 14, "over"), Event(-2, 3, "early"), Event(12, 14, "late"), "bare"]
+
+
+#         -2  0  2  3     10 12  14
+# over           [---------------)
+# early    [--------)
+# late                        [--)
+# bare                             has no lifetime of its own
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (TimestampPolicy.ALIGN, [(0, 10, "over"), (0, 10, "early"), (0, 10, "late"), (0, 10, "bare")]),
+        (TimestampPolicy.UNCHANGED, [(2, 14, "over"), (-2, 3, "early"), (12, 14, "late"), (0, 10, "bare")]),
+        (TimestampPolicy.CLIP, [(2, 10, "over"), (0, 3, "early"), (0, 10, "bare")]),
+        (TimestampPolicy.POINT_AT_END, [(10, 11, "over"), (10, 11, "early"), (10, 11, "late"), (10, 11, "bare")]),
+    ],
+)
+def test_a_timestamp_policy_says_which_lifetime_output_gets(
+    policy: TimestampPolicy, expected: list[tuple[int, int, str]]
+) -> None:
+    query = WindowedQuery(tumbling(10), [Computation(Outputs())], ClipPolicy.FULL, policy)
+    output = evaluate(query, [Event(0, 10, None)])
+    assert [(row.start, row.end, row.value) for row in output] == expected
+
+
+@pytest.mark.parametrize("policy", TimestampPolicy)
+def test_an_aggregate_gets_the_window_or_its_end(policy: TimestampPolicy) -> None:
+    output = evaluate(WindowedQuery(tumbling(10), [Computation(Names())], timestamps=policy), [Event.point(3, "a")])
+    lifetime = (10, 11) if policy is TimestampPolicy.POINT_AT_END else (0, 10)
+    assert output == [OutputEvent(Window(0, 10), *lifetime, ("a",))]
+
+
+def test_a_window_without_an_end_has_no_point_at_its_end() -> None:
+    query = WindowedQuery(snapshot(), [Computation(Names())], timestamps=TimestampPolicy.POINT_AT_END)
+    assert evaluate(query, [Event.edge(3, "a")]) == []
+
+
+def test_several_aggregates_share_a_window_each_with_its_own_input() -> None:
+    flights = [Event(0, 4, {"to": "b", "miles": 10.0}), Event(4, 10, {"to": "a", "miles": 20.0})]
+    computations = [
+        Computation(Names(), lambda flight: flight["to"]),
+        Computation(Count()),
+        Computation(TimeWeightedAverage(), lambda flight: flight["miles"]),
+    ]
+    output = evaluate(WindowedQuery(tumbling(10), computations, ClipPolicy.FULL), flights)
+    assert [row.value for row in output] == [("ab", 2, 16.0)]
+
+
+#         0   4      10
+# 10.0    [---)
+# 20.0        [---------)     6 ticks of it lie inside
+def test_a_time_weighted_average_needs_full_clip_to_be_an_average() -> None:
+    events = [Event(0, 4, 10.0), Event(4, 14, 20.0)]
+    window = hopping(10, 100)
+    full = evaluate(WindowedQuery(window, [Computation(TimeWeightedAverage())], ClipPolicy.FULL), events)
+    none = evaluate(WindowedQuery(window, [Computation(TimeWeightedAverage())], ClipPolicy.NONE), events)
+    assert [row.value for row in full] == [(16.0,)]
+    assert [row.value for row in none] == [(24.0,)]
+
+
+ONE_MODULE_EVERYWHERE: list[tuple[WindowSpecification, list[tuple[int, int, list[str]]]]] = [
+    (tumbling(5), [(0, 5, ["a"]), (5, 10, ["a", "b"])]),
+    (hopping(4, 8), [(0, 4, ["a"]), (8, 12, ["b"])]),
+    (snapshot(), [(1, 6, ["a"]), (6, 7, ["a", "b"]), (7, 9, ["b"])]),
+    (count_by_start(2), [(1, 7, ["a", "b"])]),
+    (count_by_end(2), [(7, 10, ["a", "b"])]),
+]
+
+
+#         1    6 9
+# a       [-----)
+# b            [--)
+@pytest.mark.parametrize(("window", "expected"), ONE_MODULE_EVERYWHERE, ids=str)
+@pytest.mark.parametrize("policy", ClipPolicy)
+def test_the_same_module_runs_under_every_window_and_clip(
+    window: WindowSpecification, expected: list[tuple[int, int, list[str]]], policy: ClipPolicy
+) -> None:
+    output = evaluate(WindowedQuery(window, [Computation(Echo())], policy), [Event(1, 7, "a"), Event(6, 9, "b")])
+    found: dict[tuple[int, int], list[str]] = {}
+    for row in output:
+        found.setdefault((row.window.start, row.window.end), []).append(row.value)
+    assert [(*window, values) for window, values in found.items()] == expected
+
+
+def test_the_order_of_events_does_not_matter() -> None:
+    events = [Event(1, 7, "a"), Event(6, 9, "b"), Event(2, INFINITY, "c")]
+    query = WindowedQuery(hopping(6, 2), [Computation(Names())])
+    assert evaluate(query, events) == evaluate(query, reversed(events))

@@ -1,0 +1,119 @@
+"""Column types derived from annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Generic, Literal, NamedTuple, TypedDict
+
+import pytest
+from typing_extensions import TypeVar
+
+from muntin import Instant, ModuleDefinitionError
+from muntin.schemas import Field, ListOf, Struct, Variable, bind, describe, spell, variables_in
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Trade:
+    price: float
+    size: int | None
+
+
+class Place(NamedTuple):
+    row: int
+    name: str
+
+
+class Options(TypedDict):
+    fast: bool
+
+
+@dataclass(frozen=True)
+class Pair(Generic[T]):
+    first: T
+    rest: list[T]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "spelt"),
+    [
+        (bool, "boolean"),
+        (int, "integer"),
+        (float, "float"),
+        (str, "string"),
+        (bytes, "binary"),
+        (Decimal, "decimal"),
+        (date, "date"),
+        (datetime, "timestamp"),
+        (timedelta, "interval"),
+        (Instant, "instant"),
+        (Instant | None, "instant | None"),
+        (float | None, "float | None"),
+        (list[int], "list[integer]"),
+        (Sequence[float | None], "list[float | None]"),
+        (tuple[int, ...], "list[integer]"),
+        (set[str], "list[string]"),
+        (dict[str, list[int]], "map[string, list[integer]]"),
+        (Mapping[str, float], "map[string, float]"),
+        (tuple[int, str], "struct<_1: integer, _2: string>"),
+        (Trade, "struct<price: float, size: integer | None>"),
+        (Place, "struct<row: integer, name: string>"),
+        (Options, "struct<fast: boolean>"),
+        (Pair[int], "struct<first: integer, rest: list[integer]>"),
+        (Literal["a", "b"], "string"),
+        (T, "T"),
+        (Any, "any | None"),
+        (None, "any | None"),
+    ],
+    ids=str,
+)
+def test_an_annotation_has_a_column_type(annotation: Any, spelt: str) -> None:
+    assert spell(describe(annotation)) == spelt
+
+
+@pytest.mark.parametrize("annotation", [list, complex, int | str, tuple, object()], ids=repr)
+def test_an_annotation_without_a_column_type_is_refused(annotation: Any) -> None:
+    with pytest.raises(ModuleDefinitionError, match=r"has no column type|no single column type|does not say"):
+        describe(annotation)
+
+
+def test_a_class_whose_annotations_cannot_be_read_is_refused_by_name() -> None:
+    @dataclass
+    class Lost:
+        where: Nowhere  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(ModuleDefinitionError, match=r"the annotations of .*Lost cannot be read: name 'Nowhere'"):
+        describe(Lost)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "values", "made"),
+    [
+        (Trade, {"price": 1.5, "size": 2}, Trade(1.5, 2)),
+        (Place, {"row": 1, "name": "a"}, Place(1, "a")),
+        (Options, {"fast": True}, {"fast": True}),
+        (tuple[int, str], {"_2": "a", "_1": 1}, (1, "a")),
+    ],
+    ids=repr,
+)
+def test_a_struct_makes_what_the_writer_declared(annotation: Any, values: dict[str, Any], made: Any) -> None:
+    struct = describe(annotation).type
+    assert isinstance(struct, Struct)
+    assert struct.make(**values) == made
+
+
+def test_variables_are_bound_wherever_they_stand() -> None:
+    field = describe(dict[str, list[T]])  # type: ignore[valid-type]  # it is data here
+    bound = bind(field, {"T": describe(float | None)})
+    assert variables_in(field) == {"T"}
+    assert variables_in(bound) == frozenset()
+    assert spell(bound) == "map[string, list[float | None]]"
+
+
+def test_a_variable_that_is_not_bound_stays() -> None:
+    annotation: Any = list[T]  # type: ignore[valid-type]  # it is data here
+    assert bind(describe(annotation), {}).type == ListOf(Field("element", Variable("T")))

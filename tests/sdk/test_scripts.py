@@ -1,0 +1,228 @@
+"""Scripts: streams as data, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from muntin import EARLIEST, INFINITY, Event, Insertion, Revision, StreamError, count_by_start, retraction, tumbling
+from muntin.testing import Batch, Boundary, Computation, KeyedChange, Script, WindowedQuery
+from tests.sdk.query_modules import Names
+
+A = Event(1, 8, "a")
+
+
+#          1   5 6 8   12
+# a        [------)
+# a        [---)            ended at 8
+# b             [-->
+# 5            !
+# b             [-----)     was open
+def test_a_script_builds_the_revisions_of_its_events() -> None:
+    script = Script().insert("a", 1, 8, "a").revise("a", 5).edge("b", 6, "b").punctuate(5).revise("b", 12)
+    assert [step.change for step in script.changes()] == [
+        Insertion("a", Event(1, 8, "a")),
+        Revision("a", Event(1, 8, "a"), 5),
+        Insertion("b", Event(6, INFINITY, "b")),
+        Revision("b", Event(6, INFINITY, "b"), 12),
+    ]
+    assert script.history() == {None: {"a": Event(1, 5, "a"), "b": Event(6, 12, "b")}}
+
+
+def test_steps_may_be_given_as_a_list() -> None:
+    fluent = Script().insert("a", 1, 8, "a", key="k").batch().retract("a").restart().close()
+    listed = Script(fluent.steps)
+    assert listed == fluent
+    assert [step for step in fluent.steps if isinstance(step, Boundary)] == [Boundary.BATCH, Boundary.RESTART]
+
+
+def test_a_step_leaves_the_script_it_is_added_to_as_it_was() -> None:
+    script = Script().point("a", 1)
+    script.retract("a")
+    assert script.history() == {None: {"a": Event(1, 2, None)}}
+
+
+def test_the_key_of_a_revision_is_found_if_only_one_has_the_event() -> None:
+    script = Script().insert(1, 1, 8, "a", key="x").insert(2, 1, 8, "b", key="y").revise(2, 5)
+    assert script.changes()[-1] == KeyedChange("y", Revision(2, Event(1, 8, "b"), 5))
+
+
+def test_the_key_of_a_revision_must_be_given_if_several_have_the_event() -> None:
+    script = Script().insert(1, 1, 8, "a", key="x").insert(1, 2, 8, "b", key="y")
+    with pytest.raises(StreamError, match=r"the keys \['x', 'y'\] all have an event 1\n  to do: say which"):
+        script.revise(1, 5)
+    assert script.revise(1, 5, key="y").history()["y"] == {1: Event(2, 5, "b")}
+
+
+def test_an_event_that_is_not_alive_cannot_be_revised() -> None:
+    script = Script().insert("a", 1, 8, "a").retract("a")
+    with pytest.raises(StreamError, match="no event 'a' is alive here"):
+        script.revise("a", 5)
+    with pytest.raises(StreamError, match="no event 'b' is alive here"):
+        script.retract("b")
+
+
+@pytest.mark.parametrize("punctuation", [2, 5, 8])
+def test_a_change_below_the_punctuation_is_refused(punctuation: int) -> None:
+    script = Script().insert("a", 1, 8, "a").punctuate(punctuation)
+    with pytest.raises(StreamError) as refused:
+        script.retract("a")
+    assert str(refused.value) == (
+        f"the revision of event 'a' has the sync time 1, below the punctuation {punctuation}\n"
+        "  expected: no change of the axis before the punctuation\n"
+        "  to test an engine with such a change: Script(allow_illegal=True)"
+    )
+    assert refused.value.values["punctuation"] == punctuation
+
+
+#          1  4   8
+# a        [------)
+# 4           !
+# a        [--)            legal: its sync time is the punctuation
+def test_a_change_at_the_punctuation_is_legal_even_of_an_event_that_started_before() -> None:
+    script = Script().insert("a", 1, 8, "a").punctuate(4)
+    assert script.revise("a", 4).history() == {None: {"a": Event(1, 4, "a")}}
+    assert script.revise("a", 99).history() == {None: {"a": Event(1, 99, "a")}}
+    with pytest.raises(StreamError, match="sync time 3, below the punctuation 4"):
+        script.revise("a", 3)
+    with pytest.raises(StreamError, match="the insertion of event 'b' of key 'k' has the sync time 3"):
+        script.point("b", 3, key="k")
+    assert script.point("b", 4).changes()[-1].change.sync_time == 4
+
+
+def test_punctuation_holds_for_all_keys() -> None:
+    with pytest.raises(StreamError, match="below the punctuation 9"):
+        Script().point("a", 9, key="x").punctuate(9).point("b", 8, key="y")
+
+
+def test_nothing_comes_after_the_end_of_the_stream() -> None:
+    with pytest.raises(StreamError):
+        Script().close().point("a", INFINITY - 2)
+
+
+def test_punctuation_never_goes_back() -> None:
+    assert Script().punctuate(5).punctuate(5).last_punctuation() == 5
+    with pytest.raises(StreamError, match="punctuation goes back from 5 to 4"):
+        Script().punctuate(5).punctuate(4)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Insertion("a", Event(2, 3, "again")),
+        Revision("a", Event(1, 9, "a"), 5),
+        Revision("a", Event(1, 8, "b"), 5),
+    ],
+    ids=["inserted twice", "another end", "another payload"],
+)
+def test_a_change_that_does_not_fit_its_event_is_refused(change: Insertion[str] | Revision[str]) -> None:
+    with pytest.raises(StreamError, match=r"but (that event is alive|the event is)"):
+        Script().insert("a", 1, 8, "a").add(change)
+
+
+def test_a_revision_may_come_before_its_event() -> None:
+    script = Script().add(Revision("a", A, 5)).punctuate(1).add(Insertion("a", A)).revise("a", 6)
+    assert script.history() == {None: {"a": Event(1, 6, "a")}}
+
+
+def test_illegal_steps_are_kept_apart_if_they_are_allowed() -> None:
+    script = Script(allow_illegal=True).insert("a", 1, 8, "a").punctuate(5).point("late", 4).retract("a").punctuate(3)
+    late, retracted, back = script.steps[2:]
+    assert script.illegal() == (late, retracted, back)
+    assert script.history() == {None: {"a": A}}
+    assert script.last_punctuation() == 5
+    assert script.changes() == (script.steps[0], late, retracted)
+
+
+def test_a_legal_script_has_nothing_illegal() -> None:
+    assert Script().insert("a", 1, 8).illegal() == ()
+
+
+def test_batches_hold_their_changes_and_the_highest_punctuation() -> None:
+    script = (
+        Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart().point("c", 3).batch().batch().close()
+    )
+    a, b, c = script.changes()
+    assert list(script.batches()) == [
+        Batch((a, b), 2),
+        Batch((c,), None, restart_before=True),
+        Batch(()),
+        Batch((), INFINITY),
+    ]
+
+
+def test_the_last_batch_need_not_be_ended() -> None:
+    script = Script().point("a", 1)
+    assert list(script.batches()) == list(script.batch().batches()) == [Batch(script.changes())]
+    assert list(Script().batches()) == []
+
+
+def test_a_restart_at_the_end_is_seen() -> None:
+    script = Script().point("a", 1).restart()
+    assert list(script.batches()) == [Batch(script.changes()), Batch((), restart_before=True)]
+
+
+def test_a_batch_ends_before_a_change_that_its_own_punctuation_forbids() -> None:
+    script = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point("late", 4)
+    a, b, late = script.changes()
+    assert list(script.batches()) == [Batch((a, b), 5), Batch((late,))]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [(Script(), EARLIEST), (Script().punctuate(-3), -3), (Script().punctuate(4).close(), INFINITY)],
+)
+def test_the_last_punctuation_says_how_far_the_stream_is_complete(script: Script, expected: int) -> None:
+    assert script.last_punctuation() == expected
+
+
+def test_the_horizon_is_the_first_tick_of_which_no_key_says_anything() -> None:
+    script = Script().edge("a", 1, key="x").insert("b", 4, 9, key="y")
+    assert script.horizon(tumbling(5)) == 9
+    assert script.horizon(tumbling(5, reach=3)) == 12
+    assert script.punctuate(1).horizon(tumbling(5)) == 9
+    assert script.punctuate(20).horizon(tumbling(5)) == 20
+    assert script.punctuate(20).close().horizon(tumbling(5)) == 20
+    assert script.close().horizon(tumbling(5)) == 9
+
+
+#         0    5    10   15
+# a         [-------------->    key x
+# b            [---)            key y: the horizon of both is 9
+def test_a_run_gives_the_reference_output_per_key_with_one_horizon() -> None:
+    script = (
+        Script().edge("a", 2, "a", key="x").insert("b", 5, 9, "b", key="y").point("c", 7, "c", key="z").retract("c")
+    )
+    query = WindowedQuery(tumbling(5), [Computation(Names())])
+    output = script.close().run(query)
+    assert {key: [(row.start, row.end, row.value) for row in rows] for key, rows in output.items()} == {
+        "x": [(0, 5, ("a",)), (5, 10, ("a",))],
+        "y": [(5, 10, ("b",))],
+    }
+    assert script.punctuate(9).run(query).keys() == {"x"}
+    assert script.run(query) == {}
+
+
+def test_a_run_that_is_not_closed_stops_at_the_punctuation() -> None:
+    script = Script().point("a", 1, "a").point("b", 3, "b").point("c", 5, "c").punctuate(4)
+    [row] = script.run(WindowedQuery(count_by_start(2), [Computation(Names())]))[None]
+    assert (row.start, row.end, row.value) == (1, 4, ("ab",))
+
+
+def test_a_script_draws_itself() -> None:
+    script = Script().insert("a", 1, 8, "x", key="k").revise("a", 4).batch().punctuate(1).retract("a").restart().close()
+    assert str(script) == "\n".join(
+        [
+            "             1",
+            "+ 'k' 'a'    [------)   'x'",
+            "~ 'k' 'a'    [--)       ended at 8",
+            "------- batch",
+            "punctuation  !          1",
+            "- 'k' 'a'    [--)",
+            "======= restart",
+            "the stream is closed",
+        ]
+    )
+
+
+def test_a_retraction_can_be_added_as_it_is() -> None:
+    assert Script().insert("a", 1, 8, "a").add(retraction("a", A)).history() == {None: {}}

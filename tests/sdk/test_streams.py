@@ -1,0 +1,145 @@
+"""Random streams are legal and varied; shuffling and splitting keep what they mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from muntin import INFINITY, Insertion, Punctuation, Revision, StreamError
+from muntin.testing import Boundary, KeyedChange, Script, random_stream, shuffle, split
+
+SEEDS = range(60)
+
+
+def changes_per_event(script: Script) -> dict[object, list[KeyedChange]]:
+    found: dict[object, list[KeyedChange]] = {}
+    for step in script.changes():
+        found.setdefault((step.key, step.change.id), []).append(step)
+    return found
+
+
+def is_legal(script: Script) -> bool:
+    """Say whether no change lies below an earlier punctuation; written anew, to check the ledger too."""
+    latest = None
+    for step in script.steps:
+        if isinstance(step, Punctuation):
+            latest = step.time if latest is None else max(latest, step.time)
+        elif isinstance(step, KeyedChange) and latest is not None and step.change.sync_time < latest:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_stream_is_legal_and_the_same_for_the_same_seed(seed: int) -> None:
+    script = random_stream(seed, events=20)
+    assert is_legal(script)
+    assert script == random_stream(seed, events=20)
+    assert len([step for step in script.changes() if isinstance(step.change, Insertion)]) == 20
+
+
+def test_random_streams_have_all_there_is() -> None:
+    scripts = [random_stream(seed) for seed in SEEDS]
+    changes = [step.change for script in scripts for step in script.changes()]
+    inserted = [change.event for change in changes if isinstance(change, Insertion)]
+    revised = [change for change in changes if isinstance(change, Revision)]
+    left = [event for script in scripts for table in script.history().values() for event in table.values()]
+    starts = Counter(event.start for event in inserted)
+    found = {
+        "points": sum(event.duration == 1 for event in inserted),
+        "intervals": sum(1 < event.duration < 1000 for event in inserted),
+        "open": sum(event.end == INFINITY for event in inserted),
+        "open for ever": sum(event.end == INFINITY for event in left),
+        "negative": sum(event.start < 0 for event in inserted),
+        "deleted": sum(change.is_retraction for change in revised),
+        "shortened": sum(change.event.start < change.new_end < change.event.end for change in revised),
+        "prolonged": sum(change.event.end < change.new_end < INFINITY for change in revised),
+        "reopened": sum(change.event.end < change.new_end == INFINITY for change in revised),
+        "unchanged": sum(change.event.end == change.new_end for change in revised),
+        "ties": sum(count > 1 for count in starts.values()),
+        "punctuated": sum(0 < script.last_punctuation() < INFINITY for script in scripts),
+        "closed": sum(script.last_punctuation() == INFINITY for script in scripts),
+        "out of order": sum(a.sync_time > b.sync_time for a, b in pairwise(changes)),
+    }
+    assert {kind: count for kind, count in found.items() if count < 5} == {}
+
+
+def test_a_stream_is_closed_on_demand() -> None:
+    assert all(random_stream(seed, closed=True).last_punctuation() == INFINITY for seed in SEEDS)
+    assert all(random_stream(seed, closed=False).last_punctuation() < INFINITY for seed in SEEDS)
+
+
+def test_a_stream_has_the_keys_and_payloads_that_were_asked_for() -> None:
+    script = random_stream(1, keys=[("x", 1)], payload=lambda random: {"price": random.random()})
+    assert script.history().keys() == {("x", 1)}
+    assert all(step.change.event.payload.keys() == {"price"} for step in script.changes())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("early_revisions", [False, True])
+def test_a_shuffled_stream_is_legal_and_means_the_same(seed: int, early_revisions: bool) -> None:
+    script = split(random_stream(seed), seed)
+    moved = shuffle(script, seed, early_revisions=early_revisions)
+    assert is_legal(moved)
+    assert moved == shuffle(script, seed, early_revisions=early_revisions)
+    assert moved.history() == script.history()
+    assert Counter(map(repr, moved.steps)) == Counter(map(repr, script.steps))
+    assert [s for s in moved.steps if not isinstance(s, KeyedChange)] == [
+        s for s in script.steps if not isinstance(s, KeyedChange)
+    ]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_changes_of_an_event_keep_their_order(seed: int) -> None:
+    script = random_stream(seed)
+    assert changes_per_event(shuffle(script, seed)) == changes_per_event(script)
+    early = changes_per_event(shuffle(script, seed, early_revisions=True))
+    for event, chain in changes_per_event(script).items():
+        assert [step for step in early[event] if isinstance(step.change, Revision)] == chain[1:]
+
+
+def test_shuffling_moves_changes_and_early_revisions_come_before_their_events() -> None:
+    scripts = [random_stream(seed) for seed in SEEDS]
+    moved = [shuffle(script, 1) for script in scripts]
+    assert sum(a.changes() != b.changes() for a, b in zip(scripts, moved, strict=True)) > len(SEEDS) // 2
+    early = [shuffle(script, 1, early_revisions=True) for script in scripts]
+    firsts = [chain[0].change for script in early for chain in changes_per_event(script).values()]
+    assert sum(isinstance(change, Revision) for change in firsts) > 20
+
+
+def test_a_change_moves_across_a_punctuation_only_as_far_as_that_allows() -> None:
+    script = Script().point("a", 1).point("b", 6).punctuate(5).point("c", 7)
+    orders = {tuple(str(step.change.id) for step in shuffle(script, seed).changes()) for seed in range(200)}
+    positions = [
+        [s.change.id if isinstance(s, KeyedChange) else "|" for s in shuffle(script, seed).steps] for seed in range(200)
+    ]
+    assert len(orders) == 6
+    assert all(steps.index("a") < steps.index("|") for steps in positions)
+    assert any(steps.index("b") > steps.index("|") for steps in positions)
+    assert any(steps.index("c") < steps.index("|") for steps in positions)
+
+
+def test_a_script_with_illegal_steps_is_not_shuffled() -> None:
+    with pytest.raises(StreamError, match="no legal permutation"):
+        shuffle(Script(allow_illegal=True).punctuate(5).point("late", 1), 1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_split_stream_is_the_same_stream(seed: int) -> None:
+    script = random_stream(seed)
+    cut = split(script, seed)
+    assert tuple(step for step in cut.steps if not isinstance(step, Boundary)) == script.steps
+    assert [change for batch in cut.batches() for change in batch.changes] == list(script.changes())
+
+
+def test_splitting_makes_batches_of_many_sizes_and_restarts() -> None:
+    batches = [batch for seed in SEEDS for batch in split(random_stream(seed), seed).batches()]
+    assert len({len(batch.changes) for batch in batches}) > 5
+    assert sum(batch.restart_before for batch in batches) > len(SEEDS)
+
+
+def test_a_stream_may_be_one_batch_or_one_per_step() -> None:
+    script = random_stream(3)
+    assert len(list(split(script, 1, cuts=0).batches())) == 1
+    assert len(list(split(script, 1, cuts=1, restarts=0).batches())) == len(script.steps)

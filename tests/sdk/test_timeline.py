@@ -1,0 +1,53 @@
+"""Time lines: what a reader sees in a failure."""
+
+from __future__ import annotations
+
+from muntin import INFINITY, Event, Window
+from muntin.testing import Bar, draw_windows, random_stream, timeline
+
+
+def lines(*expected: str) -> str:
+    return "\n".join(expected)
+
+
+def test_a_bar_is_drawn_from_its_start_to_its_end() -> None:
+    assert timeline([Bar("a", 0, 5, "x"), Bar("long", 2, 3), Bar("b", 4, INFINITY, "y"), Bar("now", 3, 3)]) == lines(
+        "      0",
+        "a     [----)   x",
+        "long    [)",
+        "b         [>   y",
+        "now      !",
+    )
+
+
+def test_text_among_bars_stays_as_it_is() -> None:
+    assert timeline(["before", Bar("a", 0, 2), "after"]) == lines("   0", "before", "a  [-)", "after")
+    assert timeline(["only text"]) == "only text"
+    assert timeline([]) == ""
+
+
+def test_a_ruler_starts_at_the_first_tick() -> None:
+    assert timeline([Bar("a", -7, 15)]) == lines("   -7        3         13", "a  [---------------------)")
+
+
+def test_a_long_axis_is_drawn_in_fewer_columns() -> None:
+    drawn = timeline([Bar("a", 0, 600_000_000), Bar("b", 300_000_000, 300_000_001)]).splitlines()
+    assert drawn[1] == "a  [" + "-" * 59 + ")"
+    assert drawn[2] == "b  " + " " * 30 + "[)"
+    assert drawn[0].split() == ["0", "110000000", "220000000", "330000000", "440000000", "550000000"]
+
+
+def test_windows_are_drawn_below_their_events() -> None:
+    assert draw_windows([Window(0, 4), Window(2, 6)], [Event(1, 5, "a"), Event.edge(3, "b")]) == lines(
+        "        0",
+        "event    [---)    'a'",
+        "event      [-->   'b'",
+        "window  [---)",
+        "window    [---)",
+    )
+
+
+def test_every_random_stream_can_be_drawn() -> None:
+    for seed in range(50):
+        script = random_stream(seed)
+        assert len(str(script).splitlines()) == len(script.steps) + 1

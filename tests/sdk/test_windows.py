@@ -1,0 +1,86 @@
+"""Window specifications are plain data that say what they mean."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from muntin import (
+    CountWindows,
+    HoppingWindows,
+    Window,
+    WindowError,
+    WindowSpecification,
+    count_by_end,
+    count_by_start,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin.windows import from_dict, to_dict
+
+SPECIFICATIONS = [
+    hopping(10, 3),
+    hopping(3, 10, 1),
+    hopping("1 hour", "10 minutes", "5 minutes", reach="6 hours"),
+    tumbling("1 day"),
+    snapshot(),
+    count_by_start(3),
+    count_by_end(1),
+]
+
+
+def test_a_tumbling_window_hops_by_its_size() -> None:
+    assert tumbling(10, 2, reach=4) == hopping(10, 10, 2, reach=4) == HoppingWindows(10, 10, 2, 4)
+
+
+@pytest.mark.parametrize("specification", SPECIFICATIONS, ids=str)
+def test_a_specification_survives_json_and_pickle(specification: WindowSpecification) -> None:
+    assert from_dict(to_dict(specification)) == specification
+    assert pickle.loads(pickle.dumps(specification)) == specification
+
+
+def test_a_specification_spells_itself() -> None:
+    assert [str(specification) for specification in SPECIFICATIONS] == [
+        "hopping(10, 3)",
+        "hopping(3, 10) + 1",
+        "hopping(3600000000, 600000000) + 300000000, reach 21600000000",
+        "tumbling(86400000000)",
+        "snapshot()",
+        "count_by_start(3)",
+        "count_by_end(1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: hopping(0, 5), "a hopping window needs a size and a hop above zero, got 0 and 5"),
+        (lambda: hopping(5, -1), "a hopping window needs a size and a hop above zero, got 5 and -1"),
+        (lambda: tumbling(5, reach=-1), "the reach of a window cannot be negative, got -1"),
+        (lambda: count_by_start(0), "a count window needs a count above zero, got 0"),
+        (lambda: CountWindows(1, "middle"), "a count window counts by 'start' or by 'end', got 'middle'"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_specification_without_windows_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(WindowError) as refused:
+        make()
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"kind": "session"}, {"kind": "hopping", "size": 5}, {"kind": "snapshot", "n": 1}]
+)
+def test_data_that_is_no_specification_is_refused(data: dict[str, Any]) -> None:
+    with pytest.raises(WindowError, match="is not a window specification; kinds are hopping, snapshot, count"):
+        from_dict(data)
+
+
+def test_a_window_knows_its_length_and_its_times() -> None:
+    window = Window(0, 1_000_000)
+    assert window.duration == 1_000_000
+    assert str(window.starts_at) == "1970-01-01 00:00:00+00:00"
+    assert str(window.ends_at) == "1970-01-01 00:00:01+00:00"
