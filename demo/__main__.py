@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 from rich.console import Console
@@ -27,9 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--months", default="1", help="a month of 2013 or a range of months, such as 1 or 1-12")
     parser.add_argument("--days", type=int, help="only so many days from the first departure on")
-    parser.add_argument("--span", default="1 day", help="delivery time per micro-batch")
+    parser.add_argument("--span", default="2 days", help="delivery time per micro-batch")
     parser.add_argument("--folder", type=Path, default=Path("build/demo"), help="where the answers are put")
     chosen = parser.parse_args(arguments)
+    logging.getLogger("py4j").addHandler(logging.NullHandler())  # what it would print is raised here as well
     console = Console()
     try:
         first, last = _months(chosen.months)
@@ -37,8 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from here")
         return 130
-    except (MuntinError, PySparkException, ValueError) as error:
-        print(root_cause(error), file=sys.stderr)
+    except (Py4JError, OSError):
+        print("Spark's JVM has died; the same command goes on from here", file=sys.stderr)
+        return 1
+    except (MuntinError, RuntimeError, ValueError) as error:
+        print(error, file=sys.stderr)
         return 1
 
 
@@ -56,6 +62,8 @@ def _run(run: Run, folder: Path, console: Console) -> int:
         queries = run.start(spark)
         _follow(run, queries, batches, console)
         kept = {name: _cells_of_keys(query) for name, query in queries.items()}
+    except PySparkException as error:
+        raise RuntimeError(root_cause(error)) from None  # while there is a session to ask
     finally:
         stop_session(spark)
     run.finish()

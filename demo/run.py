@@ -34,7 +34,7 @@ class Choice:
     first_month: int = 1
     last_month: int = 1
     days: int | None = None
-    span: str = "1 day"
+    span: str = "2 days"
 
     def flights(self) -> pd.DataFrame:
         """Return the flights."""

@@ -1,18 +1,22 @@
 """The demo's three files for a week of flights, against plain pandas."""
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import PIPE, run
+from subprocess import PIPE, Popen, TimeoutExpired, run
 
 import pandas as pd
+import psutil
 import pytest
 
+from demo.questions import QUESTIONS
 from demo.run import Choice
 from tests.demo import truth
 
 WEEK = 7
 ROOT = Path(__file__).parents[2]
+DEMO = [sys.executable, "-m", "demo", "--days", str(WEEK)]
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +28,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "no key has state left" in finished.stdout
     return folder
-
-
-DEMO = [sys.executable, "-m", "demo", "--days", str(WEEK)]
 
 
 @pytest.mark.parametrize("question", [truth.airborne, truth.delays, truth.cascades])
@@ -49,3 +50,36 @@ def test_times_are_timestamps_in_utc(answers: Path) -> None:
 
     assert dtypes["airborne"]["start"] == dtypes["airborne"]["end"] == "datetime64[us, UTC]"
     assert dtypes["cascades"]["arrival"] == dtypes["cascades"]["departure"] == "datetime64[us, UTC]"
+
+
+def test_a_run_whose_jvm_is_killed_goes_on_to_the_same_files(answers: Path, tmp_path: Path) -> None:
+    with Popen([*DEMO, "--folder", tmp_path], cwd=ROOT, stdout=PIPE, stderr=PIPE, text=True) as cut_short:
+        _wait_for_batches(cut_short, tmp_path, 2)
+        _jvm_of(cut_short).send_signal(signal.SIGKILL)
+        _, complaint = cut_short.communicate(timeout=60)
+    resumed = run([*DEMO, "--folder", tmp_path], cwd=ROOT, stdout=PIPE, stderr=PIPE, text=True, check=False)
+
+    assert cut_short.returncode == 1
+    assert "the same command goes on from here" in complaint
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert "going on with the run that was cut short" in resumed.stdout
+    for name in QUESTIONS:
+        assert (tmp_path / f"{name}.parquet").read_bytes() == (answers / f"{name}.parquet").read_bytes()
+
+
+def _wait_for_batches(process: Popen[str], folder: Path, count: int) -> None:
+    """Wait until each question has committed some micro-batches, or the process has ended."""
+    while process.poll() is None and not all(len(_commits(folder, name)) >= count for name in QUESTIONS):
+        try:
+            process.wait(0.05)
+        except TimeoutExpired:
+            continue
+    assert process.poll() is None, "the demo ended before it could be killed"
+
+
+def _commits(folder: Path, name: str) -> list[Path]:
+    return list((folder / "run" / "checkpoints" / name / "commits").glob("[0-9]*"))
+
+
+def _jvm_of(process: Popen[str]) -> psutil.Process:
+    return next(child for child in psutil.Process(process.pid).children(recursive=True) if "java" in child.name())
