@@ -10,18 +10,20 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import EARLIEST, EmitPolicy
 from muntin_engine.core.admission import Admission
+from muntin_engine.core.assignment import assigner_of
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.final import FinalEvaluator
 from muntin_engine.core.key_state import KeyState
-from muntin_engine.core.ledger import NEVER, Due, Ledger, earliest
+from muntin_engine.core.keys import Key, canonical
+from muntin_engine.core.ledger import Due, Ledger, soonest
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.retirement import closing_due, output_bound, output_due
+from muntin_engine.core.retirement import due, output_punctuation, sight
 from muntin_engine.core.speculative import SpeculativeEvaluator
 
 SHELVES: Final = 64
@@ -29,7 +31,15 @@ SHELVES: Final = 64
 
 _LEDGER: Final = "ledger"
 
-Key = tuple[Any, ...]
+_Rows: TypeAlias = dict[bytes, tuple[Key, Sequence[InputChange]]]
+"""The rows of some keys, by the bytes that name a key."""
+
+
+class _Stored(NamedTuple):
+    """A key on its shelf."""
+
+    due: Due
+    data: bytes
 
 
 @dataclass(slots=True)
@@ -38,10 +48,11 @@ class BatchResult:
 
     Attributes:
         output: The changes of the output, key by key.
-        refusals: The rows that were set aside, key by key.
+        refusals: The rows that were set aside, key by key. A revision that waited for its event may be among them in
+            a later batch than its own.
         progress: How far the input is now.
         punctuation: No later output of this bucket has a sync time below it.
-        accepted: How many rows were taken in.
+        accepted: How many rows took effect; one that waits for its event counts when that comes.
     """
 
     output: list[tuple[Key, list[OutputChange]]] = field(default_factory=list)
@@ -60,10 +71,19 @@ class Bucket:
     """
 
     def __init__(self, query: WindowedQuery, cells: Cells, codec: Codec, identity: Mapping[str, Any]) -> None:
+        """Open a bucket.
+
+        Args:
+            query: What it evaluates.
+            cells: Its state.
+            codec: How the state is written.
+            identity: What the state depends on besides this class; a query that differs in it cannot read the state.
+        """
         self._query = query
         self._cells = cells
         self._codec = codec
         self._identity = {**identity, "shelves": SHELVES}
+        self._assigner = assigner_of(query.window)
         evaluator = FinalEvaluator if query.emit is EmitPolicy.FINAL else SpeculativeEvaluator
         self._evaluator: FinalEvaluator | SpeculativeEvaluator = evaluator(query)
 
@@ -71,7 +91,7 @@ class Bucket:
         """Take in a micro-batch.
 
         Args:
-            changes: The rows of the batch by key; each key once. Order among them means nothing.
+            changes: The rows of the batch by key. Order means nothing, neither of keys nor of rows.
             arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
                 batch is late only by the punctuation of earlier batches.
 
@@ -80,80 +100,98 @@ class Bucket:
             StateMismatchError: The state was written by another query.
         """
         ledger = Ledger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
-        before, now = ledger.progress, ledger.progress.advance(arrived)
+        batch = _Batch(self._query, self._codec, self._evaluator, ledger, ledger.progress.advance(arrived))
         work = self._by_shelf(changes)
-        for shelf, due in ledger.dues.items():
-            if due.is_at(now):
-                work.setdefault(shelf, {})
-        result = BatchResult(progress=now)
-        for shelf, keys in sorted(work.items()):
-            ledger.dues[shelf] = self._process_shelf(shelf, keys, before, now, result)
-            if ledger.dues[shelf] == NEVER:
-                del ledger.dues[shelf]
-        ledger.progress = now
-        self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
-        default = output_bound(self._query, None, now.punctuation)
-        result.punctuation = min([default, *(due.bound for due in ledger.dues.values())])
-        return result
+        written: dict[str, bytes] = {}
+        for shelf in sorted({*work, *batch.due_shelves()}):
+            name = f"shelf {shelf}"
+            written[name] = batch.process_shelf(shelf, self._cells.get(name), work.get(shelf, {}))
+        written[_LEDGER] = batch.close()
+        self._write(written)
+        bound = soonest(ledger.dues.values()).bound
+        batch.result.punctuation = output_punctuation(self._query, self._assigner, ledger.progress, bound)
+        return batch.result
 
-    def _by_shelf(
-        self, changes: Iterable[tuple[Key, Sequence[InputChange]]]
-    ) -> dict[int, dict[bytes, tuple[Key, Sequence[InputChange]]]]:
-        work: dict[int, dict[bytes, tuple[Key, Sequence[InputChange]]]] = {}
-        for key, rows in changes:
+    def _by_shelf(self, changes: Iterable[tuple[Key, Sequence[InputChange]]]) -> dict[int, _Rows]:
+        work: dict[int, _Rows] = {}
+        for given, rows in changes:
+            key = canonical(given)
             name = self._codec.pack(list(key))
-            work.setdefault(zlib.crc32(name) % SHELVES, {})[name] = (key, rows)
+            shelf = work.setdefault(zlib.crc32(name) % SHELVES, {})
+            shelf[name] = (key, [*shelf[name][1], *rows] if name in shelf else rows)
         return work
 
-    def _process_shelf(
-        self,
-        shelf: int,
-        keys: dict[bytes, tuple[Key, Sequence[InputChange]]],
-        before: Progress,
-        now: Progress,
-        result: BatchResult,
-    ) -> Due:
-        cell = f"shelf {shelf}"
-        data = self._cells.get(cell)
-        stored: dict[bytes, list[Any]] = {} if data is None else self._codec.unpack(data)
-        due_keys = [name for name, (due, _) in stored.items() if name not in keys and Due(*due).is_at(now)]
-        for name in [*keys, *due_keys]:
-            key, rows = keys.get(name) or (tuple(self._codec.unpack(name)), ())
-            known = stored.pop(name, None)
-            due, encoded = self._process_key(key, rows, known, before, now, result)
-            if encoded is not None:
-                stored[name] = [list(due), encoded]
-        if stored:
-            self._cells.put(cell, self._codec.pack(stored))
-        elif data is not None:
-            self._cells.remove(cell)
-        return earliest(Due(*due) for due, _ in stored.values())
+    def _write(self, written: Mapping[str, bytes]) -> None:
+        """Write cells, all at the end: a module that failed before has changed none."""
+        for name, data in written.items():
+            if data:
+                self._cells.put(name, data)
+            else:
+                self._cells.remove(name)
 
-    def _process_key(
+
+class _Batch:
+    """One micro-batch on its way through the shelves."""
+
+    def __init__(
         self,
-        key: Key,
-        rows: Sequence[InputChange],
-        known: list[Any] | None,
-        before: Progress,
+        query: WindowedQuery,
+        codec: Codec,
+        evaluator: FinalEvaluator | SpeculativeEvaluator,
+        ledger: Ledger,
         now: Progress,
-        result: BatchResult,
-    ) -> tuple[Due, bytes | None]:
-        state = KeyState(self._query) if known is None else self._restore(known[1])
-        admission = Admission(state, before.punctuation, is_edge=self._query.is_edge)
+    ) -> None:
+        self.result = BatchResult(progress=now)
+        self._query = query
+        self._codec = codec
+        self._evaluator = evaluator
+        self._ledger = ledger
+        self._before = ledger.progress
+        self._now = now
+        self._at = (now.punctuation, sight(query, now))
+        self._serial = ledger.serial
+
+    def due_shelves(self) -> list[int]:
+        """Return the shelves that have a key with something to do."""
+        return [shelf for shelf, due in self._ledger.dues.items() if due.is_at(*self._at)]
+
+    def process_shelf(self, shelf: int, data: bytes | None, rows: _Rows) -> bytes:
+        """Process the keys of a shelf that have rows or something to do; return its bytes, none if it is empty."""
+        stored = {} if data is None else self._read(data)
+        for name in sorted({*rows, *(name for name, key in stored.items() if key.due.is_at(*self._at))}):
+            key, changes = rows.get(name) or (tuple(self._codec.unpack(name)), ())
+            kept = self._process_key(key, changes, stored.pop(name, None))
+            if kept is not None:
+                stored[name] = kept
+        if not stored:
+            self._ledger.dues.pop(shelf, None)
+            return b""
+        self._ledger.dues[shelf] = soonest(key.due for key in stored.values())
+        return self._codec.pack({name: [*key.due, key.data] for name, key in stored.items()})
+
+    def close(self) -> bytes:
+        """Return the ledger after the batch."""
+        self._ledger.progress = self._now
+        return self._ledger.to_bytes(self._codec)
+
+    def _read(self, data: bytes) -> dict[bytes, _Stored]:
+        return {name: _Stored(Due(*due), data) for name, (*due, data) in self._codec.unpack(data).items()}
+
+    def _process_key(self, key: Key, rows: Sequence[InputChange], stored: _Stored | None) -> _Stored | None:
+        state = KeyState(self._query, self._serial) if stored is None else self._restore(stored.data)
+        waiting = state.parked_count
+        admission = Admission(state, self._before.punctuation)
         admission.admit(rows)
-        admission.expire_parked(now.punctuation)
-        output = self._evaluator.evaluate(key, state, admission, before, now)
+        admission.expire_parked(self._now.punctuation)
+        output = self._evaluator.evaluate(key, state, admission, self._before, self._now)
         if output:
-            result.output.append((key, output))
-        result.refusals += [(key, refusal) for refusal in admission.refusals]
-        result.accepted += len(rows) - len(admission.refusals)
-        if state.is_empty:
-            return NEVER, None
-        return self._due(state, now), self._codec.pack(state.to_data())
-
-    def _due(self, state: KeyState, now: Progress) -> Due:
-        bound = output_bound(self._query, state, now.punctuation)
-        return Due(closing_due(self._query, state), output_due(self._query, state, now), bound)
+            self.result.output.append((key, output))
+        self.result.refusals += [(key, refusal) for refusal in admission.refusals]
+        self.result.accepted += waiting + len(rows) - len(admission.refusals) - state.parked_count
+        if not state.is_empty:
+            return _Stored(due(self._query, state, self._now), self._codec.pack(state.to_data()))
+        self._ledger.serial = max(self._ledger.serial, state.serial)
+        return None
 
     def _restore(self, data: bytes) -> KeyState:
         return KeyState.from_data(self._query, self._codec.unpack(data))

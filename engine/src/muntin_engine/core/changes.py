@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from muntin import EARLIEST, INFINITY, Window
+from muntin import EARLIEST, Window
 
 
 class InputChange(NamedTuple):
@@ -39,8 +39,7 @@ class OutputKind(str, Enum):
         return str(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class OutputChange:
+class OutputChange(NamedTuple):
     """A change of the output of one key.
 
     Attributes:
@@ -119,11 +118,6 @@ class Progress:
     def watermark(self) -> int:
         """The larger of the punctuation and the largest start seen (SI-63)."""
         return max(self.punctuation, self.newest)
-
-    @property
-    def is_closed(self) -> bool:
-        """True once the stream has said that nothing will follow."""
-        return self.punctuation == INFINITY
 
     def advance(self, other: Progress) -> Progress:
         """Return the progress of both; it never goes back."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import msgpack
 
@@ -22,8 +22,8 @@ from muntin_engine.errors import StateError
 
 _TUPLE, _SET, _FROZENSET, _DEQUE, _INTEGER, _DECIMAL, _FRACTION = range(1, 8)
 _DATE, _MOMENT, _INTERVAL, _RECORD, _PAIRS, _COUNTER, _NUMBER = range(8, 15)
-_MICROSECOND = timedelta(microseconds=1)
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # stands for naive datetimes, which stay naive
+_MICROSECOND: Final = timedelta(microseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  # stands for naive datetimes, which stay naive
 
 
 class Codec:
@@ -37,10 +37,10 @@ class Codec:
 
     def __init__(self, records: Iterable[type] = ()) -> None:
         """Prepare for values that may contain these dataclasses and named tuples."""
-        self._records = {record.__qualname__: record for record in records}
+        self._records = {_name(record): record for record in records}
 
     def pack(self, value: Any) -> bytes:
-        """Return a value as bytes.
+        """Return a value as bytes; equal dicts of the same order give the same bytes.
 
         Raises:
             StateError: The value, or a part of it, is not plain data.
@@ -52,39 +52,58 @@ class Codec:
         """Return the value that `pack` wrote.
 
         Raises:
-            StateError: The bytes name a record that no module of the query declares.
+            StateError: The bytes are none that `pack` wrote, or name a record that no module of the query declares.
         """
-        return msgpack.unpackb(data, ext_hook=self._restore, strict_map_key=False)
+        try:
+            return msgpack.unpackb(data, ext_hook=self._restore, strict_map_key=False)
+        except StateError:
+            raise
+        except Exception as error:  # whatever bytes that nobody wrote may lead to
+            raise StateError(
+                f"{len(data)} bytes of state cannot be read: {type(error).__name__}: {error}\n"
+                "  expected: what this version of Muntin wrote for this query"
+            ) from error
 
     def _extend(self, value: Any) -> msgpack.ExtType:
         cls = type(value)
-        if cls.__qualname__ in self._records:
-            return msgpack.ExtType(_RECORD, self.pack([cls.__qualname__, _fields(value)]))
-        if isinstance(value, Counter):
-            return msgpack.ExtType(_COUNTER, self.pack([list(pair) for pair in value.items()]))
-        if isinstance(value, OrderedDict | defaultdict):
-            return msgpack.ExtType(_PAIRS, self.pack([list(pair) for pair in value.items()]))
         if cls in _WRITERS:
             code, write = _WRITERS[cls]
             return msgpack.ExtType(code, self.pack(write(value)))
-        if callable(getattr(value, "item", None)):  # a NumPy scalar is the Python number it stands for
-            return msgpack.ExtType(_NUMBER, self.pack(value.item()))
-        raise StateError(
-            f"{value!r} of type {cls.__module__}.{cls.__qualname__} cannot be stored\n"
-            "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists, tuples,\n"
-            "  sets, deques, dicts, dataclasses and named tuples of these\n"
-            "  a record's class must appear in the module's declared state or result type"
-        )
+        if self._records.get(_name(cls)) is cls:
+            return msgpack.ExtType(_RECORD, self.pack([_name(cls), _fields(value)]))
+        if cls.__module__ == "numpy":
+            return msgpack.ExtType(_NUMBER, self.pack(number_of(value)))
+        raise _not_plain(value)
 
     def _restore(self, code: int, data: bytes) -> Any:
         value = self.unpack(data)
-        return self._record(value) if code == _RECORD else _READERS[code](value)
+        if code == _RECORD:
+            return self._record(*value)
+        if code not in _READERS:
+            raise StateError(f"the state holds a value of the unknown kind {code}; use the Muntin that wrote it")
+        return _READERS[code](value)
 
-    def _record(self, value: list[Any]) -> Any:
-        name, fields = value
-        if name not in self._records:
+    def _record(self, name: str, fields: dict[str, Any]) -> Any:
+        cls: Any = self._records.get(name)
+        if cls is None:
             raise StateError(f"the state holds a record {name!r} that no module of the query declares any more")
-        return self._records[name](**fields)
+        late = {field.name for field in dataclasses.fields(cls) if not field.init} if _is_dataclass(cls) else set()
+        record = cls(**{name: value for name, value in fields.items() if name not in late})
+        for name in late:
+            object.__setattr__(record, name, fields[name])
+        return record
+
+
+def number_of(value: Any) -> bool | int | float | str | bytes:
+    """Return the Python value that a NumPy scalar stands for.
+
+    Raises:
+        StateError: It is an array, or a scalar without an exact counterpart.
+    """
+    plain = value.item() if getattr(value, "shape", None) == () else None
+    if not isinstance(plain, bool | int | float | str | bytes) or value.dtype.kind in "mM":
+        raise _not_plain(value)
+    return plain
 
 
 def records_in(annotation: Any) -> set[type]:
@@ -95,18 +114,30 @@ def records_in(annotation: Any) -> set[type]:
         set()
     """
     found: set[type] = set()
-    pending, seen = [annotation], set()
+    pending = [annotation]
     while pending:
         part = pending.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
+        cls = get_origin(part) or part
         pending += get_args(part)
-        origin = getattr(part, "__origin__", part)
-        if isinstance(origin, type) and (dataclasses.is_dataclass(origin) or hasattr(origin, "_fields")):
-            found.add(origin)
-            pending += [hint for hint in getattr(origin, "__annotations__", {}).values() if not isinstance(hint, str)]
+        if isinstance(cls, type) and cls not in found and (_is_dataclass(cls) or hasattr(cls, "_fields")):
+            found.add(cls)
+            pending += _hints(cls)
     return found
+
+
+def _hints(cls: type) -> list[Any]:
+    try:
+        return list(get_type_hints(cls).values())
+    except NameError:  # an annotation for type checkers alone
+        return [hint for hint in getattr(cls, "__annotations__", {}).values() if not isinstance(hint, str)]
+
+
+def _is_dataclass(cls: type) -> bool:
+    return dataclasses.is_dataclass(cls)
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -115,7 +146,24 @@ def _fields(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
-_WRITERS: dict[type, tuple[int, Callable[[Any], Any]]] = {
+def _not_plain(value: Any) -> StateError:
+    return StateError(
+        f"{value!r} of type {_name(type(value))} cannot be stored\n"
+        "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists, tuples,\n"
+        "  sets, deques, dicts, dataclasses and named tuples of these\n"
+        "  a record's class must appear in the module's declared state or result type"
+    )
+
+
+def _ticks_of(value: datetime) -> int:
+    return instant(value) if value.tzinfo else (value - _EPOCH) // _MICROSECOND
+
+
+def _pairs(value: dict[Any, Any]) -> list[list[Any]]:
+    return [list(pair) for pair in value.items()]
+
+
+_WRITERS: Final[dict[type, tuple[int, Callable[[Any], Any]]]] = {
     tuple: (_TUPLE, list),
     set: (_SET, list),
     frozenset: (_FROZENSET, list),
@@ -126,9 +174,12 @@ _WRITERS: dict[type, tuple[int, Callable[[Any], Any]]] = {
     date: (_DATE, date.toordinal),
     datetime: (_MOMENT, lambda value: [value.tzinfo is not None, _ticks_of(value)]),
     timedelta: (_INTERVAL, lambda value: value // _MICROSECOND),
+    OrderedDict: (_PAIRS, _pairs),
+    defaultdict: (_PAIRS, _pairs),
+    Counter: (_COUNTER, _pairs),
 }
 
-_READERS: dict[int, Callable[[Any], Any]] = {
+_READERS: Final[dict[int, Callable[[Any], Any]]] = {
     _TUPLE: tuple,
     _SET: set,
     _FROZENSET: frozenset,
@@ -143,7 +194,3 @@ _READERS: dict[int, Callable[[Any], Any]] = {
     _COUNTER: lambda pairs: Counter(dict(pairs)),
     _NUMBER: lambda value: value,
 }
-
-
-def _ticks_of(value: datetime) -> int:
-    return instant(value) if value.tzinfo else (value - _EPOCH) // _MICROSECOND

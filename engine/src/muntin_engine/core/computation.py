@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from muntin import (
+    INFINITY,
     ClipPolicy,
     Event,
     ModuleContractError,
     ModuleFailedError,
-    MuntinError,
+    OutputContract,
     SupportsRemove,
     TimestampPolicy,
     Window,
@@ -22,8 +22,7 @@ from muntin_engine.core.query import Binding, WindowedQuery
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class OutputRow:
+class OutputRow(NamedTuple):
     """One row of a window's output, with its lifetime."""
 
     start: int
@@ -51,10 +50,14 @@ class Computation:
         self._clip = clip
         self._is_time_sensitive = binding.module.is_time_sensitive
 
-    def see(self, event: StoredEvent, window: Window) -> Any:
-        """Return a member as the module sees it: its payload, or an event with a clipped lifetime."""
-        payload = self._select(event.payload)
-        return Event(*self.lifetime(event.start, event.end, window), payload) if self._is_time_sensitive else payload
+    def see(self, events: Iterable[StoredEvent], window: Window) -> list[Any]:
+        """Return members as the module sees them: their payloads, or events with clipped lifetimes."""
+        select = self._select
+        if not self._is_time_sensitive:
+            return [select(event.payload) for event in events]
+        if self._clip is ClipPolicy.NONE:
+            return [Event(event.start, event.end, select(event.payload)) for event in events]
+        return [Event(*self.lifetime(event.start, event.end, window), select(event.payload)) for event in events]
 
     def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
         """Return a member's lifetime as the module sees it (SI-37 to SI-40).
@@ -71,23 +74,20 @@ class Computation:
             self.lifetime(before.start, before.end, window) == self.lifetime(after.start, after.end, window)
         )
 
-    def create_state(self, key: object, window: Window) -> Any:
-        """Return a fresh state."""
-        return self._call("create_state", key, window, self.module.create_state, ())
-
     def add(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
         """Return a state with more members."""
-        seen = [self.see(event, window) for event in events]
+        seen = self.see(events, window)
         return self._call("add_events", key, window, self.module.add_events, (state, seen)) if seen else state
 
     def remove(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
         """Return a state with fewer members."""
-        seen = [self.see(event, window) for event in events]
+        seen = self.see(events, window)
         return self._call("remove_events", key, window, self.module.remove_events, (state, seen)) if seen else state
 
     def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> Any:
         """Return the state of a window from all its members."""
-        return self.add(self.create_state(key, window), members, key, window)
+        state = self._call("create_state", key, window, self.module.create_state, ())
+        return self.add(state, members, key, window)
 
     def result_of_state(self, state: Any, key: object, window: Window) -> Any:
         """Return a result from a state."""
@@ -97,8 +97,7 @@ class Computation:
         """Return a result from all members of a window."""
         if self.is_incremental:
             return self.result_of_state(self.build(members, key, window), key, window)
-        seen = [self.see(event, window) for event in members]
-        return self._call("compute_result", key, window, self._result, (seen,))
+        return self._call("compute_result", key, window, self._result, (self.see(members, window),))
 
     def _result(self, *arguments: Any) -> Any:
         result = self.module.compute_result(*arguments)
@@ -107,8 +106,6 @@ class Computation:
     def _call(self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         try:
             return method(*arguments, window) if self._is_time_sensitive else method(*arguments)
-        except MuntinError:
-            raise
         except Exception as error:
             raise ModuleFailedError(self.module.name, self.module.version, key, window, name, error) from error
 
@@ -120,7 +117,7 @@ class Stamper:
         self._policy = query.timestamps
         self._is_operator = query.is_operator
         self._module = query.bindings[0].module
-        self._allows_past = self._module.contract.value == "unrestricted"
+        self._allows_past = query.contract is OutputContract.UNRESTRICTED
 
     def rows(self, window: Window, results: Sequence[Any]) -> list[OutputRow]:
         """Return the rows of a window from one result per computation.
@@ -136,7 +133,7 @@ class Stamper:
         own = value if self._is_operator and isinstance(value, Event) else None
         bare = value if own is None else own.payload
         if self._policy is TimestampPolicy.POINT_AT_END:
-            return OutputRow(window.end, window.end + 1, bare) if window.end + 1 < _BEYOND else None
+            return OutputRow(window.end, window.end + 1, bare) if window.end < INFINITY else None
         if own is None or self._policy is TimestampPolicy.ALIGN:
             return OutputRow(window.start, window.end, bare)
         if self._policy is TimestampPolicy.UNCHANGED:
@@ -153,6 +150,3 @@ class Stamper:
                 "  expected: no output before the window, since its time may already be promised to be final (SI-45)\n"
                 "  use timestamps='clip', or let the module start its output inside the window"
             )
-
-
-_BEYOND = 2**63

@@ -7,13 +7,15 @@ window's membership is the one tick that is counted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
-from sortedcontainers import SortedKeyList
+from muntin import INFINITY
 
 
-class StoredEvent:
+class StoredEvent(NamedTuple):
     """An event of one key with its membership.
 
     Attributes:
@@ -25,37 +27,49 @@ class StoredEvent:
         until: First tick after it; equal to `since` for an event that is a member of nothing yet.
     """
 
-    __slots__ = ("end", "id", "payload", "since", "start", "until")
+    id: Hashable
+    start: int
+    end: int
+    payload: tuple[Any, ...]
+    since: int
+    until: int
 
-    def __init__(self, id: Hashable, start: int, end: int, payload: tuple[Any, ...], since: int, until: int) -> None:
-        self.id = id
-        self.start = start
-        self.end = end
-        self.payload = payload
-        self.since = since
-        self.until = until
+    @property
+    def is_member(self) -> bool:
+        """True if some window may have it."""
+        return self.since < self.until
 
-    def __repr__(self) -> str:
-        return f"StoredEvent({self.id!r}, [{self.start}, {self.end}), {self.payload!r})"
+    @property
+    def is_endless(self) -> bool:
+        """True if it has not stopped being a member."""
+        return self.until == INFINITY
 
 
-def _order(event: StoredEvent) -> tuple[int, int]:
-    return event.until, event.since
+by_since: Final = attrgetter("since")
+"""An event's order among those that become members."""
+
+by_until: Final = attrgetter("until")
+"""An event's order among those that stop being members."""
+
+_in_order: Final = attrgetter("until", "since")
 
 
 class EventIndex:
     """The events of one key.
 
-    Cost: adding, removing and finding take time logarithmic in the number of events; `overlapping` also takes time
-    for each event whose membership ends after the stretch begins.
+    A key is decoded once per batch and its events change at most twice in one, so they lie in a plain sorted list.
+
+    Cost: finding a place takes time logarithmic in the number of events; changing the index is linear in it, with
+    the small constant of sorting a list that is almost sorted.
     """
 
     def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
-        self._by_id: dict[Hashable, StoredEvent] = {event.id: event for event in events}
-        self._ordered: SortedKeyList = SortedKeyList(self._by_id.values(), key=_order)
+        """Take in events that are in order already, as iterating over an index gives them."""
+        self._ordered = list(events)
+        self._by_id: dict[Hashable, StoredEvent] | None = None
 
     def __len__(self) -> int:
-        return len(self._by_id)
+        return len(self._ordered)
 
     def __iter__(self) -> Iterator[StoredEvent]:
         """Iterate in order of end, then start, of membership."""
@@ -63,32 +77,45 @@ class EventIndex:
 
     def get(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id, or None."""
+        if self._by_id is None:
+            self._by_id = {event.id: event for event in self._ordered}
         return self._by_id.get(id)
 
-    def add_all(self, events: Iterable[StoredEvent]) -> None:
-        """Take in new events."""
-        new = list(events)
-        self._by_id.update((event.id, event) for event in new)
-        self._ordered.update(new)
+    def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+        """Forget some events and take in others."""
+        if gone:
+            ids = {event.id for event in gone}
+            self._ordered = [event for event in self._ordered if event.id not in ids]
+        if new:
+            self._ordered += new
+            self._ordered.sort(key=_in_order)
+        self._by_id = None
 
-    def remove(self, event: StoredEvent) -> None:
-        """Forget an event."""
-        del self._by_id[event.id]
-        self._ordered.remove(event)
+    def forget(self, until: int, is_needed: Callable[[StoredEvent], bool]) -> list[StoredEvent]:
+        """Forget the events whose membership ends at a tick or before, except those needed; return the forgotten."""
+        candidates = self.until_at_most(until)
+        kept = [event for event in candidates if is_needed(event)]
+        if len(kept) == len(candidates):
+            return []
+        self._ordered[: len(candidates)] = kept
+        self._by_id = None
+        return [event for event in candidates if not is_needed(event)] if kept else candidates
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
         return [event for event in self.until_after(start) if event.since < end and event.since < event.until]
 
-    def until_after(self, tick: int) -> Iterator[StoredEvent]:
-        """Iterate over the events whose membership ends after a tick."""
-        found: Iterator[StoredEvent] = self._ordered.irange_key(min_key=(tick + 1, _LEAST))
-        return found
+    def until_after(self, tick: int) -> list[StoredEvent]:
+        """Return the events whose membership ends after a tick."""
+        return self._ordered[self._place(tick) :]
 
     def until_at_most(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends at a tick or before."""
-        return list(self._ordered.irange_key(max_key=(tick + 1, _LEAST), inclusive=(True, False)))
+        return self._ordered[: self._place(tick)]
 
+    def earliest(self, after: int) -> int:
+        """Return the least start of a membership that ends after a tick; `INFINITY` if there is none."""
+        return min(map(by_since, self.until_after(after)), default=INFINITY)
 
-_LEAST = -(2**64)
-"""Below every tick."""
+    def _place(self, tick: int) -> int:
+        return bisect_right(self._ordered, tick, key=by_until)

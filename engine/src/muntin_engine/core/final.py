@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from muntin import EARLIEST, INFINITY
 from muntin_engine.core.admission import Admission
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.computation import Computation, OutputRow, Stamper
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.retirement import closing_limit, retire
+from muntin_engine.core.retirement import boundary_limit, closing_limit, retire
 from muntin_engine.core.sweep import Slide, Step, sweep
 
 
@@ -28,20 +31,39 @@ class FinalEvaluator:
     ) -> list[OutputChange]:
         """Take a batch into a key's state and return what it puts out."""
         admission.settle()
-        limit = closing_limit(self._query, state, now.punctuation)
-        output = self._close(key, state, limit, now)
-        retire(self._query, state, now.punctuation, limit)
+        output: list[OutputChange] = []
+        slides = [Slide(computation, key) for computation in self._computations]
+        for step in self._closing(state, before.punctuation, now):
+            output += [_insertion(state, step, row) for row in self._rows(slides, step)]
+        retire(self._query, state, now.punctuation)
         return output
 
-    def _close(self, key: object, state: KeyState, limit: int, now: Progress) -> list[OutputChange]:
-        assigner = state.windows.assigner
-        events = [event for event in state.events.until_after(assigner.frontier) if event.since < limit]
-        windows = assigner.closing(events, limit, now.horizon) if events else []
-        slides = [Slide(computation, key) for computation in self._computations]
-        output: list[OutputChange] = []
-        for step in sweep(windows, events) if windows else ():
-            output += [_insertion(state, step, row) for row in self._rows(slides, step)]
-        return output
+    def _closing(self, state: KeyState, before: int, now: Progress) -> Iterator[Step]:
+        """Yield the windows that close now, and those that are empty after one that is not."""
+        frontier, limit = state.assigner.frontier, self._limit(state, now.punctuation)
+        first = state.assigner.first_open(state.events.earliest(frontier))
+        if first is None or first.end > limit:
+            return
+        events = [event for event in state.events.until_after(frontier) if event.since < limit]
+        for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
+            if not self._closes_alone or self._has_closed(step, now.punctuation) > self._has_closed(step, before):
+                yield step
+
+    @property
+    def _closes_alone(self) -> bool:
+        """True if a window may close before an earlier one: an event in one count window may not be in the next."""
+        return self._query.counts and self._query.waits_for_ends
+
+    def _limit(self, state: KeyState, punctuation: int) -> int:
+        if self._closes_alone:
+            return boundary_limit(self._query, punctuation)
+        return closing_limit(self._query, state, punctuation)
+
+    def _has_closed(self, step: Step, punctuation: int) -> bool:
+        """True if a window closed at a punctuation; what closed then has not changed since."""
+        if punctuation == INFINITY:
+            return True
+        return step.window.end <= punctuation and all(event.end < punctuation for event in step.members.values())
 
     def _rows(self, slides: list[Slide], step: Step) -> list[OutputRow]:
         if step.members:

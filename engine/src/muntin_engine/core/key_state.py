@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from muntin import Window
@@ -13,83 +14,105 @@ from muntin_engine.core.event_index import EventIndex, StoredEvent
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.samples import Samples
 from muntin_engine.core.window_index import StandingRow, WindowEntry, WindowIndex
+from muntin_engine.errors import StateError
 
 
 class KeyState:
     """The indexes of one key.
 
     Attributes:
+        assigner: How the axis is cut.
         events: The events an open window may need, or that may still be revised.
-        windows: The windows that are out and may change, and how the axis is cut.
+        windows: The windows that are out and may change.
         parked: Revisions that came before their event, by id.
-        samples: The times of an edge stream's samples.
+        samples: The times of an edge stream's samples; None where events are no samples.
+        serial: The last number given out.
     """
 
-    def __init__(self, query: WindowedQuery) -> None:
-        self.events = EventIndex()
-        self.windows = WindowIndex(assigner_of(query.window), keeps_history=query.is_time_bound)
+    def __init__(self, query: WindowedQuery, serial: int = 0, events: Sequence[StoredEvent] = ()) -> None:
+        """Start a key.
+
+        Args:
+            query: The query.
+            serial: Numbers up to this one were used already, by this key or another.
+            events: What it remembers of an earlier life, in the order of an index.
+        """
+        self.assigner = assigner_of(query.window)
+        self.assigner.add(events)
+        self.events = EventIndex(events)
+        self.windows = WindowIndex(keeps_history=query.is_time_bound)
         self.parked: dict[Hashable, list[InputChange]] = {}
-        self.samples = Samples()
-        self._serial = 0
+        self.samples = Samples((event.start, event.id) for event in events) if query.is_edge else None
+        self.serial = serial
+        self._has_ids = query.has_ids and not query.is_edge
 
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
         return not len(self.events) and not len(self.windows) and not self.parked
 
+    @property
+    def parked_count(self) -> int:
+        """How many revisions wait for their event."""
+        return sum(map(len, self.parked.values()))
+
     def next_serial(self) -> int:
         """Return a number this key has not used yet."""
-        self._serial += 1
-        return self._serial
+        self.serial += 1
+        return self.serial
 
-    def forget(self, event: StoredEvent) -> None:
-        """Drop an event that nothing needs any more."""
-        self.events.remove(event)
-        self.windows.assigner.remove(event)
-        self.samples.discard(event.start)
+    def anonymous_id(self) -> Hashable:
+        """Return an id for an event that has none; it is not one of the input's."""
+        return ("anonymous", self.next_serial()) if self._has_ids else self.next_serial()
+
+    def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+        """Forget some events and take in others."""
+        self.assigner.remove(gone)
+        self.assigner.add(new)
+        self.events.replace(gone, new)
 
     def to_data(self) -> list[Any]:
-        """Return the state as plain data."""
-        events = list(self.events)
+        """Return the state as plain data, events column by column."""
+        ids, starts, ends, payloads, *_ = zip(*self.events, strict=True) if len(self.events) else ((), (), (), ())
         return [
-            self.windows.assigner.frontier,
-            self._serial,
-            [event.id for event in events],
-            [event.start for event in events],
-            [event.end for event in events],
-            [list(event.payload) for event in events],
-            [list(change) for chain in self.parked.values() for change in chain],
+            self.assigner.frontier,
+            self.serial,
+            list(ids),
+            list(starts),
+            list(ends),
+            _width(payloads),
+            list(chain.from_iterable(payloads)),
+            [list(change) for waiting in self.parked.values() for change in waiting],
             [_window_to_data(window, entry) for window, entry in self.windows.items()],
         ]
 
     @classmethod
     def from_data(cls, query: WindowedQuery, data: list[Any]) -> KeyState:
         """Return the state that `to_data` wrote."""
-        frontier, serial, ids, starts, ends, payloads, parked, windows = data
-        state = cls(query)
-        assigner = state.windows.assigner
-        assigner.frontier = frontier
-        state._serial = serial
+        frontier, serial, ids, starts, ends, width, values, parked, windows = data
+        membership = assigner_of(query.window).membership
+        payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
         events = [
-            StoredEvent(id, start, end, tuple(payload), *assigner.membership(start, end))
+            StoredEvent(id, start, end, payload, *membership(start, end))
             for id, start, end, payload in zip(ids, starts, ends, payloads, strict=True)
         ]
-        state._restore_events(events, is_edge=query.is_edge)
+        state = cls(query, serial, events)
+        state.assigner.frontier = frontier
         for id, start, end, payload, new_end in parked:
             state.parked.setdefault(id, []).append(InputChange(id, start, end, tuple(payload), new_end))
-        for start, end, states, standing in windows:
+        for start, end, count, states, standing in windows:
             rows = [StandingRow(id, OutputRow(*row)) for id, *row in standing]
-            state.windows.put(Window(start, end), WindowEntry(states, rows))
+            state.windows.put(Window(start, end), WindowEntry(count, states, rows))
         return state
 
-    def _restore_events(self, events: list[StoredEvent], *, is_edge: bool) -> None:
-        self.events.add_all(events)
-        for event in events:
-            self.windows.assigner.add(event)
-            if is_edge:
-                self.samples.add(event.start, event.id)
+
+def _width(payloads: Iterable[tuple[Any, ...]]) -> int:
+    widths = set(map(len, payloads))
+    if len(widths) > 1:
+        raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
+    return max(widths, default=0)
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[Any]:
     standing = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.standing]
-    return [window.start, window.end, entry.states, standing]
+    return [window.start, window.end, entry.size, entry.states, standing]

@@ -17,31 +17,34 @@ LAYOUT: Final = 1
 class Due(NamedTuple):
     """When a key, or a shelf of keys, must be looked at again, and how far its output is settled.
 
+    A tick may be earlier than need be, never later.
+
     Attributes:
         closing: The smallest punctuation at which a window closes or something can be forgotten.
-        output: The smallest watermark (horizon, for eager output) at which a window comes into sight.
-        bound: A tick below which the output does not change any more.
+        sight: The smallest watermark (horizon, for eager output) at which a window comes into sight.
+        bound: The least time of an output that what is stored may still make or change.
     """
 
     closing: int
-    output: int
+    sight: int
     bound: int
 
-    def is_at(self, progress: Progress) -> bool:
+    def is_at(self, punctuation: int, sight: int) -> bool:
         """True if there is something to do."""
-        return self.closing <= progress.punctuation or self.output <= max(progress.watermark, progress.horizon)
+        return self.closing <= punctuation or self.sight <= sight
 
 
-NEVER: Final = Due(INFINITY, INFINITY, INFINITY)
-"""Nothing to do, and nothing to say about the output."""
+def soonest(dues: Iterable[Due]) -> Due:
+    """Return the smallest of each.
 
-
-def earliest(dues: Iterable[Due]) -> Due:
-    """Return the smallest of each."""
-    closing, output, bound = NEVER
+    Example:
+        >>> soonest([Due(3, 5, 0), Due(4, 2, 1)])
+        Due(closing=3, sight=2, bound=0)
+    """
+    closing = sight = bound = INFINITY
     for due in dues:
-        closing, output, bound = min(closing, due.closing), min(output, due.output), min(bound, due.bound)
-    return Due(closing, output, bound)
+        closing, sight, bound = min(closing, due.closing), min(sight, due.sight), min(bound, due.bound)
+    return Due(closing, sight, bound)
 
 
 class Ledger:
@@ -51,17 +54,21 @@ class Ledger:
         identity: What the state depends on; a query that differs must not read it.
         progress: How far the input is.
         dues: By the number of a shelf that is not empty, when it must be looked at.
+        serial: The largest number that a forgotten key gave out. A key that comes back starts above it, so that it
+            never names two output events alike.
     """
 
     def __init__(self, identity: Mapping[str, Any]) -> None:
         self.identity = dict(identity)
         self.progress = Progress()
         self.dues: dict[int, Due] = {}
+        self.serial = 0
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the ledger as bytes."""
         progress = [self.progress.punctuation, self.progress.horizon, self.progress.newest]
-        return codec.pack([LAYOUT, self.identity, progress, {shelf: list(due) for shelf, due in self.dues.items()}])
+        dues = [[shelf, *due] for shelf, due in sorted(self.dues.items())]
+        return codec.pack([LAYOUT, self.identity, progress, dues, self.serial])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> Ledger:
@@ -76,11 +83,13 @@ class Ledger:
             return ledger
         layout, *rest = codec.unpack(data)
         if layout != LAYOUT:
-            raise StateError(f"the checkpoint has state layout {layout}, this Muntin reads {LAYOUT}; use the Muntin that wrote it")
-        stored, progress, dues = rest
+            raise StateError(
+                f"the checkpoint has state layout {layout!r}, this Muntin reads {LAYOUT}; use the Muntin that wrote it"
+            )
+        stored, progress, dues, ledger.serial = rest
         _check_identity(stored, ledger.identity)
         ledger.progress = Progress(*progress)
-        ledger.dues = {shelf: Due(*due) for shelf, due in dues.items()}
+        ledger.dues = {shelf: Due(*due) for shelf, *due in dues}
         return ledger
 
 

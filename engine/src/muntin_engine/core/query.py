@@ -10,7 +10,6 @@ from muntin import (
     ClipPolicy,
     CountWindows,
     EmitPolicy,
-    HoppingWindows,
     Module,
     OutputContract,
     PolicyError,
@@ -68,24 +67,20 @@ class WindowedQuery:
         return self.bindings[0].module.is_operator
 
     @property
-    def reads_times(self) -> bool:
-        """True if some result depends on the lifetimes of events."""
-        return any(binding.module.reads_times for binding in self.bindings)
+    def ends_move(self) -> bool:
+        """True if the end of an event may change after it came."""
+        return self.has_ids or self.is_edge
 
     @property
     def waits_for_ends(self) -> bool:
-        """True if a window's result depends on ends that lie after it (SI-43)."""
-        return self.reads_times and not self.clip.clips_right
+        """True if a window's result depends on ends that lie after it and may still move (SI-43)."""
+        reads_times = any(binding.module.reads_times for binding in self.bindings)
+        return reads_times and self.ends_move and not self.clip.clips_right
 
     @property
     def is_time_bound(self) -> bool:
         """True if no output may start before the change that caused it (SI-48)."""
         return self.contract is OutputContract.TIME_BOUND
-
-    @property
-    def reach(self) -> int:
-        """For how long after its end an event stays a member."""
-        return self.window.reach if isinstance(self.window, HoppingWindows) else 0
 
     @property
     def boundary_moves(self) -> bool:

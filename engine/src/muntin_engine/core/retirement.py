@@ -1,90 +1,126 @@
-"""Closing windows and forgetting what nothing needs any more (SI-65, SI-81 to SI-84)."""
+"""Closing windows and forgetting what nothing needs any more (SI-65, SI-81 to SI-84), and when to do it next."""
 
 from __future__ import annotations
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, OutputContract, TimestampPolicy
-from muntin_engine.core.assignment import Assigner, assigner_of
+from muntin import EARLIEST, INFINITY, EmitPolicy, OutputContract, TimestampPolicy, Window
+from muntin_engine.core.assignment import Assigner
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.ledger import Due
 from muntin_engine.core.query import WindowedQuery
 
 
-def closing_limit(query: WindowedQuery, state: KeyState, punctuation: int) -> int:
-    """Return the largest end of a window that no legal change can alter.
+def boundary_limit(query: WindowedQuery, punctuation: int) -> int:
+    """Return the largest end of a window whose extent no legal change can alter.
 
-    That is the punctuation; one tick less where a boundary at the punctuation can still move; and no later than the
-    earliest membership of an event that can still be prolonged, where results depend on ends outside the window.
-    The paper's "every member has RE <= c" (section V.F) lets an event that ends at c be prolonged after its window
-    was dropped; punctuation is strict (B6 item 10), so its end must lie below.
+    That is the punctuation; one tick less where a boundary at the punctuation can still move.
     """
-    if punctuation in (EARLIEST, INFINITY):
-        return punctuation
-    limit = punctuation - 1 if query.boundary_moves else punctuation
-    if not query.waits_for_ends:
+    is_movable = query.boundary_moves and punctuation not in (EARLIEST, INFINITY)
+    return punctuation - 1 if is_movable else punctuation
+
+
+def closing_limit(query: WindowedQuery, state: KeyState, punctuation: int) -> int:
+    """Return a tick such that no legal change can alter a window that ends there or before.
+
+    Where results depend on ends outside the window, it is no later than the earliest membership of an event that can
+    still be prolonged. The paper's "every member has RE <= c" (section V.F) lets an event that ends at c be prolonged
+    after its window was dropped; punctuation is strict (B6 item 10), so its end must lie below.
+    """
+    limit = boundary_limit(query, punctuation)
+    if not query.waits_for_ends or punctuation in (EARLIEST, INFINITY):
         return limit
-    movable = (event.since for event in state.events if event.end >= punctuation and event.since < event.until)
-    return min(limit, min(movable, default=limit))
+    return min([limit, *(event.since for event in _movable(state, punctuation))])
 
 
-def retire(query: WindowedQuery, state: KeyState, punctuation: int, limit: int) -> None:
-    """Close the windows up to a limit and drop the events that belong to closed windows alone."""
-    assigner = state.windows.assigner
-    assigner.frontier = max(assigner.frontier, assigner.frontier_at(limit))
-    state.windows.close()
-    for event in state.events.until_at_most(assigner.frontier):
-        if not may_be_revised(query, event, punctuation):
-            state.forget(event)
+def retire(query: WindowedQuery, state: KeyState, punctuation: int) -> None:
+    """Close windows and drop the events that belong to closed windows alone."""
+    assigner = state.assigner
+    assigner.frontier = assigner.frontier_at(closing_limit(query, state, punctuation))
+    state.windows.close(assigner.frontier, punctuation)
+    forgotten = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, punctuation))
+    assigner.remove(forgotten)
+    if state.samples is not None:
+        for event in forgotten:
+            state.samples.discard(event.start)
 
 
 def may_be_revised(query: WindowedQuery, event: StoredEvent, punctuation: int) -> bool:
     """True if a legal revision, or an edge stream's next sample, may still move the event's end."""
-    return (query.has_ids or query.is_edge) and event.end >= punctuation and punctuation != INFINITY
+    return query.ends_move and event.end >= punctuation and punctuation != INFINITY
 
 
-def closing_due(query: WindowedQuery, state: KeyState) -> int:
-    """Return the smallest punctuation that closes a window or lets the key forget something.
+def due(query: WindowedQuery, state: KeyState, now: Progress) -> Due:
+    """Return when a key must be looked at again, and how far its output is settled.
 
-    It may be too early, never too late. Cost: linear in the key's events.
+    Cost: linear in the key's events, by a small constant.
     """
-    assigner = state.windows.assigner
-    times = [chain[0].start + 1 for chain in state.parked.values()]
-    times += [event.end + 1 for event in state.events.until_at_most(assigner.frontier)]
-    window = assigner.first_open(state.events)
-    if window is not None:
-        times.append(window.end + 1 if query.boundary_moves else window.end)
-    return min([*times, INFINITY])
+    earliest = state.events.earliest(state.assigner.frontier)
+    first = state.assigner.first_open(earliest)
+    return Due(
+        min([INFINITY, _closing(query, state, first, now.punctuation), *_forgetting(query, state)]),
+        _sight(query, state, now),
+        _bound(query, state, first, earliest),
+    )
 
 
-def output_due(query: WindowedQuery, state: KeyState, progress: Progress) -> int:
-    """Return the smallest watermark (horizon, for eager output) at which a window of the key comes into sight."""
-    if query.emit is EmitPolicy.SPECULATIVE:
-        return state.windows.assigner.next_end(state.events, progress.watermark)
-    has_open_event = any(event.until == INFINITY for event in state.events)
-    return progress.horizon + 1 if query.emit is EmitPolicy.EAGER and has_open_event else INFINITY
+def sight(query: WindowedQuery, progress: Progress) -> int:
+    """Return how far the input must be for a window to be put out before it closes, in the terms of `Due.sight`."""
+    return progress.watermark if query.emit is EmitPolicy.SPECULATIVE else progress.horizon
 
 
-def output_bound(query: WindowedQuery, state: KeyState | None, punctuation: int) -> int:
-    """Return a tick below which the output of a key does not change any more (SI-76 to SI-80, B6 items 2 and 5).
+def output_punctuation(query: WindowedQuery, assigner: Assigner, progress: Progress, bound: int) -> int:
+    """Return a tick below which the output does not change any more (SI-76 to SI-80, B6 items 2 and 5).
 
     Args:
         query: The query.
-        state: The key's state after `retire`; None for a key of which nothing is stored.
-        punctuation: The punctuation of the input.
+        assigner: Any of the query's.
+        progress: How far the input is.
+        bound: The smallest `Due.bound` of any key.
     """
-    if punctuation in (EARLIEST, INFINITY):
+    punctuation = progress.punctuation
+    if punctuation in (EARLIEST, INFINITY) or query.is_time_bound:
         return punctuation
     if query.contract is OutputContract.UNRESTRICTED:
         return EARLIEST
-    if query.is_time_bound:
-        return punctuation
-    return _earliest_output(query, state, punctuation)
-
-
-def _earliest_output(query: WindowedQuery, state: KeyState | None, punctuation: int) -> int:
-    assigner: Assigner = assigner_of(query.window) if state is None else state.windows.assigner
-    first = None if state is None else assigner.first_open(state.events)
     if query.timestamps is TimestampPolicy.POINT_AT_END:
-        return punctuation if first is None else min(punctuation, first.end)
-    bound = assigner.earliest_start(punctuation)
-    return bound if first is None else min(bound, first.start)
+        return min(punctuation, bound)
+    return min(assigner.start_after(punctuation), bound)
+
+
+def _closing(query: WindowedQuery, state: KeyState, first: Window | None, punctuation: int) -> int:
+    """Return the smallest punctuation that closes a window."""
+    if first is None:
+        return INFINITY
+    at = first.end + 1 if query.boundary_moves else first.end
+    if at > punctuation or not query.waits_for_ends:
+        return at
+    movable = _movable(state, punctuation)
+    if query.counts:
+        return min([state.assigner.next_end(state.events, punctuation), *(event.end + 1 for event in movable)])
+    return max((event.end + 1 for event in movable if event.since < first.end), default=at)
+
+
+def _movable(state: KeyState, punctuation: int) -> list[StoredEvent]:
+    """Return the members of windows whose end a legal change can still move."""
+    return [event for event in state.events if event.end >= punctuation and event.since < event.until]
+
+
+def _forgetting(query: WindowedQuery, state: KeyState) -> list[int]:
+    """Return punctuations at which something can be forgotten."""
+    times = [event.end + 1 for event in state.events.until_at_most(state.assigner.frontier)]
+    times += [change.start + 1 for waiting in state.parked.values() for change in waiting]
+    return times + list(state.windows.unsettled())
+
+
+def _sight(query: WindowedQuery, state: KeyState, now: Progress) -> int:
+    if query.emit is EmitPolicy.SPECULATIVE:
+        return state.assigner.next_end(state.events, now.watermark)
+    has_open_event = query.emit is EmitPolicy.EAGER and bool(state.events.until_after(INFINITY - 1))
+    return state.assigner.next_horizon(now.horizon) if has_open_event else INFINITY
+
+
+def _bound(query: WindowedQuery, state: KeyState, first: Window | None, earliest: int) -> int:
+    if query.timestamps is TimestampPolicy.POINT_AT_END:
+        return INFINITY if first is None else first.end
+    return state.assigner.first_start(earliest)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import astuple, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from muntin import Window
 from muntin_engine.core.changes import OutputChange, OutputKind
+from muntin_engine.core.codec import number_of
 from muntin_engine.core.computation import OutputRow
 from muntin_engine.core.window_index import StandingRow
 
@@ -31,41 +33,46 @@ def replace_rows_from(
     """Do the same from a tick on: what lies before it stays, and is shortened instead of retracted (B6 item 5)."""
     wanted = [OutputRow(max(row.start, since), row.end, row.value) for row in rows if row.end > since]
     past = [out for out in standing if out.row.end <= since]
-    reaching = [out for out in standing if out.row.end > since]
-    from_since = [StandingRow(out.id, OutputRow(max(out.row.start, since), *_rest(out.row))) for out in reaching]
-    whole = {out.id: out for out in reaching}
-    kept, obsolete, missing = _match(from_since, wanted)
-    shortened = [_shorten(whole[out.id], since) for out in obsolete if whole[out.id].row.start < since]
-    changes = [_end_at(window, whole[out.id], since) for out in obsolete]
+    reaching = {out.id: out for out in standing if out.row.end > since}
+    kept, obsolete, missing = _match((_from(since, out) for out in reaching.values()), wanted)
+    ended = [reaching[out.id] for out in obsolete]
     added = [StandingRow(next_id(), row) for row in missing]
-    left = past + [whole[out.id] for out in kept] + shortened + added
-    return left, changes + [_insertion(window, out) for out in added]
+    left = [*past, *(reaching[out.id] for out in kept), *(_until(since, out) for out in ended if out.row.start < since)]
+    return left + added, [_end_at(since, window, out) for out in ended] + [_insertion(window, out) for out in added]
 
 
 def freeze(value: Any) -> Hashable:
-    """Return a hashable stand-in for a value; NaN equals NaN, and 1, 1.0 and True differ."""
-    if isinstance(value, float) and value != value:
-        return "float", "nan"
-    if is_dataclass(value) and not isinstance(value, type):
-        return type(value).__name__, freeze(astuple(value))
+    """Return a hashable stand-in for a value, the same for what the codec makes of it.
+
+    NaN equals NaN, and 1, 1.0 and True differ.
+
+    Example:
+        >>> freeze([1, {"a"}]) == freeze([1, {"a"}]), freeze(1) == freeze(1.0)
+        (True, False)
+    """
+    if isinstance(value, list | tuple | deque):
+        return type(value).__name__, tuple(freeze(item) for item in value)
     if isinstance(value, Mapping):
         return "mapping", frozenset((freeze(name), freeze(item)) for name, item in value.items())
     if isinstance(value, set | frozenset):
-        return "set", frozenset(freeze(item) for item in value)
-    if isinstance(value, list | tuple):
-        return "sequence", tuple(freeze(item) for item in value)
-    return type(value).__name__, value
+        return type(value).__name__, frozenset(freeze(item) for item in value)
+    if is_dataclass(value):
+        return type(value).__name__, tuple(freeze(getattr(value, field.name)) for field in fields(value))
+    plain = number_of(value) if type(value).__module__ == "numpy" else value
+    return type(plain).__name__, plain if plain == plain else "nan"
 
 
 def _match(
     standing: Iterable[StandingRow], rows: Iterable[OutputRow]
 ) -> tuple[list[StandingRow], list[StandingRow], list[OutputRow]]:
+    """Return what stands and is wanted, what stands and is not, and what is wanted and does not stand."""
     by_row: dict[Hashable, list[StandingRow]] = {}
     for out in standing:
         by_row.setdefault(_identity(out.row), []).append(out)
-    kept, missing = [], []
+    kept: list[StandingRow] = []
+    missing: list[OutputRow] = []
     for row in rows:
-        same = by_row.get(_identity(row))
+        same = by_row.get(_identity(row)) if by_row else None
         if same:
             kept.append(same.pop())
         else:
@@ -77,15 +84,15 @@ def _identity(row: OutputRow) -> Hashable:
     return row.start, row.end, freeze(row.value)
 
 
-def _rest(row: OutputRow) -> tuple[int, Any]:
-    return row.end, row.value
+def _from(since: int, out: StandingRow) -> StandingRow:
+    return StandingRow(out.id, out.row._replace(start=max(out.row.start, since)))
 
 
-def _shorten(out: StandingRow, end: int) -> StandingRow:
-    return StandingRow(out.id, OutputRow(out.row.start, end, out.row.value))
+def _until(end: int, out: StandingRow) -> StandingRow:
+    return StandingRow(out.id, out.row._replace(end=end))
 
 
-def _end_at(window: Window, out: StandingRow, end: int) -> OutputChange:
+def _end_at(end: int, window: Window, out: StandingRow) -> OutputChange:
     if out.row.start >= end:
         return _retraction(window, out)
     return OutputChange(OutputKind.REVISE, out.id, window, out.row.start, out.row.end, out.row.value, end)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from typing import TypeAlias
 
 from sortedcontainers import SortedDict
+
+Neighbour: TypeAlias = tuple[int, Hashable]
+"""The time of a sample and the id of its event."""
 
 
 class Samples:
     """The times of a key's samples with the ids of their events. Every operation is logarithmic."""
 
-    def __init__(self) -> None:
-        self._ids: SortedDict = SortedDict()
+    def __init__(self, samples: Iterable[Neighbour] = ()) -> None:
+        self._ids: SortedDict = SortedDict(samples)
 
     def add(self, at: int, id: Hashable) -> None:
         """Take in a sample."""
@@ -21,7 +25,7 @@ class Samples:
         """Forget a sample, if it is known."""
         self._ids.pop(at, None)
 
-    def around(self, at: int) -> tuple[tuple[int, Hashable] | None, tuple[int, Hashable] | None]:
+    def around(self, at: int) -> tuple[Neighbour | None, Neighbour | None]:
         """Return the last sample at a time or before it, and the first after it."""
         place = self._ids.bisect_right(at)
         before = self._ids.peekitem(place - 1) if place > 0 else None

@@ -7,191 +7,141 @@ last output of a window is stored, so a module is not called again to learn what
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from muntin import INFINITY, EmitPolicy, Window
+from muntin import Window
 from muntin_engine.core.admission import Admission
+from muntin_engine.core.affected import Affected, AffectedWindows
 from muntin_engine.core.changes import OutputChange, Progress
 from muntin_engine.core.computation import Computation, OutputRow, Stamper
-from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.retirement import closing_limit, retire
+from muntin_engine.core.retirement import retire
 from muntin_engine.core.rows import replace_rows, replace_rows_from
-from muntin_engine.core.window_index import WindowEntry
+from muntin_engine.core.sweep import Slide, Step, sweep
+from muntin_engine.core.window_index import WindowEntry, by_extent
 
 
-@dataclass(slots=True)
-class Affected:
-    """What a batch did to one window.
+class Content(NamedTuple):
+    """What a window is now: how many members, the modules' states worth keeping, the rows."""
 
-    Attributes:
-        removed: Members as they were before the batch.
-        added: Members as they are now.
-        sync_time: The earliest tick of the axis that changed.
-    """
+    size: int
+    states: list[Any]
+    rows: list[OutputRow]
 
-    removed: list[StoredEvent] = field(default_factory=list)
-    added: list[StoredEvent] = field(default_factory=list)
-    sync_time: int = INFINITY
+
+_NOTHING = Content(0, [], [])
+_NEW = WindowEntry(0, [], [])
 
 
 class SpeculativeEvaluator:
     """Keeps each window that is out up to date.
 
-    Cost: a change costs the windows it affects. In each, an incremental module that can remove is updated with the
-    change; any other is computed from the members.
+    A window that comes into sight is computed as part of a sweep and keeps no state: most windows do not change
+    any more. One that does change gets a state, which later changes update.
+
+    Cost: a change costs the windows it affects. In each, an incremental module that has a state is updated with the
+    change; any other is computed from the members, which one sweep finds for all windows of the batch.
     """
 
     def __init__(self, query: WindowedQuery) -> None:
         self._query = query
         self._computations = [Computation(binding, query.clip) for binding in query.bindings]
+        self._affected = AffectedWindows(query, self._computations)
         self._stamper = Stamper(query)
 
     def evaluate(
         self, key: object, state: KeyState, admission: Admission, before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Take a batch into a key's state and return the net change of its output."""
-        affected = self._affected_before(state, admission)
-        admission.settle()
-        existing = self._affected_after(state, admission, affected, now)
-        for window in self._newly_visible(state, before, now):
-            affected.setdefault(window, Affected(sync_time=before.punctuation))
-            existing.add(window)
+        affected = self._affected.find(state, admission, before, now)
+        contents = self._contents(key, state, affected)
         output: list[OutputChange] = []
-        for window in sorted(affected):
-            exists = window in existing and self._is_visible(window, now)
-            output += self._update(key, state, window, affected[window], exists=exists)
-        retire(self._query, state, now.punctuation, closing_limit(self._query, state, now.punctuation))
+        for window in sorted(contents, key=by_extent):
+            output += self._replace(state, window, contents[window], affected[window].sync_time)
+        retire(self._query, state, now.punctuation)
         return output
 
-    def _affected_before(self, state: KeyState, admission: Admission) -> dict[Window, Affected]:
-        affected: dict[Window, Affected] = {}
-        for event, after in admission.touched.values():
-            stretch = self._stretch(event, after)
-            for window in state.windows.overlapping(*stretch):
-                self._note(affected.setdefault(window, Affected()), window, event, after)
-        return affected
+    def _contents(self, key: object, state: KeyState, affected: dict[Window, Affected]) -> dict[Window, Content]:
+        """Return what the affected windows are now, without those that have not changed."""
+        contents: dict[Window, Content] = {}
+        stale: list[Window] = []
+        for window, change in affected.items():
+            entry = state.windows.get(window, _NEW)
+            if not change.exists:
+                contents[window] = _NOTHING
+            elif not entry.size or (change.touches_members and not self._can_update_all(entry, change)):
+                contents[window] = _NOTHING
+                stale.append(window)
+            elif change.touches_members:
+                contents[window] = self._updated(key, window, entry, change)
+        stale.sort(key=by_extent)
+        contents.update(self._computed(key, state, stale, affected))
+        return contents
 
-    def _affected_after(
-        self, state: KeyState, admission: Admission, affected: dict[Window, Affected], now: Progress
-    ) -> set[Window]:
-        existing: set[Window] = set()
-        for event, after in admission.touched.values():
-            stretch = self._stretch(event, after)
-            for window in state.windows.assigner.overlapping(*stretch, now.horizon):
-                existing.add(window)
-                if state.windows.get(window) is None:
-                    self._note(affected.setdefault(window, Affected()), window, event, after)
-        return existing
+    def _computed(
+        self, key: object, state: KeyState, windows: list[Window], affected: dict[Window, Affected]
+    ) -> Iterator[tuple[Window, Content]]:
+        """Yield the windows that have members, computed from them."""
+        events = state.events.overlapping(windows[0].start, windows[-1].end) if windows else []
+        slides = [Slide(computation, key) for computation in self._computations]
+        for step in sweep(windows, events):
+            if step.members:
+                entry = state.windows.get(step.window, _NEW)
+                yield step.window, self._content(key, step, slides, entry, affected[step.window])
+            else:
+                for slide in slides:
+                    slide.skip()
 
-    def _stretch(self, before: StoredEvent | None, after: StoredEvent | None) -> tuple[int, int]:
-        """Return the stretch of the axis on which a change of an event shows (SI-69).
+    def _content(self, key: object, step: Step, slides: list[Slide], entry: WindowEntry, change: Affected) -> Content:
+        states: list[Any] = []
+        results: list[Any] = []
+        for place, (computation, slide) in enumerate(zip(self._computations, slides, strict=True)):
+            if not (entry.size and computation.is_incremental):
+                states.append(None)
+                results.append(slide.result(step))
+                continue
+            slide.skip()
+            if self._can_update(place, entry, change):
+                states.append(_update(computation, entry.states[place], key, step.window, change))
+            else:
+                states.append(computation.build(step.members.values(), key, step.window))
+            results.append(computation.result_of_state(states[-1], key, step.window))
+        kept = states if any(kept is not None for kept in states) else []
+        return Content(len(step.members), kept, self._stamper.rows(step.window, results))
 
-        Where a module sees ends outside its window, a new end shows in every window of the event, also in those
-        that lie before both ends; the paper's rule covers the windows between the ends alone.
-        """
-        versions = [event for event in (before, after) if event is not None]
-        first, last = min(event.since for event in versions), max(event.until for event in versions)
-        if len(versions) == 2 and not self._query.counts and not self._query.waits_for_ends:
-            first = min(min(event.end, event.until) for event in versions)
-        return first - 1, last if last == INFINITY else last + 1
+    def _updated(self, key: object, window: Window, entry: WindowEntry, change: Affected) -> Content:
+        """Return a window's content from its states alone."""
+        pairs = list(zip(self._computations, entry.states, strict=True))
+        states = [_update(computation, old, key, window, change) for computation, old in pairs]
+        results = [new.result_of_state(state, key, window) for (new, _), state in zip(pairs, states, strict=True)]
+        count = entry.size + len(change.added) - len(change.removed)
+        return Content(count, states, self._stamper.rows(window, results))
 
-    def _note(
-        self, affected: Affected, window: Window, before: StoredEvent | None, after: StoredEvent | None
-    ) -> None:
-        affected.sync_time = min(affected.sync_time, _sync_time(before, after))
-        was, is_now = _is_member(before, window), _is_member(after, window)
-        if was and is_now and before and after and self._looks_alike(before, after, window):
-            return
-        if was and before:
-            affected.removed.append(before)
-        if is_now and after:
-            affected.added.append(after)
+    def _can_update_all(self, entry: WindowEntry, change: Affected) -> bool:
+        return all(self._can_update(place, entry, change) for place in range(len(self._computations)))
 
-    def _looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
-        return all(computation.looks_alike(before, after, window) for computation in self._computations)
+    def _can_update(self, place: int, entry: WindowEntry, change: Affected) -> bool:
+        """True if a module's state can take the change, and that is cheaper than building it anew."""
+        count = entry.size + len(change.added) - len(change.removed)
+        is_cheaper = len(change.added) + len(change.removed) < count
+        has_state = bool(entry.states) and entry.states[place] is not None
+        return has_state and is_cheaper and (self._computations[place].can_remove or not change.removed)
 
-    def _is_visible(self, window: Window, now: Progress) -> bool:
-        if self._query.emit is EmitPolicy.SPECULATIVE:
-            return window.end <= now.watermark
-        return window.start < now.horizon or self._query.counts
-
-    def _newly_visible(self, state: KeyState, before: Progress, now: Progress) -> Iterable[Window]:
-        assigner = state.windows.assigner
-        events = list(state.events.until_after(assigner.frontier))
-        if not events:
-            return []
-        if self._query.emit is EmitPolicy.SPECULATIVE:
-            windows = assigner.closing(events, now.watermark, now.horizon)
-            return [window for window in windows if window.end > before.watermark]
-        open_since = min((event.since for event in events if event.until == INFINITY), default=INFINITY)
-        if before.horizon >= now.horizon or open_since == INFINITY:
-            return []
-        windows = assigner.overlapping(max(before.horizon, open_since), INFINITY, now.horizon)
-        return [window for window in windows if window.start >= before.horizon]
-
-    def _update(
-        self, key: object, state: KeyState, window: Window, affected: Affected, *, exists: bool
-    ) -> list[OutputChange]:
-        entry = state.windows.get(window)
-        if entry is not None and exists and not affected.added and not affected.removed:
-            return []
-        states, rows = self._compute(key, state, window, entry, affected) if exists else ([], [])
-        standing = entry.standing if entry is not None else []
+    def _replace(self, state: KeyState, window: Window, content: Content, sync_time: int) -> list[OutputChange]:
+        old = state.windows.get(window, _NEW).standing
         if self._query.is_time_bound:
-            standing, output = replace_rows_from(affected.sync_time, window, standing, rows, state.next_serial)
+            standing, output = replace_rows_from(sync_time, window, old, content.rows, state.next_serial)
         else:
-            standing, output = replace_rows(window, standing, rows, state.next_serial)
-        if standing or states:
-            state.windows.put(window, WindowEntry(states, standing))
+            standing, output = replace_rows(window, old, content.rows, state.next_serial)
+        if standing or content.size:
+            state.windows.put(window, WindowEntry(content.size, content.states, standing))
         else:
             state.windows.discard(window)
         return output
 
-    def _compute(
-        self, key: object, state: KeyState, window: Window, entry: WindowEntry | None, affected: Affected
-    ) -> tuple[list[Any], list[OutputRow]]:
-        members = state.events.overlapping(window.start, window.end)
-        if not members:
-            return [], []
-        states: list[Any] = []
-        results: list[Any] = []
-        for place, computation in enumerate(self._computations):
-            if not computation.is_incremental:
-                states.append(None)
-                results.append(computation.result_of_members(members, key, window))
-                continue
-            old = entry.states[place] if entry is not None and entry.states else None
-            new = self._state(computation, key, window, old, members, affected)
-            states.append(new)
-            results.append(computation.result_of_state(new, key, window))
-        return states, self._stamper.rows(window, results)
 
-    def _state(
-        self,
-        computation: Computation,
-        key: object,
-        window: Window,
-        old: Any,
-        members: list[StoredEvent],
-        affected: Affected,
-    ) -> Any:
-        is_cheaper = len(affected.added) + len(affected.removed) < len(members)
-        if old is None or not is_cheaper or (affected.removed and not computation.can_remove):
-            return computation.build(members, key, window)
-        kept = computation.remove(old, affected.removed, key, window)
-        return computation.add(kept, affected.added, key, window)
-
-
-def _is_member(event: StoredEvent | None, window: Window) -> bool:
-    return event is not None and window.start < event.until and event.since < window.end and event.since < event.until
-
-
-def _sync_time(before: StoredEvent | None, after: StoredEvent | None) -> int:
-    if before is not None and after is not None:
-        return min(before.end, after.end)
-    event = before if before is not None else after
-    return INFINITY if event is None else event.start
+def _update(computation: Computation, state: Any, key: object, window: Window, change: Affected) -> Any:
+    kept = computation.remove(state, change.removed, key, window)
+    return computation.add(kept, change.added, key, window)

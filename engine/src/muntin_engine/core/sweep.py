@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import heapq
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from muntin import Window
 from muntin_engine.core.computation import Computation
-from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.event_index import StoredEvent, by_since, by_until
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One window of a sweep.
 
     Attributes:
         window: The window.
-        members: All its members, by id.
+        members: All its members, by id. The next step changes it.
         entered: Those the previous window did not have.
         left: Members of the previous window that this one has not.
     """
@@ -30,33 +28,28 @@ class Step:
 
 
 def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[Step]:
-    """Yield the windows that have members, with their members.
+    """Yield the windows that have members, or had some just before, with their members.
 
     Args:
         windows: Ordered by start and by end.
         events: All that may be members, in any order.
 
     Cost:
-        Each event enters once and leaves once, whatever the overlap of windows; the members of a window are not
-        copied.
+        Sorting the events; then each enters once and leaves once, whatever the overlap of windows. The members of a
+        window are not copied.
     """
-    waiting = sorted((event for event in events if event.since < event.until), key=_since)
+    entering = sorted((event for event in events if event.since < event.until), key=by_since)
+    leaving = sorted(entering, key=by_until)
     members: dict[Hashable, StoredEvent] = {}
-    leaving: list[tuple[int, int, StoredEvent]] = []
-    place = 0
+    came = went = 0
     for window in windows:
-        entered: list[StoredEvent] = []
-        while place < len(waiting) and waiting[place].since < window.end:
-            event = waiting[place]
-            if event.until > window.start:
-                entered.append(event)
-                members[event.id] = event
-                heapq.heappush(leaving, (event.until, place, event))
-            place += 1
-        left: list[StoredEvent] = []
-        while leaving and leaving[0][0] <= window.start:
-            event = heapq.heappop(leaving)[2]
-            left.append(members.pop(event.id))
+        start, end = window.start, window.end
+        place = bisect_left(entering, end, came, key=by_since)
+        entered = [event for event in entering[came:place] if event.until > start]
+        members.update((event.id, event) for event in entered)
+        came, place = place, bisect_right(leaving, start, went, key=by_until)
+        left = [members.pop(event.id) for event in leaving[went:place] if event.id in members]
+        went = place
         if members or left:
             yield Step(window, members, entered, left)
 
@@ -72,22 +65,20 @@ class Slide:
         self._computation = computation
         self._key = key
         self._state: Any = None
+        self._is_at_step = False
 
     def result(self, step: Step) -> Any:
         """Return the module's result for a step that has members."""
         if not self._computation.can_slide:
             return self._computation.result_of_members(step.members.values(), self._key, step.window)
-        if self._state is None or len(step.left) > len(step.members):
+        if not self._is_at_step or len(step.left) > len(step.members):
             self._state = self._computation.build(step.members.values(), self._key, step.window)
         else:
             kept = self._computation.remove(self._state, step.left, self._key, step.window)
             self._state = self._computation.add(kept, step.entered, self._key, step.window)
+        self._is_at_step = True
         return self._computation.result_of_state(self._state, self._key, step.window)
 
     def skip(self) -> None:
-        """Pass a window without members."""
-        self._state = None
-
-
-def _since(event: StoredEvent) -> int:
-    return event.since
+        """Pass a step whose members it does not need; the next one starts anew."""
+        self._state, self._is_at_step = None, False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-from sortedcontainers import SortedDict
+from bisect import bisect_left
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 from muntin import Window
-from muntin_engine.core.assignment import Assigner
 from muntin_engine.core.computation import OutputRow
+
+by_extent: Final = attrgetter("start", "end")
+"""The order of windows."""
 
 
 class StandingRow(NamedTuple):
@@ -18,66 +21,89 @@ class StandingRow(NamedTuple):
     row: OutputRow
 
 
-class WindowEntry:
+class WindowEntry(NamedTuple):
     """One window that has been put out.
 
     Attributes:
-        states: The state of each module, None for one without; empty for a window that no longer exists.
+        size: How many members it has; zero for one that no longer exists but whose past output stands.
+        states: The state of each module, None for one without; empty while none is worth keeping.
         standing: The output events that stand.
     """
 
-    __slots__ = ("standing", "states")
-
-    def __init__(self, states: list[Any], standing: list[StandingRow]) -> None:
-        self.states = states
-        self.standing = standing
+    size: int
+    states: list[Any]
+    standing: list[StandingRow]
 
 
 class WindowIndex:
-    """The windows of one key, ordered by start. How the axis is cut is the assigner's to know.
+    """The windows of one key, ordered by start.
 
-    Cost: logarithmic in the number of entries, plus the entries returned; `overlapping` looks at every earlier entry
-    if the index keeps the history of windows that no longer exist.
+    Cost: reading and writing an entry takes constant time. Going through the windows in order sorts them first, if
+    there are new ones: linear, since they are almost sorted. `overlapping` then takes logarithmic time plus the
+    entries returned; it looks at every earlier entry if the index keeps the history of windows that no longer exist.
     """
 
-    def __init__(self, assigner: Assigner, *, keeps_history: bool = False) -> None:
-        self.assigner = assigner
+    def __init__(self, *, keeps_history: bool = False) -> None:
         self._keeps_history = keeps_history
-        self._entries: SortedDict = SortedDict()
+        self._entries: dict[Window, WindowEntry] = {}
+        self._order: list[Window] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def items(self) -> list[tuple[Window, WindowEntry]]:
         """Return all entries in order."""
-        return list(self._entries.items())
+        return [(window, self._entries[window]) for window in self._in_order()]
 
-    def get(self, window: Window) -> WindowEntry | None:
-        """Return the entry of a window, or None."""
-        entry: WindowEntry | None = self._entries.get(window)
-        return entry
+    def get(self, window: Window, default: WindowEntry) -> WindowEntry:
+        """Return the entry of a window, or the default."""
+        return self._entries.get(window, default)
 
     def put(self, window: Window, entry: WindowEntry) -> None:
         """Set the entry of a window."""
+        if window not in self._entries:
+            self._order = None
         self._entries[window] = entry
 
     def discard(self, window: Window) -> None:
         """Forget a window, if it is known."""
-        self._entries.pop(window, None)
+        if self._entries.pop(window, None) is not None:
+            self._order = None
 
     def overlapping(self, start: int, end: int) -> list[Window]:
-        """Return the windows with an entry that share a tick with `[start, end)`."""
+        """Return the windows with an entry that share a tick with `[start, end)`, last first."""
         found: list[Window] = []
-        for window in self._entries.irange(maximum=Window(end, end), inclusive=(True, False), reverse=True):
-            if window.end > start and window.start < end:
-                found.append(window)
-            elif window.end <= start and not self._keeps_history:
+        order = self._in_order()
+        for place in range(bisect_left(order, end, key=_start) - 1, -1, -1):
+            if order[place].end > start:
+                found.append(order[place])
+            elif not self._keeps_history:
                 break
         return found
 
-    def close(self) -> None:
-        """Forget the windows before the frontier; what they put out stands for good."""
-        frontier = self.assigner.frontier
-        for window in list(self._entries.irange(maximum=Window(frontier, frontier), inclusive=(True, False))):
-            if window.end <= frontier or not self._keeps_history:
-                del self._entries[window]
+    def close(self, frontier: int, punctuation: int) -> None:
+        """Forget the windows that are closed; what they put out stands for good.
+
+        Args:
+            frontier: Existing windows that start before it are closed.
+            punctuation: Rows that end at it or before stand for good.
+        """
+        order = self._in_order()
+        for window in order[: bisect_left(order, frontier, key=_start)]:
+            entry = self._entries[window]
+            if entry.size or all(out.row.end <= punctuation for out in entry.standing):
+                self.discard(window)
+
+    def unsettled(self) -> Iterable[int]:
+        """Return, for each window that no longer exists, the tick at which its output stands for good."""
+        if not self._keeps_history:
+            return ()
+        return [max(out.row.end for out in entry.standing) for entry in self._entries.values() if not entry.size]
+
+    def _in_order(self) -> list[Window]:
+        if self._order is None:
+            self._order = sorted(self._entries, key=by_extent)
+        return self._order
+
+
+_start: Final = attrgetter("start")

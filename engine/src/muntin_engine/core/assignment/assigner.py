@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import ClassVar
 
-from muntin import EARLIEST, Window
-from muntin_engine.core.event_index import StoredEvent
+from muntin import EARLIEST, INFINITY, Window
+from muntin_engine.core.event_index import EventIndex, StoredEvent
 
 
 class Assigner(ABC):
-    """The windows of one key. It hears of each event that comes and goes, and keeps what it needs of them.
+    """The windows of one key. It hears of the events that come and go, and keeps what it needs of them.
 
     Windows are ordered by start, and so by end too. Those that start before the *frontier* are closed: they have
     been put out for good and are never mentioned again.
 
     Attributes:
         frontier: The start of the earliest window that may still change.
+        has_horizon: True if windows do not wait for events. An event without an end is then a member of more and more
+            windows as the horizon moves.
     """
+
+    has_horizon: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.frontier = EARLIEST
@@ -29,36 +34,55 @@ class Assigner(ABC):
         An empty stretch means: of none, yet.
         """
 
-    def add(self, event: StoredEvent) -> None:  # noqa: B027  # a grid does not depend on events
-        """Hear of an event."""
+    def add(self, events: Sequence[StoredEvent]) -> None:  # noqa: B027  # a grid does not depend on events
+        """Hear of events."""
 
-    def remove(self, event: StoredEvent) -> None:  # noqa: B027
-        """Hear that an event is gone."""
-
-    @abstractmethod
-    def overlapping(self, start: int, end: int, horizon: int) -> list[Window]:
-        """Return the open windows that share a tick with `[start, end)`, in order."""
+    def remove(self, events: Sequence[StoredEvent]) -> None:  # noqa: B027
+        """Hear that events are gone."""
 
     @abstractmethod
-    def closing(self, events: Iterable[StoredEvent], limit: int, horizon: int) -> list[Window]:
-        """Return the open windows that end at `limit` or before and may have members, in order."""
+    def overlapping(self, start: int, end: int, limit: int, horizon: int) -> list[Window]:
+        """Return the open windows that share a tick with `[start, end)` and end at `limit` or before, in order.
+
+        Those that do not wait for events start before the horizon.
+        """
+
+    @abstractmethod
+    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the open windows of events that end after `after`, and at `limit` or before, in order.
+
+        There may be some without a member among them, but not more than a few for each event. Those that do not wait
+        for events start before the horizon.
+        """
 
     @abstractmethod
     def frontier_at(self, limit: int) -> int:
         """Return the frontier once everything that ends at `limit` or before is closed."""
 
     @abstractmethod
-    def is_needed(self, event: StoredEvent) -> bool:
-        """True if an open window may have the event as a member."""
+    def first_open(self, earliest: int) -> Window | None:
+        """Return the earliest open window that has a member and whose end is known.
+
+        Args:
+            earliest: The least start of a membership that ends after the frontier.
+        """
 
     @abstractmethod
-    def first_open(self, events: Iterable[StoredEvent]) -> Window | None:
-        """Return the earliest open window that has a member and whose end is known."""
+    def first_start(self, earliest: int) -> int:
+        """Return the start of the earliest open window that a stored event is or may become a member of.
+
+        Args:
+            earliest: As for `first_open`.
+        """
 
     @abstractmethod
-    def next_end(self, events: Iterable[StoredEvent], after: int) -> int:
+    def next_end(self, events: EventIndex, after: int) -> int:
         """Return a tick after `after` and at or before the next end of an open window with a member."""
 
-    @abstractmethod
-    def earliest_start(self, punctuation: int) -> int:
-        """Return a tick at or before the start of every window, of whatever future event, that may still change."""
+    def next_horizon(self, horizon: int) -> int:
+        """Return the least horizon past this one that another window starts before, if they do not wait for events."""
+        return INFINITY
+
+    def start_after(self, punctuation: int) -> int:
+        """Return a tick at or before the start of every window that only future events will open."""
+        return punctuation

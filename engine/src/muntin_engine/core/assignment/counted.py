@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from muntin import INFINITY, CountWindows, Window
 from muntin_engine.core.assignment.assigner import Assigner
 from muntin_engine.core.assignment.marks import Marks
-from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.event_index import EventIndex, StoredEvent
 
 
 class CountAssigner(Assigner):
-    """Windows over n distinct times. Membership is the one tick that is counted."""
+    """Windows over n distinct times. Membership is the one tick that is counted.
+
+    Cost: as `Marks`, plus the windows returned.
+    """
 
     def __init__(self, specification: CountWindows) -> None:
         super().__init__()
@@ -24,24 +27,23 @@ class CountAssigner(Assigner):
         counted = start if self._by_start else end
         return (counted, counted) if counted == INFINITY else (counted, counted + 1)
 
-    def add(self, event: StoredEvent) -> None:
-        """Count the event's time."""
-        if event.since < event.until:
-            self._marks.add(event.since)
+    def add(self, events: Sequence[StoredEvent]) -> None:
+        """Count the time of each."""
+        self._marks.add(event.since for event in events if event.is_member)
 
-    def remove(self, event: StoredEvent) -> None:
-        """Stop counting it."""
-        if event.since < event.until:
-            self._marks.remove(event.since)
+    def remove(self, events: Sequence[StoredEvent]) -> None:
+        """Stop counting them."""
+        self._marks.remove(event.since for event in events if event.is_member)
 
-    def overlapping(self, start: int, end: int, horizon: int) -> list[Window]:
+    def overlapping(self, start: int, end: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows with a counted time in a stretch."""
-        first = self._marks.place(start) - self._count + 1
-        return [w for w in self._windows(first, self._marks.place(end)) if w.start < end and w.end > start]
+        first, stop = self._marks.place(start) - self._count + 1, self._marks.place(end)
+        return self._windows(first, min(stop, self._marks.place(limit) - self._count + 1))
 
-    def closing(self, events: Iterable[StoredEvent], limit: int, horizon: int) -> list[Window]:
-        """Return the windows whose last counted time lies before the limit."""
-        return self._windows(0, self._marks.place(limit) - self._count + 1)
+    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows whose last counted time lies in `[after, limit)`."""
+        first, stop = (self._marks.place(tick) - self._count + 1 for tick in (after, limit))
+        return self._windows(first, stop)
 
     def frontier_at(self, limit: int) -> int:
         """Return the first time whose window is not complete before the limit."""
@@ -50,23 +52,19 @@ class CountAssigner(Assigner):
         place = max(self._marks.place(self.frontier), self._marks.place(limit) - self._count + 1)
         return max(self.frontier, min(limit, self._marks.at(place)) if place < len(self._marks) else limit)
 
-    def is_needed(self, event: StoredEvent) -> bool:
-        """True if the counted time is at or after the frontier."""
-        return event.since < event.until and event.since >= self.frontier
-
-    def first_open(self, events: Iterable[StoredEvent]) -> Window | None:
+    def first_open(self, earliest: int) -> Window | None:
         """Return the earliest window that is complete."""
         return next(iter(self._windows(0, 1 + self._marks.place(self.frontier))), None)
 
-    def next_end(self, events: Iterable[StoredEvent], after: int) -> int:
+    def first_start(self, earliest: int) -> int:
+        """Return the earliest time whose window is not closed, be it complete or not."""
+        place = self._marks.place(self.frontier)
+        return self._marks.at(place) if place < len(self._marks) else INFINITY
+
+    def next_end(self, events: EventIndex, after: int) -> int:
         """Return one tick past the next counted time: a window's end comes right after its last time."""
         place = self._marks.place(after)
         return self._marks.at(place) + 1 if place < len(self._marks) else INFINITY
-
-    def earliest_start(self, punctuation: int) -> int:
-        """Return the earliest time whose window is not closed, or the punctuation."""
-        place = self._marks.place(self.frontier)
-        return min(punctuation, self._marks.at(place)) if place < len(self._marks) else punctuation
 
     def _windows(self, first: int, stop: int) -> list[Window]:
         """Return the windows whose first counted time has a place in `[first, stop)` and is not before the frontier."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, Window
 from muntin_engine.core.assignment.assigner import Assigner
-from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.event_index import EventIndex, StoredEvent, by_since, by_until
+
+_FEW: Final = 4
+"""How many windows per event are listed before looking which of them have members."""
 
 
 class GridAssigner(Assigner):
@@ -15,64 +19,84 @@ class GridAssigner(Assigner):
     Cost: arithmetic alone; listing windows takes time for each window listed, never for the gaps between events.
     """
 
+    has_horizon = True
+
     def __init__(self, specification: HoppingWindows) -> None:
         super().__init__()
         self._size = specification.size
         self._hop = specification.hop
         self._offset = specification.offset
         self._reach = specification.reach
+        self._has_gaps = specification.hop > specification.size
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime, prolonged by the reach."""
-        return start, end if end == INFINITY else end + self._reach
+        """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
+        until = end if end == INFINITY else end + self._reach
+        if self._has_gaps and self._first_ending_after(start) >= until:
+            return start, start
+        return start, until
 
-    def overlapping(self, start: int, end: int, horizon: int) -> list[Window]:
-        """Return the windows over a stretch; over one without an end, those that start before the horizon."""
+    def overlapping(self, start: int, end: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows over a stretch."""
         first = max(self._first_ending_after(start), self.frontier)
-        stop = end if end != INFINITY else horizon
-        return [Window(at, at + self._size) for at in range(first, stop, self._hop)]
+        return self._windows(range(first, min(end, horizon, self._past(limit)), self._hop))
 
-    def closing(self, events: Iterable[StoredEvent], limit: int, horizon: int) -> list[Window]:
-        """Return the windows of the events that end in time, each once."""
-        starts: set[int] = set()
-        stop = INFINITY if limit == INFINITY else limit - self._size + 1
-        covered = EARLIEST
-        for event in sorted(events, key=_since):
-            first = max(self._first_ending_after(event.since), self.frontier, covered)
-            last = min(event.until if event.until != INFINITY else horizon, stop)
-            starts.update(range(first, last, self._hop))
-            covered = max(covered, first + max(0, -(-(last - first) // self._hop)) * self._hop)
-        return [Window(at, at + self._size) for at in sorted(starts)]
+    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows of events, each once."""
+        if not events:
+            return []
+        lowest = max(self._first_ending_after(after), self.frontier)
+        past = min(horizon, self._past(limit))
+        first = max(self._first_ending_after(min(map(by_since, events))), lowest)
+        stop = min(max(map(by_until, events)), past)
+        if (stop - first) // self._hop <= _FEW * len(events):
+            return self._windows(range(first, stop, self._hop))
+        return self._windows(self._starts(events, first, past))
 
     def frontier_at(self, limit: int) -> int:
         """Return the start of the first window that ends after the limit."""
-        return INFINITY if limit == INFINITY else max(self.frontier, self._first_ending_after(limit))
+        return max(self.frontier, self._first_ending_after(limit))
 
-    def is_needed(self, event: StoredEvent) -> bool:
-        """True if the membership reaches past the frontier and, with gaps between windows, into one."""
-        first = max(self._first_ending_after(event.since), self.frontier)
-        return first < event.until
-
-    def first_open(self, events: Iterable[StoredEvent]) -> Window | None:
+    def first_open(self, earliest: int) -> Window | None:
         """Return the earliest window at or after the frontier with a member."""
-        firsts = (max(self._first_ending_after(event.since), self.frontier) for event in events if self.is_needed(event))
-        start = min(firsts, default=None)
-        return None if start is None else Window(start, start + self._size)
+        start = self.first_start(earliest)
+        return None if start == INFINITY else Window(start, start + self._size)
 
-    def next_end(self, events: Iterable[StoredEvent], after: int) -> int:
+    def first_start(self, earliest: int) -> int:
+        """Return the start of that window."""
+        return max(self._first_ending_after(earliest), self.frontier)
+
+    def next_end(self, events: EventIndex, after: int) -> int:
         """Return the smallest end after a tick among the windows of the events."""
-        starts = (max(self._first_ending_after(max(event.since, after)), self.frontier) for event in events)
-        return min((start + self._size for start in starts), default=INFINITY)
+        lowest = max(self._first_ending_after(after), self.frontier)
+        earliest = events.earliest(lowest)
+        return INFINITY if earliest == INFINITY else max(self._first_ending_after(earliest), lowest) + self._size
 
-    def earliest_start(self, punctuation: int) -> int:
+    def next_horizon(self, horizon: int) -> int:
+        """Return the tick after the first start at the horizon or later."""
+        return self._first_ending_after(horizon + self._size - 1) + 1
+
+    def start_after(self, punctuation: int) -> int:
         """Return the start of the first window that ends after the punctuation."""
         return self._first_ending_after(punctuation)
+
+    def _starts(self, events: Sequence[StoredEvent], first: int, past: int) -> list[int]:
+        """Return the starts of the windows of events and of no others, in order."""
+        starts: list[int] = []
+        for event in sorted(events, key=by_since):
+            begin = max(self._first_ending_after(event.since), first)
+            starts += range(begin, min(event.until, past), self._hop)
+            first = max(begin, starts[-1] + self._hop) if starts else begin
+        return starts
+
+    def _windows(self, starts: Iterable[int]) -> list[Window]:
+        return [Window(start, start + self._size) for start in starts]
+
+    def _past(self, limit: int) -> int:
+        """Return a tick after the start of every window that ends at the limit or before."""
+        return INFINITY if limit == INFINITY else limit - self._size + 1
 
     def _first_ending_after(self, tick: int) -> int:
         if tick in (EARLIEST, INFINITY):
             return tick
         return (tick - self._size - self._offset) // self._hop * self._hop + self._hop + self._offset
-
-
-def _since(event: StoredEvent) -> int:
-    return event.since

@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from sortedcontainers import SortedDict
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
 
 
 class Marks:
-    """A sorted bag of ticks.
+    """A bag of ticks, in order.
 
-    Cost: every method takes time logarithmic in the number of distinct ticks, plus the ticks it returns.
+    Changes are taken as they come; the order is brought up to date when it is next asked for.
+
+    Cost: taking ticks in or out is linear in their number; then bringing the order up to date is linear in the
+    number of distinct ticks, and finding a place logarithmic.
     """
 
     def __init__(self) -> None:
-        self._counts: SortedDict = SortedDict()
+        self._counts: Counter[int] = Counter()
+        self._ticks: list[int] = []
+        self._is_in_order = True
 
     def __len__(self) -> int:
         return len(self._counts)
 
-    def add(self, tick: int) -> None:
-        """Count a tick once more."""
-        self._counts[tick] = self._counts.get(tick, 0) + 1
+    def add(self, ticks: Iterable[int]) -> None:
+        """Count each tick once more."""
+        known = len(self._counts)
+        self._counts.update(ticks)
+        self._is_in_order &= known == len(self._counts)
 
-    def remove(self, tick: int) -> None:
-        """Count a tick once less."""
-        count = self._counts[tick] - 1
-        if count:
-            self._counts[tick] = count
-        else:
-            del self._counts[tick]
+    def remove(self, ticks: Iterable[int]) -> None:
+        """Count each tick once less."""
+        for tick in ticks:
+            if self._counts[tick] > 1:
+                self._counts[tick] -= 1
+            else:
+                del self._counts[tick]
+                self._is_in_order = False
 
     def place(self, tick: int) -> int:
         """Return how many distinct ticks lie before one."""
-        place: int = self._counts.bisect_left(tick)
-        return place
+        return bisect_left(self._ordered(), tick)
 
     def at(self, place: int) -> int:
         """Return the tick at a place in order."""
-        tick: int = self._counts.keys()[place]
-        return tick
+        return self._ordered()[place]
 
-    def between(self, start: int, end: int) -> Iterator[int]:
-        """Iterate over the distinct ticks in `[start, end)`."""
-        found: Iterator[int] = self._counts.irange(start, end, inclusive=(True, False))
-        return found
+    def between(self, start: int, end: int) -> list[int]:
+        """Return the distinct ticks in `[start, end)`."""
+        return self._ordered()[self.place(start) : self.place(end)]
+
+    def _ordered(self) -> list[int]:
+        if not self._is_in_order:
+            self._ticks = sorted(self._counts)
+            self._is_in_order = True
+        return self._ticks

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import pairwise
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.assignment.assigner import Assigner
 from muntin_engine.core.assignment.marks import Marks
-from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.event_index import EventIndex, StoredEvent
 
 
 class SnapshotAssigner(Assigner):
-    """Windows between neighbouring endpoints. The frontier stays a boundary after the events that made it are gone."""
+    """Windows between neighbouring endpoints. The frontier stays a boundary after the events that made it are gone.
+
+    Cost: as `Marks`, plus the windows returned.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,27 +25,29 @@ class SnapshotAssigner(Assigner):
         """Return the lifetime."""
         return start, end
 
-    def add(self, event: StoredEvent) -> None:
-        """Count both endpoints."""
-        self._marks.add(event.start)
-        self._marks.add(event.end)
+    def add(self, events: Sequence[StoredEvent]) -> None:
+        """Count both endpoints of each."""
+        self._marks.add(event.start for event in events)
+        self._marks.add(event.end for event in events)
 
-    def remove(self, event: StoredEvent) -> None:
-        """Stop counting both endpoints."""
-        self._marks.remove(event.start)
-        self._marks.remove(event.end)
+    def remove(self, events: Sequence[StoredEvent]) -> None:
+        """Stop counting them."""
+        self._marks.remove(event.start for event in events)
+        self._marks.remove(event.end for event in events)
 
-    def overlapping(self, start: int, end: int, horizon: int) -> list[Window]:
+    def overlapping(self, start: int, end: int, limit: int, horizon: int) -> list[Window]:
         """Return the snapshots over a stretch."""
-        place = self._marks.place(start + 1) - 1
-        first = self._marks.at(place) if place >= 0 else start
-        after = self._marks.place(end)
+        before, after = self._marks.place(start + 1) - 1, self._marks.place(end)
+        first = self._marks.at(before) if before >= 0 else start
         last = self._marks.at(after) if after < len(self._marks) else end
-        return [window for window in self._snapshots(first, last) if window.end > start and window.start < end]
+        found = self._snapshots(max(first, self.frontier), min(last, limit))
+        return [window for window in found if window.end > start and window.start < end]
 
-    def closing(self, events: Iterable[StoredEvent], limit: int, horizon: int) -> list[Window]:
-        """Return the snapshots from the frontier up to the limit."""
-        return self._snapshots(self.frontier, limit)
+    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the snapshots between the frontier and the limit."""
+        place = self._marks.place(after + 1) - 1
+        first = self._marks.at(place) if place >= 0 else EARLIEST
+        return self._snapshots(max(first, self.frontier), limit)
 
     def frontier_at(self, limit: int) -> int:
         """Return the last endpoint at the limit or before."""
@@ -51,31 +56,24 @@ class SnapshotAssigner(Assigner):
         place = self._marks.place(limit + 1) - 1
         return max(self.frontier, self._marks.at(place)) if place >= 0 else self.frontier
 
-    def is_needed(self, event: StoredEvent) -> bool:
-        """True if the event lasts past the frontier."""
-        return event.until > self.frontier
-
-    def first_open(self, events: Iterable[StoredEvent]) -> Window | None:
+    def first_open(self, earliest: int) -> Window | None:
         """Return the earliest snapshot at or after the frontier with a member."""
-        start = max(self.frontier, min((event.start for event in events if self.is_needed(event)), default=INFINITY))
+        start = self.first_start(earliest)
         place = self._marks.place(start + 1)
         return Window(start, self._marks.at(place)) if place < len(self._marks) else None
 
-    def next_end(self, events: Iterable[StoredEvent], after: int) -> int:
+    def first_start(self, earliest: int) -> int:
+        """Return the start of that snapshot."""
+        return max(self.frontier, earliest)
+
+    def next_end(self, events: EventIndex, after: int) -> int:
         """Return the next endpoint."""
         place = self._marks.place(after + 1)
         return self._marks.at(place) if place < len(self._marks) else INFINITY
 
-    def earliest_start(self, punctuation: int) -> int:
-        """Return the punctuation: a future event starts a snapshot no earlier."""
-        return punctuation
-
     def _snapshots(self, first: int, last: int) -> list[Window]:
-        begin = max(first, self.frontier)
-        inner = list(self._marks.between(begin, last)) if last > begin else []
-        if begin != EARLIEST and (not inner or inner[0] != begin):
-            inner.insert(0, begin)
-        place = self._marks.place(last)
-        if place < len(self._marks) and self._marks.at(place) == last:
-            inner.append(last)
-        return [Window(start, end) for start, end in pairwise(inner)]
+        """Return the snapshots in `[first, last]`; a first tick that is no endpoint is the frontier, or before all."""
+        marks = self._marks.between(first, last + 1)
+        if self.frontier == first != EARLIEST and marks[:1] != [first]:
+            marks.insert(0, first)
+        return [Window(start, end) for start, end in pairwise(marks)]

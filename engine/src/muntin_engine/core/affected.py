@@ -1,0 +1,118 @@
+"""Which windows a batch affects, and how (SI-69)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from muntin import INFINITY, EmitPolicy, Window
+from muntin_engine.core.admission import Admission
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.computation import Computation
+from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.query import WindowedQuery
+
+
+@dataclass(slots=True)
+class Affected:
+    """What a batch did to one window.
+
+    Attributes:
+        exists: Whether the window exists now and is in sight.
+        removed: Members as they were before the batch, if the window is out.
+        added: Members as they are now, if the window is out.
+        sync_time: The earliest tick of the axis that changed.
+    """
+
+    exists: bool = False
+    removed: list[StoredEvent] = field(default_factory=list)
+    added: list[StoredEvent] = field(default_factory=list)
+    sync_time: int = INFINITY
+
+    @property
+    def touches_members(self) -> bool:
+        """True if a module sees other members now, or the same ones otherwise."""
+        return bool(self.added or self.removed)
+
+
+class AffectedWindows:
+    """Finds the windows that a batch affects, before and after the index has taken the batch in.
+
+    Cost: for each change, the windows in sight on the stretch of the axis where it shows.
+    """
+
+    def __init__(self, query: WindowedQuery, computations: Sequence[Computation]) -> None:
+        self._query = query
+        self._computations = computations
+
+    def find(self, state: KeyState, admission: Admission, before: Progress, now: Progress) -> dict[Window, Affected]:
+        """Settle an admission, and return the windows it affects and those that come into sight."""
+        affected: dict[Window, Affected] = {}
+        changes = [(self._stretch(*versions), *versions) for versions in admission.touched.values()]
+        for (start, end), event, after in changes:
+            for window in state.windows.overlapping(start, end):
+                self._note(affected.setdefault(window, Affected()), window, event, after)
+        admission.settle()
+        limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
+        for (start, end), event, after in changes:
+            sync_time = _sync_time(event, after)
+            for window in state.assigner.overlapping(start, end, limit, now.horizon):
+                found = affected.setdefault(window, Affected())
+                found.exists, found.sync_time = True, min(found.sync_time, sync_time)
+        for window in self._newly_visible(state, admission, before, now):
+            affected.setdefault(window, Affected(sync_time=before.punctuation)).exists = True
+        return affected
+
+    def _stretch(self, before: StoredEvent | None, after: StoredEvent | None) -> tuple[int, int]:
+        """Return the stretch of the axis on which a change of an event shows (SI-69), with a tick on either side.
+
+        Where a module sees ends outside its window, a new end shows in every window of the event, also in those
+        that lie before both ends; the paper's rule covers the windows between the ends alone.
+        """
+        versions = [event for event in (before, after) if event is not None and event.is_member]
+        if not versions:
+            return INFINITY, INFINITY
+        first, last = min(event.since for event in versions), max(event.until for event in versions)
+        if len(versions) == 2 and not self._query.counts and not self._query.waits_for_ends:
+            first = min(event.end for event in versions)
+        return first - 1, last if last == INFINITY else last + 1
+
+    def _note(self, affected: Affected, window: Window, before: StoredEvent | None, after: StoredEvent | None) -> None:
+        affected.sync_time = min(affected.sync_time, _sync_time(before, after))
+        was, is_now = _is_member(before, window), _is_member(after, window)
+        if was and is_now and before and after and self._looks_alike(before, after, window):
+            return
+        if was and before:
+            affected.removed.append(before)
+        if is_now and after:
+            affected.added.append(after)
+
+    def _looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
+        return all(computation.looks_alike(before, after, window) for computation in self._computations)
+
+    def _newly_visible(
+        self, state: KeyState, admission: Admission, before: Progress, now: Progress
+    ) -> Iterable[Window]:
+        """Return the windows that come into sight, be there a change in them or not."""
+        assigner = state.assigner
+        if self._query.emit is EmitPolicy.SPECULATIVE:
+            events = [event for event in state.events.until_after(assigner.frontier) if event.since < now.watermark]
+            return assigner.ending(events, before.watermark, now.watermark, now.horizon)
+        if before.horizon >= now.horizon or not assigner.has_horizon:
+            return []
+        were_endless = [after for event, after in admission.touched.values() if event and after and event.is_endless]
+        endless = state.events.until_after(INFINITY - 1) + were_endless
+        windows = assigner.ending(endless, before.horizon, INFINITY, now.horizon)
+        return [window for window in windows if window.start >= before.horizon]
+
+
+def _is_member(event: StoredEvent | None, window: Window) -> bool:
+    return event is not None and window.start < event.until and event.since < window.end and event.is_member
+
+
+def _sync_time(before: StoredEvent | None, after: StoredEvent | None) -> int:
+    if before is not None and after is not None:
+        return min(before.end, after.end)
+    event = before if before is not None else after
+    return INFINITY if event is None else event.start

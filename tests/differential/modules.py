@@ -1,0 +1,205 @@
+"""A module of every shape, with results that show every member: what an evaluator gets wrong cannot hide in a sum.
+
+States that are removed from fail loudly on an event they never had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from muntin import (
+    Aggregate,
+    Event,
+    IncrementalAggregate,
+    IncrementalOperator,
+    Module,
+    Operator,
+    TimeSensitiveAggregate,
+    TimeSensitiveIncrementalAggregate,
+    TimeSensitiveIncrementalOperator,
+    TimeSensitiveOperator,
+    Window,
+)
+
+Seen = tuple[int, int, int]
+
+
+def seen(events: Iterable[Event[int]]) -> list[Seen]:
+    return [(event.start, event.end, event.payload) for event in events]
+
+
+def without(state: list[Any], gone: Iterable[Any]) -> list[Any]:
+    for item in gone:
+        state.remove(item)
+    return state
+
+
+def inside(event: Event[int], window: Window) -> Event[int]:
+    """Give an event as output: with its own lifetime, but starting in the window."""
+    start = max(event.start, window.start)
+    return Event(start, max(event.end, start + 1), event.payload)
+
+
+class Everything(Aggregate[int, tuple[int, ...]]):
+    name, version = "test.everything", "1"
+
+    def compute_result(self, payloads: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sorted(payloads))
+
+
+class Lifetimes(TimeSensitiveAggregate[int, tuple[object, ...]]):
+    name, version = "test.lifetimes", "1"
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> tuple[object, ...]:
+        return window.start, window.end, *sorted(seen(events))
+
+
+class Growing(IncrementalAggregate[int, list[int], tuple[int, ...]]):
+    name, version = "test.growing", "1"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return state + list(payloads)
+
+    def compute_result(self, state: list[int]) -> tuple[int, ...]:
+        return tuple(sorted(state))
+
+
+class Sliding(Growing):
+    name, version = "test.sliding", "1"
+
+    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return without(state, payloads)
+
+
+class Range(Sliding):
+    """Its result often stays the same when its members change."""
+
+    name, version = "test.range", "1"
+
+    def compute_result(self, state: list[int]) -> tuple[int, ...]:
+        return min(state) // 4, max(state) // 4
+
+
+class GrowingLifetimes(TimeSensitiveIncrementalAggregate[int, list[Seen], tuple[object, ...]]):
+    name, version = "test.growing_lifetimes", "1"
+
+    def create_state(self, window: Window) -> list[Seen]:
+        return []
+
+    def add_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
+        return state + seen(events)
+
+    def compute_result(self, state: list[Seen], window: Window) -> tuple[object, ...]:
+        return window.start, window.end, *sorted(state)
+
+
+class SlidingLifetimes(GrowingLifetimes):
+    name, version = "test.sliding_lifetimes", "1"
+
+    def remove_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
+        return without(state, seen(events))
+
+
+class Positive(Operator[int, int]):
+    """No row at all for many windows, several equal rows for others."""
+
+    name, version = "test.positive", "1"
+
+    def compute_result(self, payloads: Sequence[int]) -> Iterable[int]:
+        return (payload // 3 for payload in payloads if payload > 0)
+
+
+class Echo(TimeSensitiveOperator[int, int]):
+    """Gives the events back as it sees them."""
+
+    name, version = "test.echo", "1"
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int] | int]:
+        return [inside(event, window) for event in events]
+
+
+class Bounds(TimeSensitiveOperator[int, str]):
+    """A bare row for each window, and points where events start inside it: it writes times and reads some."""
+
+    name, version = "test.bounds", "1"
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[str] | str]:
+        yield "window"
+        for event in events:
+            if event.start >= window.start:
+                yield Event.point(event.start, f"{event.payload}")
+
+
+class Stamped(TimeSensitiveOperator[int, int]):
+    """Writes times but reads none, so its windows close early."""
+
+    name, version = "test.stamped", "1"
+    reads_times = False
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int] | int]:
+        return [Event(window.start + 1, window.start + 2 + abs(event.payload), event.payload) for event in events]
+
+
+class GrowingRows(IncrementalOperator[int, list[int], int]):
+    name, version = "test.growing_rows", "1"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return state + list(payloads)
+
+    def compute_result(self, state: list[int]) -> Iterable[int]:
+        return (payload for payload in state if payload % 2)
+
+
+class SlidingRows(GrowingRows):
+    name, version = "test.sliding_rows", "1"
+
+    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return without(state, payloads)
+
+
+class GrowingEcho(TimeSensitiveIncrementalOperator[int, list[Seen], int]):
+    name, version = "test.growing_echo", "1"
+
+    def create_state(self, window: Window) -> list[Seen]:
+        return []
+
+    def add_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
+        return state + seen(events)
+
+    def compute_result(self, state: list[Seen], window: Window) -> Iterable[Event[int] | int]:
+        return [inside(Event(*event), window) for event in state]
+
+
+class SlidingEcho(GrowingEcho):
+    name, version = "test.sliding_echo", "1"
+
+    def remove_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
+        return without(state, seen(events))
+
+
+SHAPES: dict[str, tuple[Module, ...]] = {
+    "aggregate": (Everything(),),
+    "time-sensitive aggregate": (Lifetimes(),),
+    "incremental aggregate": (Growing(),),
+    "incremental aggregate that removes": (Sliding(),),
+    "aggregate with few results": (Range(),),
+    "time-sensitive incremental aggregate": (GrowingLifetimes(),),
+    "time-sensitive incremental aggregate that removes": (SlidingLifetimes(),),
+    "three aggregates": (Lifetimes(), Sliding(), Everything()),
+    "operator": (Positive(),),
+    "time-sensitive operator": (Bounds(),),
+    "operator with own lifetimes": (Echo(),),
+    "operator that reads no times": (Stamped(),),
+    "incremental operator": (GrowingRows(),),
+    "incremental operator that removes": (SlidingRows(),),
+    "time-sensitive incremental operator": (GrowingEcho(),),
+    "time-sensitive incremental operator that removes": (SlidingEcho(),),
+}
+"""The eight base classes, incremental ones with and without `remove_events`, operators with and without own times."""
