@@ -28,6 +28,11 @@ class Place(NamedTuple):
     name: str
 
 
+class Labelled(NamedTuple, Generic[T]):
+    label: T
+    weight: float
+
+
 class Options(TypedDict):
     fast: bool
 
@@ -57,6 +62,7 @@ class Pair(Generic[T]):
         (Sequence[float | None], "list[float | None]"),
         (tuple[int, ...], "list[integer]"),
         (set[str], "list[string]"),
+        (Labelled[str], "struct<label: string, weight: float>"),
         (dict[str, list[int]], "map[string, list[integer]]"),
         (Mapping[str, float], "map[string, float]"),
         (tuple[int, str], "struct<_1: integer, _2: string>"),

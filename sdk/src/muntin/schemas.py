@@ -133,18 +133,18 @@ def _describe_compound(annotation: Any, name: str) -> Field:
         return describe(type(arguments[0]), name)
     if origin is tuple:
         return Field(name, _struct_of_tuple(annotation, arguments))
+    struct = _struct_of_class(annotation, origin, arguments)  # before lists: a NamedTuple is an iterable too
+    if struct is not None:
+        return Field(name, struct)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return Field(name, MapOf(describe(arguments[0], "key"), describe(arguments[1], "value")))
     if isinstance(origin, type) and issubclass(origin, Iterable):
         return Field(name, ListOf(describe(arguments[0], "element")))
-    struct = _struct_of_class(annotation, origin, arguments)
-    if struct is None:
-        raise ModuleDefinitionError(
-            f"{annotation!r} has no column type\n"
-            "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list,\n"
-            "  a dict, a tuple, a dataclass, a NamedTuple or a TypedDict of these, X | None, a type variable or Any"
-        )
-    return Field(name, struct)
+    raise ModuleDefinitionError(
+        f"{annotation!r} has no column type\n"
+        "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list,\n"
+        "  a dict, a tuple, a dataclass, a NamedTuple or a TypedDict of these, X | None, a type variable or Any"
+    )
 
 
 def _describe_union(annotation: Any, arguments: tuple[Any, ...], name: str) -> Field:

@@ -1,0 +1,1 @@
+"""Patterns in time for Muntin: one event after another, crossings, runs and chart patterns."""

@@ -1,0 +1,112 @@
+"""One event followed by another within a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, NamedTuple
+
+from typing_extensions import TypeVar
+
+from muntin import (
+    INFINITY,
+    ClipPolicy,
+    Duration,
+    Event,
+    Instant,
+    OutputContract,
+    TimeSensitiveOperator,
+    Window,
+    ticks,
+)
+
+T = TypeVar("T")
+
+
+class Step(NamedTuple, Generic[T]):
+    """One event that may take part in a match.
+
+    Attributes:
+        label: What the match reports of it, such as an id.
+        opens: Whether it may be the first of a pair.
+        closes: Whether it may be the second.
+    """
+
+    label: T
+    opens: bool = True
+    closes: bool = True
+
+
+@dataclass(frozen=True)
+class Match(Generic[T]):
+    """Two events, the second after the first.
+
+    Attributes:
+        first: The label of the first.
+        second: The label of the second.
+        ended: When the first ended.
+        started: When the second started.
+    """
+
+    first: T
+    second: T
+    ended: Instant
+    started: Instant
+
+
+class FollowedBy(TimeSensitiveOperator[Step[T], Match[T]], Generic[T]):
+    """Pairs of events of which the second starts no earlier than the first ends, and no later than `within` after.
+
+        first   [----)
+        second           [---)         started - ended <= within
+        match            !             a point event
+
+    A match is reported in the window in which its second event starts. The first must be a member of that window too:
+    with `tumbling(size, reach=...)` and a reach above `within`, each pair is reported exactly once. An event that has
+    not ended is the first of no pair.
+
+    Args:
+        within: The longest time between the end of the first and the start of the second; included.
+
+    Types: a label, and optionally two booleans, `opens` and `closes`; rows have `first`, `second`, `ended`, `started`.
+
+    Laws: starts before the window must be seen as they are, so left clipping is refused (SI-42). A match starts where
+    its second event does, so the output is time-bound (SI-48).
+
+    Cost: sorting the members, plus the matches.
+
+    Example:
+        >>> events = [Event(0, 3, Step("a")), Event(5, 9, Step("b")), Event(20, 21, Step("c"))]
+        >>> FollowedBy(within=4).compute_result(events, Window(0, 30))
+        [Event(start=5, end=6, payload=Match(first='a', second='b', ended=3, started=5))]
+    """
+
+    name, version = "patterns.followed_by", "0.1.0"
+    accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
+    contract: ClassVar[OutputContract] = OutputContract.TIME_BOUND
+
+    def __init__(self, within: Duration) -> None:
+        self.within = ticks(within)
+        if self.within < 0:
+            raise ValueError(f"within must not be negative, got {within!r}")
+
+    def compute_result(self, events: Sequence[Event[Step[T]]], window: Window) -> list[Event[Match[T]]]:
+        """Return the matches whose second event starts in the window, as point events at that start."""
+        seconds = [event for event in events if event.payload.closes and window.start <= event.start < window.end]
+        firsts = sorted((event for event in events if event.payload.opens and event.end != INFINITY), key=_end)
+        ends = [event.end for event in firsts]
+        return [match for second in seconds for match in self._matches(firsts, ends, second)]
+
+    def _matches(
+        self, firsts: Sequence[Event[Step[T]]], ends: Sequence[int], second: Event[Step[T]]
+    ) -> Iterator[Event[Match[T]]]:
+        earliest = bisect_left(ends, second.start - self.within)
+        latest = bisect_right(ends, second.start)
+        for first in firsts[earliest:latest]:
+            match = Match(first.payload.label, second.payload.label, first.end, second.start)
+            yield Event.point(second.start, match)
+
+
+def _end(event: Event[Step[T]]) -> int:
+    return event.end
