@@ -1,1 +1,18 @@
 """Patterns in time for Muntin: one event after another, crossings, runs and chart patterns."""
+
+from muntin_patterns.consecutive_rise import ConsecutiveRise, Rise
+from muntin_patterns.followed_by import FollowedBy, Match, Step
+from muntin_patterns.head_and_shoulders import Formation, HeadAndShoulders
+from muntin_patterns.threshold_crossing import Crossing, ThresholdCrossing
+
+__all__ = [
+    "ConsecutiveRise",
+    "Crossing",
+    "FollowedBy",
+    "Formation",
+    "HeadAndShoulders",
+    "Match",
+    "Rise",
+    "Step",
+    "ThresholdCrossing",
+]

@@ -1,0 +1,81 @@
+"""Runs of rising values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin import ClipPolicy, Event, TimeSensitiveOperator, Window
+from muntin_patterns.parameters import whole_number
+from muntin_patterns.samples import Sample, in_window
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """A run of samples, each greater than the one before it.
+
+    Attributes:
+        length: How many samples.
+        low: The value of the first.
+        high: The value of the last.
+    """
+
+    length: int
+    low: float
+    high: float
+
+
+class ConsecutiveRise(TimeSensitiveOperator[float | None, Rise]):
+    """Report each run of at least `n` samples in a row that rise.
+
+                            *
+                     *   *     *
+        samples    *           *  *
+        rise       [--------)          from the start of the first to one tick after that of the last
+
+    A sample rises over the one before it if it starts later and is strictly greater. Runs are as long as they can be
+    within the window: only samples that start in it count, so a run over its border is cut there; overlapping windows
+    see both halves.
+
+    Args:
+        n: The least number of samples in a run, from 2 on.
+
+    Types: float to rows of `length`, `low` and `high`.
+    Nulls: no samples, nor is NaN; they do not break a run.
+
+    Laws: starts must be seen as they are, so left clipping is refused (SI-42); ends do not matter. No run starts
+        before its window (SI-47); a later sample may lengthen an earlier run, so the output is not time-bound.
+
+    Cost: sorting the members.
+
+    Example:
+        >>> samples = [Event.point(1, 2.0), Event.point(3, 5.0), Event.point(4, 7.5), Event.point(8, 1.0)]
+        >>> ConsecutiveRise(3).compute_result(samples, Window(0, 10))
+        [Event(start=1, end=5, payload=Rise(length=3, low=2.0, high=7.5))]
+    """
+
+    name, version = "patterns.consecutive_rise", "0.1.0"
+    accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
+
+    def __init__(self, n: int) -> None:
+        self.n = whole_number("n", n, least=2)
+
+    def compute_result(self, events: Sequence[Event[float | None]], window: Window) -> list[Event[Rise]]:
+        """Return the runs, each lasting from its first sample to its last."""
+        return [_rise(run) for run in _runs(in_window(events, window)) if len(run) >= self.n]
+
+
+def _runs(samples: Sequence[Sample]) -> list[list[Sample]]:
+    runs: list[list[Sample]] = []
+    for sample in samples:
+        if runs and runs[-1][-1].at < sample.at and runs[-1][-1].value < sample.value:
+            runs[-1].append(sample)
+        else:
+            runs.append([sample])
+    return runs
+
+
+def _rise(run: Sequence[Sample]) -> Event[Rise]:
+    first, last = run[0], run[-1]
+    return Event(first.at, last.at + 1, Rise(len(run), first.value, last.value))

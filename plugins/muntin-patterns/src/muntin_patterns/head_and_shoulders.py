@@ -1,0 +1,112 @@
+"""A chart pattern: a peak between two lower ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin import ClipPolicy, Event, TimeSensitiveOperator, Window
+from muntin_patterns.parameters import number
+from muntin_patterns.samples import Sample, in_window
+
+
+@dataclass(frozen=True, slots=True)
+class Formation:
+    """A head between two shoulders.
+
+    Attributes:
+        left: The value of the left shoulder.
+        head: The value of the head.
+        right: The value of the right shoulder.
+        neckline: The mean of the two troughs between them.
+    """
+
+    left: float
+    head: float
+    right: float
+    neckline: float
+
+
+class HeadAndShoulders(TimeSensitiveOperator[float | None, Formation]):
+    """Report three peaks in a row of which the middle one is the highest and the outer two are about as high.
+
+                        head
+                         *
+             left                   right
+              *        *   *          *
+            *   *                   *   *
+          *       *  *       *   *        *
+                   *           *              neckline
+              [-----------------------)       from the start of the left peak to one tick after that of the right
+
+    Samples stand in the order of their starts, those that start together in the order of their values; of neighbours
+    with equal values the first stands for all. A *peak* is a sample greater than both its neighbours; a *trough* is the
+    least value between two peaks. Three peaks left, head, right with no peak between them are a formation if
+
+    * head > left and head > right;
+    * left and right differ by at most `tolerance` times their mean;
+    * so do the two troughs.
+
+    Only samples that start in the window count, and the first and the last of them are no peaks.
+
+    Args:
+        tolerance: How far values that are about as high may differ, as a share of their mean. The paper's "within 1.5
+            percent of their average" is 0.03.
+
+    Types: float to rows of `left`, `head`, `right` and `neckline`.
+    Nulls: no samples, nor is NaN.
+
+    Laws: starts must be seen as they are, so left clipping is refused (SI-42); ends do not matter. No formation starts
+        before its window (SI-47); a later sample may complete an earlier one, so the output is not time-bound.
+
+    Cost: sorting the members, and one pass.
+
+    Source: A. W. Lo, H. Mamaysky and J. Wang, Foundations of Technical Analysis, The Journal of Finance 55 (2000),
+        definition 1. They smooth prices by kernel regression first; here the samples are taken as they are.
+
+    Example:
+        >>> prices = [Event.point(at, price) for at, price in enumerate([1.0, 5.0, 3.0, 8.0, 3.0, 5.0, 1.0])]
+        >>> HeadAndShoulders().compute_result(prices, Window(0, 10))
+        [Event(start=1, end=6, payload=Formation(left=5.0, head=8.0, right=5.0, neckline=3.0))]
+    """
+
+    name, version = "patterns.head_and_shoulders", "0.1.0"
+    accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
+
+    def __init__(self, tolerance: float = 0.03) -> None:
+        self.tolerance = number("tolerance", tolerance, least=0)
+
+    def compute_result(self, events: Sequence[Event[float | None]], window: Window) -> list[Event[Formation]]:
+        """Return the formations, each lasting from its left peak to its right one."""
+        samples = _without_repeats(in_window(events, window))
+        peaks = _peaks(samples)
+        triples = zip(peaks, peaks[1:], peaks[2:], strict=False)
+        return [_formation(samples, *triple) for triple in triples if self._is_formation(samples, *triple)]
+
+    def _is_formation(self, samples: Sequence[Sample], left: int, head: int, right: int) -> bool:
+        shoulders = samples[left].value, samples[right].value
+        is_head_highest = samples[head].value > max(shoulders)
+        return is_head_highest and self._is_level(*shoulders) and self._is_level(*_troughs(samples, left, head, right))
+
+    def _is_level(self, first: float, second: float) -> bool:
+        return abs(first - second) <= self.tolerance * abs(first + second) / 2
+
+
+def _without_repeats(samples: Sequence[Sample]) -> list[Sample]:
+    return [sample for place, sample in enumerate(samples) if not place or sample.value != samples[place - 1].value]
+
+
+def _peaks(samples: Sequence[Sample]) -> list[int]:
+    values = [sample.value for sample in samples]
+    return [place for place in range(1, len(values) - 1) if values[place - 1] < values[place] > values[place + 1]]
+
+
+def _troughs(samples: Sequence[Sample], left: int, head: int, right: int) -> tuple[float, float]:
+    return min(sample.value for sample in samples[left:head]), min(sample.value for sample in samples[head:right])
+
+
+def _formation(samples: Sequence[Sample], left: int, head: int, right: int) -> Event[Formation]:
+    first, highest, last = samples[left], samples[head], samples[right]
+    neckline = sum(_troughs(samples, left, head, right)) / 2
+    return Event(first.at, last.at + 1, Formation(first.value, highest.value, last.value, neckline))

@@ -1,0 +1,31 @@
+"""How many different values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muntin_stats.tally import Tally, TallyAggregate
+
+
+class DistinctCount(TallyAggregate[Any, int]):
+    """Count the different values in a window, as SQL's `count(distinct column)`.
+
+    Types: any hashable type to int.
+    Nulls: skipped; the result is zero where there is nothing else.
+    NaN: equal to itself, so at most one value. 0.0 and -0.0 are one value, too.
+
+    Laws: the state counts every value, so removing, combining and deducting are exact.
+
+    Cost: an entry per distinct value and window, one look-up per payload.
+
+    Example:
+        >>> distinct = DistinctCount()
+        >>> distinct.compute_result(distinct.add_events(distinct.create_state(), ["b", "a", "b", None]))
+        2
+    """
+
+    name, version = "stats.distinct_count", "0.1.0"
+
+    def compute_result(self, state: Tally[Any]) -> int:
+        """Return how many values the tally has."""
+        return len(state.counts) + (state.nans > 0)

@@ -1,0 +1,95 @@
+"""Sums of floats that keep every bit, so that taking a value out again undoes adding it.
+
+A sum is held as an *expansion*: a few floats, largest first, whose exact sum is the exact sum of all that was added.
+Each is the rest of the ones before it, rounded to a float, so equal sums have equal expansions whatever the order.
+Where values are multiplied, they are first written as integers over one power of two, which any floats can be.
+
+Source: J. R. Shewchuk, Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates, Discrete &
+Computational Geometry 18 (1997), section 2, for expansions; `math.fsum` rounds their sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import frexp, fsum, inf, ldexp
+from sys import float_info
+from typing import Final
+
+_MANTISSA: Final = float_info.mant_dig
+
+
+def expand(values: Sequence[float]) -> list[float]:
+    """Return the expansion of a sum; empty for zero.
+
+    Args:
+        values: Finite; in any order.
+
+    Cost:
+        One pass of `math.fsum` per term of the expansion and one more: for most values three.
+
+    Example:
+        >>> expand([1e16, 1.0]), expand([1e16, 1.0, -1e16])
+        ([1e+16, 1.0], [1.0])
+    """
+    terms, expansion = list(values), []
+    try:
+        while rest := fsum(terms):
+            expansion.append(rest)
+            terms.append(-rest)
+    except OverflowError:
+        return _expand_wide(values)
+    return expansion
+
+
+def _expand_wide(values: Sequence[float]) -> list[float]:
+    """Return the expansion of a sum that may lie beyond the largest float, which then comes several times."""
+    integers, scale = whole(values)
+    rest, expansion = sum(integers), []
+    while rest:
+        part = max(-float_info.max, min(float_info.max, nearest(rest, 1 << scale)))
+        expansion.append(part)
+        top, bottom = part.as_integer_ratio()
+        rest -= (top << scale) // bottom
+    return expansion
+
+
+def whole(values: Sequence[float]) -> tuple[list[int], int]:
+    """Return values as integers over a common power of two: each value is `integer / 2**scale`, exactly.
+
+    Args:
+        values: Finite; in any order.
+
+    Raises:
+        OverflowError: A value is infinite.
+        ValueError: A value is NaN.
+
+    Example:
+        >>> whole([0.5, 3.0, 0.0])
+        ([4503599627370496, 27021597764222976, 0], 53)
+    """
+    smallest = min(filter(None, map(abs, values)), default=1.0)
+    scale = max(0, _MANTISSA - frexp(smallest)[1])
+    try:
+        factor = ldexp(1.0, scale)
+        return [int(value * factor) for value in values], scale
+    except (OverflowError, ValueError):
+        return _whole_wide(values)
+
+
+def _whole_wide(values: Sequence[float]) -> tuple[list[int], int]:
+    ratios = [float(value).as_integer_ratio() for value in values]
+    largest = max(bottom for _, bottom in ratios)
+    return [top * (largest // bottom) for top, bottom in ratios], largest.bit_length() - 1
+
+
+def nearest(numerator: int, denominator: int) -> float:
+    """Return the float nearest to a ratio; infinite where no float is near.
+
+    Example:
+        >>> nearest(1, 3), nearest(-(10**400), 1)
+        (0.3333333333333333, -inf)
+    """
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return inf if (numerator > 0) == (denominator > 0) else -inf

@@ -1,0 +1,69 @@
+"""Aggregates whose states form a group: adding is `+`, and `-` undoes it exactly."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from operator import add, sub
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from muntin import IncrementalAggregate
+
+
+class Additive(Protocol):
+    """A value with an exact `+` and `-`; neither changes an operand."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+
+
+In = TypeVar("In")
+State = TypeVar("State", bound=Additive)
+Out = TypeVar("Out")
+
+
+class GroupAggregate(IncrementalAggregate[In, State, Out], Generic[In, State, Out]):
+    """An aggregate that is written as two functions: payloads to a state, and a state to the result.
+
+    A subclass defines `lift`; the states of parts add up to the state of the whole, so payloads can be added and
+    removed, and states combined and deducted, all with the same exactness.
+    """
+
+    @abstractmethod
+    def lift(self, payloads: Sequence[In]) -> State:
+        """Return the state of these payloads alone; of none at all, the group's zero."""
+
+    def create_state(self) -> State:
+        """Return zero."""
+        return self.lift(())
+
+    def add_events(self, state: State, payloads: Sequence[In]) -> State:
+        """Return the state with more members."""
+        return self.combine(state, self.lift(payloads))
+
+    def remove_events(self, state: State, payloads: Sequence[In]) -> State:
+        """Return the state without these members."""
+        return self.deduct(state, self.lift(payloads))
+
+    def combine(self, state: State, other: State) -> State:
+        """Return the state of the members of both."""
+        sum_of_both: State = state + other
+        return sum_of_both
+
+    def deduct(self, state: State, other: State) -> State:
+        """Return the state without the members of `other`."""
+        difference: State = state - other
+        return difference
+
+
+class Fieldwise:
+    """A mixin for dataclasses of numbers that add and subtract field by field."""
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(add(getattr(self, name), getattr(other, name)) for name in self.__match_args__))
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(*(sub(getattr(self, name), getattr(other, name)) for name in self.__match_args__))

@@ -1,0 +1,50 @@
+"""The largest value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muntin import IncrementalAggregate
+from muntin_stats.order import T, nans, present
+
+
+class Max(IncrementalAggregate[T | None, T | None, T | None]):
+    """Return the largest member of a window.
+
+    Types: any ordered type to the same.
+    Nulls: skipped; the result is null where there is nothing else.
+    NaN: larger than any number.
+
+    Laws: combining is exact. There is no removing: what is left when the largest goes is not in the state, so the
+        engine uses slices, or rebuilds.
+
+    Cost: one value per window, one comparison per payload.
+
+    Example:
+        >>> largest: Max[int] = Max()
+        >>> largest.compute_result(largest.add_events(largest.create_state(), [2, None, 3]))
+        3
+    """
+
+    name, version = "stats.max", "0.1.0"
+
+    def create_state(self) -> T | None:
+        """Return null: nothing yet."""
+        return None
+
+    def add_events(self, state: T | None, payloads: Sequence[T | None]) -> T | None:
+        """Return the largest of all so far."""
+        return _largest(present([state, *payloads]))
+
+    def combine(self, state: T | None, other: T | None) -> T | None:
+        """Return the larger of two."""
+        return _largest(present([state, other]))
+
+    def compute_result(self, state: T | None) -> T | None:
+        """Return the largest."""
+        return state
+
+
+def _largest(values: list[T]) -> T | None:
+    unordered = nans(values)
+    return unordered[0] if unordered else max(values, default=None)

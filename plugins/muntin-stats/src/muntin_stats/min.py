@@ -1,0 +1,49 @@
+"""The smallest value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muntin import IncrementalAggregate
+from muntin_stats.order import T, ordinary, present
+
+
+class Min(IncrementalAggregate[T | None, T | None, T | None]):
+    """Return the smallest member of a window.
+
+    Types: any ordered type to the same.
+    Nulls: skipped; the result is null where there is nothing else.
+    NaN: larger than any number, so the result only where there is nothing else.
+
+    Laws: combining is exact. There is no removing: what is left when the smallest goes is not in the state, so the
+        engine uses slices, or rebuilds.
+
+    Cost: one value per window, one comparison per payload.
+
+    Example:
+        >>> smallest: Min[str] = Min()
+        >>> smallest.compute_result(smallest.add_events(smallest.create_state(), ["b", None, "a"]))
+        'a'
+    """
+
+    name, version = "stats.min", "0.1.0"
+
+    def create_state(self) -> T | None:
+        """Return null: nothing yet."""
+        return None
+
+    def add_events(self, state: T | None, payloads: Sequence[T | None]) -> T | None:
+        """Return the smallest of all so far."""
+        return _smallest(present([state, *payloads]))
+
+    def combine(self, state: T | None, other: T | None) -> T | None:
+        """Return the smaller of two."""
+        return _smallest(present([state, other]))
+
+    def compute_result(self, state: T | None) -> T | None:
+        """Return the smallest."""
+        return state
+
+
+def _smallest(values: list[T]) -> T | None:
+    return min(ordinary(values) or values, default=None)

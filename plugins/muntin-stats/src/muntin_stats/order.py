@@ -1,0 +1,66 @@
+"""Nulls, NaN and order as in Spark SQL: nulls are left out; NaN is larger than any number and equal to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+
+class Ordered(Protocol):
+    """A value that can be compared with its like: numbers, text, bytes, dates."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+P = TypeVar("P")
+T = TypeVar("T", bound=Ordered)
+
+
+def present(payloads: Iterable[P | None]) -> list[P]:
+    """Return the payloads that are not null.
+
+    Example:
+        >>> present([1, None, 2])
+        [1, 2]
+    """
+    return [payload for payload in payloads if payload is not None]
+
+
+def is_nan(value: object) -> bool:
+    """True for NaN, which alone differs from itself.
+
+    Example:
+        >>> is_nan(float("nan")), is_nan("nan")
+        (True, False)
+    """
+    return value != value  # noqa: PLR0124
+
+
+def ordinary(values: Iterable[P]) -> list[P]:
+    """Return the values that are not NaN.
+
+    Example:
+        >>> ordinary([1.0, float("nan"), float("inf")])
+        [1.0, inf]
+    """
+    return [value for value in values if value == value]  # noqa: PLR0124
+
+
+def nans(values: Iterable[P]) -> list[P]:
+    """Return the values that are NaN.
+
+    Example:
+        >>> nans([1.0, float("nan"), float("inf")])
+        [nan]
+    """
+    return [value for value in values if value != value]  # noqa: PLR0124
+
+
+def in_order(values: Sequence[T]) -> list[T]:
+    """Return values from the smallest to the largest, NaN last.
+
+    Example:
+        >>> in_order([float("nan"), 2.0, 1.0])
+        [1.0, 2.0, nan]
+    """
+    return sorted(ordinary(values)) + nans(values)

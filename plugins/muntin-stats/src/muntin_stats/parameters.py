@@ -1,0 +1,36 @@
+"""What a module's constructor accepts; anything else refuses the query where it is built."""
+
+from __future__ import annotations
+
+
+def flag(name: str, value: object) -> bool:
+    """Return a parameter that is True or False.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return value
+
+
+def whole_number(name: str, value: object, *, least: int) -> int:
+    """Return a parameter that is a whole number.
+
+    Raises:
+        ValueError: It is not, or it is below `least`.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
+    return value
+
+
+def share(name: str, value: object) -> float:
+    """Return a parameter that is a number from 0 to 1.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}; 90 percent is 0.9")
+    return value

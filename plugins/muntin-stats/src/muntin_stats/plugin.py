@@ -1,0 +1,52 @@
+"""What Muntin finds through the entry point `stats`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muntin import Function, Module, hookimpl
+from muntin_stats.average import Average
+from muntin_stats.clamp import clamp
+from muntin_stats.count import Count
+from muntin_stats.distinct_count import DistinctCount
+from muntin_stats.first import First
+from muntin_stats.last import Last
+from muntin_stats.linear_trend import LinearTrend
+from muntin_stats.log1p import log1p
+from muntin_stats.max import Max
+from muntin_stats.median import Median
+from muntin_stats.min import Min
+from muntin_stats.mode import Mode
+from muntin_stats.quantile import Quantile
+from muntin_stats.sum import Sum
+from muntin_stats.time_weighted_average import TimeWeightedAverage
+from muntin_stats.top_k import TopK
+from muntin_stats.variance import Variance
+
+
+@hookimpl
+def muntin_modules() -> list[type[Module]]:
+    """Return the aggregates and operators."""
+    return [
+        Average,
+        Count,
+        DistinctCount,
+        First,
+        Last,
+        LinearTrend,
+        Max,
+        Median,
+        Min,
+        Mode,
+        Quantile,
+        Sum,
+        TimeWeightedAverage,
+        TopK,
+        Variance,
+    ]
+
+
+@hookimpl
+def muntin_functions() -> list[Function[..., Any]]:
+    """Return the functions."""
+    return [clamp, log1p]

@@ -1,0 +1,110 @@
+"""The exact sum of floats, finite or not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import fsum, inf, isfinite, nan
+from operator import neg
+from typing import Self
+
+from muntin_stats.exact import expand, nearest, whole
+
+
+@dataclass(slots=True)
+class Total:
+    """How many floats were added, and their exact sum. Adding returns a new one; subtracting undoes it exactly.
+
+    Attributes:
+        count: How many floats, finite or not.
+        finite: The expansion of the sum of the finite ones.
+        nans: How many are NaN.
+        highs: How many are infinite.
+        lows: How many are negatively infinite.
+
+    Example:
+        >>> with_one = Total.of([1e16, 1.0])
+        >>> (with_one - Total.of([1e16])).rounded
+        1.0
+    """
+
+    count: int = 0
+    finite: list[float] = field(default_factory=list)
+    nans: int = 0
+    highs: int = 0
+    lows: int = 0
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Self:
+        """Return the sum of values."""
+        if all(map(isfinite, values)):
+            return cls(len(values), expand(values))
+        return cls(len(values), expand([value for value in values if isfinite(value)]), *oddities(values))
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.count + other.count,
+            expand(self.finite + other.finite),
+            self.nans + other.nans,
+            self.highs + other.highs,
+            self.lows + other.lows,
+        )
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(
+            self.count - other.count,
+            expand([*self.finite, *map(neg, other.finite)]),
+            self.nans - other.nans,
+            self.highs - other.highs,
+            self.lows - other.lows,
+        )
+
+    @property
+    def rounded(self) -> float:
+        """The sum, rounded once; NaN if a value was, or if infinities of both signs were."""
+        return self.over(1)
+
+    def over(self, divisor: int) -> float:
+        """Return the sum divided by a positive whole number, rounded once."""
+        odd = odd_sum(self.nans, self.highs, self.lows)
+        return _quotient(self.finite, divisor) if odd is None else odd
+
+
+def oddities(values: Sequence[float]) -> tuple[int, int, int]:
+    """Return how many values are NaN, infinite, and negatively infinite.
+
+    Example:
+        >>> oddities([1.0, inf, nan, inf])
+        (1, 2, 0)
+    """
+    odd = [value for value in values if not isfinite(value)]
+    highs, lows = odd.count(inf), odd.count(-inf)
+    return len(odd) - highs - lows, highs, lows
+
+
+def odd_sum(nans: int, highs: int, lows: int) -> float | None:
+    """Return what any sum of so many oddities and finite values is; None if there are no oddities.
+
+    Example:
+        >>> odd_sum(0, 2, 0), odd_sum(0, 2, 1), odd_sum(0, 0, 0)
+        (inf, nan, None)
+    """
+    if nans or (highs and lows):
+        return nan
+    return inf if highs else -inf if lows else None
+
+
+def _quotient(expansion: list[float], divisor: int) -> float:
+    if not expansion:
+        return 0.0
+    if divisor == 1:
+        return _rounded(expansion)
+    if len(expansion) == 1 and divisor <= 2**53:
+        return expansion[0] / divisor
+    integers, scale = whole(expansion)
+    return nearest(sum(integers), divisor << scale)
+
+
+def _rounded(expansion: list[float]) -> float:
+    try:
+        return fsum(expansion)
+    except OverflowError:
+        return inf if expansion[0] > 0 else -inf

@@ -1,0 +1,67 @@
+"""What the two plugins offer, and that all of it is under its laws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from muntin import Catalog, Function, Module
+from muntin.testing import FunctionLaws
+from muntin.testing.laws.conformance import Conformance
+from tests.plugins import test_patterns_laws, test_stats_laws
+
+ENTRIES = tuple(EntryPoint(name, f"muntin_{name}.plugin", "muntin") for name in ("patterns", "stats"))
+PLUGINS = {plugin.name: plugin for plugin in Catalog(ENTRIES).plugins()[0]}
+MODULES = {name: cls for plugin in PLUGINS.values() for name, cls in plugin.modules.items()}
+FUNCTIONS = {name: function for plugin in PLUGINS.values() for name, function in plugin.functions.items()}
+
+
+def laws_classes(tests: ModuleType) -> list[type[Conformance]]:
+    found = [value for name, value in vars(tests).items() if name.startswith("Test")]
+    return [value for value in found if isinstance(value, type) and issubclass(value, Conformance)]
+
+
+def under_laws(tests: Iterable[ModuleType], kind: type) -> list[Any]:
+    return [laws.subject() for file in tests for laws in laws_classes(file) if isinstance(laws.subject(), kind)]
+
+
+def test_both_plugins_load() -> None:
+    loaded, failed = Catalog(ENTRIES).plugins()
+    assert ([plugin.name for plugin in loaded], failed) == (["patterns", "stats"], [])
+
+
+def test_the_modules_are_those_promised() -> None:
+    stats = "average count distinct_count first last linear_trend max median min mode quantile sum"
+    stats += " time_weighted_average top_k variance"
+    patterns = "consecutive_rise followed_by head_and_shoulders threshold_crossing"
+    assert sorted(PLUGINS["stats"].modules) == [f"stats.{name}" for name in stats.split()]
+    assert sorted(PLUGINS["patterns"].modules) == [f"patterns.{name}" for name in patterns.split()]
+    assert sorted(FUNCTIONS) == ["stats.clamp", "stats.log1p"]
+
+
+@pytest.mark.parametrize("cls", MODULES.values(), ids=MODULES.keys())
+def test_every_module_is_under_the_laws(cls: type[Module]) -> None:
+    tested = {type(module) for module in under_laws((test_stats_laws, test_patterns_laws), Module)}
+    assert tested
+    assert cls in tested
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS.keys())
+def test_every_function_is_under_the_laws(function: Function[..., Any]) -> None:
+    tested = [tested.name for tested in under_laws((test_stats_laws,), Function)]
+    assert tested
+    assert function.name in tested
+    assert any(issubclass(laws, FunctionLaws) for laws in laws_classes(test_stats_laws))
+
+
+@pytest.mark.parametrize("cls", MODULES.values(), ids=MODULES.keys())
+def test_a_module_has_a_version_a_source_of_its_own_and_an_example(cls: type[Module]) -> None:
+    assert cls.version == "0.1.0"
+    assert cls.__module__.rpartition(".")[2] == cls.name.partition(".")[2]
+    documentation = cls.__doc__ or ""
+    assert ">>>" in documentation
+    assert "Types:" in documentation

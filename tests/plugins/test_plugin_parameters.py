@@ -1,0 +1,45 @@
+"""A module refuses parameters it cannot work with, with the value given and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nan
+from typing import Any
+
+import pytest
+
+from muntin_patterns import ConsecutiveRise, FollowedBy, HeadAndShoulders, ThresholdCrossing
+from muntin_stats import Count, Quantile, TopK, Variance
+
+REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
+    (Count, {"skip_nulls": "yes"}, "skip_nulls must be True or False, got 'yes'"),
+    (Variance, {"ddof": -1}, "ddof must be a whole number from 0 on, got -1"),
+    (Variance, {"ddof": 0.5}, "ddof must be a whole number from 0 on, got 0.5"),
+    (Quantile, {"q": 90}, "q must be a number from 0 to 1, got 90; 90 percent is 0.9"),
+    (Quantile, {"q": nan}, "q must be a number from 0 to 1, got nan; 90 percent is 0.9"),
+    (Quantile, {"q": "0.5"}, "q must be a number from 0 to 1, got '0.5'; 90 percent is 0.9"),
+    (TopK, {"k": 0}, "k must be a whole number from 1 on, got 0"),
+    (TopK, {"k": True}, "k must be a whole number from 1 on, got True"),
+    (TopK, {"k": 3, "largest": None}, "largest must be True or False, got None"),
+    (FollowedBy, {"within": -1}, "within must not be negative, got -1"),
+    (FollowedBy, {"within": "soon"}, "'soon' is not a duration: it is not a list of numbers with units"),
+    (ThresholdCrossing, {"threshold": nan}, "threshold must be a finite number, got nan"),
+    (ThresholdCrossing, {"threshold": "20"}, "threshold must be a finite number, got '20'"),
+    (
+        ThresholdCrossing,
+        {"threshold": 20, "direction": "upward"},
+        "direction must be one of 'up', 'down', 'both', got 'upward'",
+    ),
+    (ConsecutiveRise, {"n": 1}, "n must be a whole number from 2 on, got 1"),
+    (HeadAndShoulders, {"tolerance": -0.1}, "tolerance must be a finite number from 0 on, got -0.1"),
+    (HeadAndShoulders, {"tolerance": inf}, "tolerance must be a finite number from 0 on, got inf"),
+]
+
+
+@pytest.mark.parametrize(("module", "parameters", "message"), REFUSED)
+def test_a_parameter_is_refused_with_its_value(
+    module: Callable[..., object], parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError) as refused:  # noqa: PT011  # the whole message follows
+        module(**parameters)
+    assert str(refused.value).partition("\n")[0] == message

@@ -1,0 +1,114 @@
+"""Time-sensitive aggregates: time-weighted average, first, last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import inf, isnan, nan
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin import ClipPolicy, Event, Window, hopping, snapshot, tumbling
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin_stats import First, Last, TimeWeightedAverage
+
+REPEATABLY = settings(derandomize=True, database=None, deadline=None)
+
+WINDOW = Window(0, 10)
+
+
+def result(module: Any, events: Sequence[Event[Any]], window: Window = WINDOW) -> Any:
+    return module.compute_result(module.add_events(module.create_state(window), events, window), window)
+
+
+def run(script: Script, window: Any, module: Any) -> list[tuple[int, int, Any]]:
+    query = WindowedQuery(window, [Computation(module)], clip=ClipPolicy.FULL)
+    return [(row.start, row.end, row.value[0]) for row in script.close().run(query).get(None, [])]
+
+
+def test_each_payload_counts_as_long_as_it_holds() -> None:
+    # 0         10        20
+    # [--2--)               2.0 for 6 of the first 10 ticks
+    #       [----4-----)    4.0 for the other 4, and for 7 of the next 10
+    script = Script().insert("a", 0, 6, 2.0).insert("b", 6, 17, 4.0)
+    assert run(script, tumbling(10), TimeWeightedAverage()) == [(0, 10, 2.8), (10, 20, 2.8)]
+
+
+def test_overlapping_events_add_up() -> None:
+    # 0    5    10
+    # [---3-----)
+    #      [--7-)
+    script = Script().insert("a", 0, 10, 3.0).insert("b", 5, 10, 7.0)
+    assert run(script, snapshot(), TimeWeightedAverage()) == [(0, 5, 3.0), (5, 10, 10.0)]
+
+
+def test_nulls_hold_for_no_time() -> None:
+    assert result(TimeWeightedAverage(), [Event(0, 5, 4.0), Event(5, 10, None)]) == 2.0
+    assert result(TimeWeightedAverage(), [Event(0, 5, None)]) is None
+
+
+def test_a_member_by_reach_that_lies_before_the_window_is_left_out() -> None:
+    # 0         10        20        30
+    # [8)               [5-)
+    script = Script().insert("a", 0, 2, 8.0).insert("b", 18, 21, 5.0)
+    windows = hopping(10, 10, reach=10)
+    assert run(script, windows, TimeWeightedAverage())[:3] == [(0, 10, 1.6), (10, 20, 1.0), (20, 30, 0.5)]
+
+
+def test_an_average_over_time_is_exact_and_can_be_undone() -> None:
+    average, big, small = TimeWeightedAverage(), Event(0, 10, 1e16), Event(0, 10, 0.1)
+    state = average.add_events(average.create_state(WINDOW), [big, small], WINDOW)
+    state = average.remove_events(state, [big], WINDOW)
+    assert average.compute_result(state, WINDOW) == 0.1
+
+
+def test_what_is_not_finite_decides_the_average() -> None:
+    assert result(TimeWeightedAverage(), [Event(0, 1, inf), Event(1, 10, 1.0)]) == inf
+    assert isnan(result(TimeWeightedAverage(), [Event(0, 1, inf), Event(1, 10, -inf)]))
+    assert isnan(result(TimeWeightedAverage(), [Event(0, 1, nan)]))
+
+
+def test_only_full_clipping_gives_an_average_over_the_window() -> None:
+    assert TimeWeightedAverage.accepted_clips == {ClipPolicy.FULL}
+
+
+@pytest.mark.parametrize(
+    ("events", "first", "last"),
+    [
+        # 0    5    10
+        # [-a--)
+        #   [--b----)
+        #     [c)
+        ([Event(0, 5, "a"), Event(2, 10, "b"), Event(4, 6, "c")], "a", "c"),
+        # nulls have no value to give
+        ([Event(0, 5, None), Event(2, 3, "b"), Event(4, 5, None)], "b", "b"),
+        # [-b)      one start: the end decides
+        # [--a-)
+        ([Event(1, 5, "a"), Event(1, 4, "b")], "b", "a"),
+        # one lifetime: the value decides
+        ([Event(1, 5, "b"), Event(1, 5, "c"), Event(1, 5, "a")], "a", "c"),
+        ([Event(3, 4, None)], None, None),
+        ([Event(-5, 40, "only")], "only", "only"),
+    ],
+)
+def test_first_and_last_go_by_start_then_end_then_value(events: list[Event[Any]], first: Any, last: Any) -> None:
+    assert (result(First(), events), result(Last(), events)) == (first, last)
+    assert (result(First(), events[::-1]), result(Last(), events[::-1])) == (first, last)
+
+
+def test_nan_comes_after_numbers_of_the_same_lifetime() -> None:
+    events = [Event(1, 5, nan), Event(1, 5, inf)]
+    assert result(First(), events) == inf
+    assert isnan(result(Last(), events))
+
+
+@REPEATABLY
+@given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.integers(1, 2**62)), min_size=1, max_size=4))
+def test_an_average_over_time_is_the_exact_one_rounded(pairs: list[tuple[float, int]]) -> None:
+    window = Window(0, 2**62)
+    events = [Event(0, length, value) for value, length in pairs]
+    exact = sum((Fraction(value) * length for value, length in pairs), Fraction(0)) / window.duration
+    assert result(TimeWeightedAverage(), events, window) == float(exact)
