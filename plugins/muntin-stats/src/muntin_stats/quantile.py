@@ -25,7 +25,7 @@ class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
 
     Laws: the state holds every value, so removing, combining and deducting are exact.
 
-    Cost: 8 bytes per member in memory. Adding merges; removing a few searches, removing many passes once.
+    Cost: memory for every member. Adding merges; removing a few searches for each, removing many passes once.
 
     Source: R. J. Hyndman and Y. Fan, Sample Quantiles in Statistical Packages, The American Statistician 50 (1996),
         definition 7.

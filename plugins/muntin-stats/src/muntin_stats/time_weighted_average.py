@@ -48,7 +48,7 @@ class TimeWeightedAverage(TimeSensitiveIncrementalAggregate[float | None, Weight
 
     Cost: one fraction per window, one multiplication of integers per event.
 
-    Source: StreamInsight paper, section IV.C.
+    Source: the `MyTimeWeightedAverage` of the StreamInsight paper.
 
     Example:
         >>> average, window = TimeWeightedAverage(), Window(0, 10)
