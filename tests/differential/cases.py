@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
-from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy, WindowSpecification
-from muntin import count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin import (
+    INFINITY,
+    ClipPolicy,
+    EmitPolicy,
+    OutputContract,
+    Punctuation,
+    TimestampPolicy,
+    WindowSpecification,
+    count_by_end,
+    count_by_start,
+    hopping,
+    snapshot,
+    tumbling,
+)
 from muntin.testing import reference
 from muntin.testing.scripts import Script
+from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.core.query import Binding, WindowedQuery
-from tests.differential.modules import SHAPES
+from tests.differential.modules import OWN_TIMES, SHAPES
 
 WINDOWS: dict[str, WindowSpecification] = {
     "tumbling": tumbling(8),
@@ -32,41 +47,82 @@ WINDOWS: dict[str, WindowSpecification] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A query and the policies it runs under."""
+    """A query with its policies, and where the randomness starts."""
 
     window: str
     shape: str
-    clip: ClipPolicy
-    timestamps: TimestampPolicy
-    emit: EmitPolicy
+    clip: ClipPolicy = ClipPolicy.NONE
+    timestamps: TimestampPolicy = TimestampPolicy.ALIGN
+    emit: EmitPolicy = EmitPolicy.FINAL
     contract: OutputContract = OutputContract.WINDOW_BASED
+    is_edge: bool = False
+    has_ids: bool = True
 
     def __str__(self) -> str:
-        policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}, {self.contract}"
+        policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}, contract {self.contract}"
         return f"{self.shape} over {self.window} ({WINDOWS[self.window]}), {policies}"
 
     @property
     def seed(self) -> int:
         """A number that stays the same from run to run."""
-        return zlib.crc32(str(self).encode())
+        return zlib.crc32(f"{self} {self.is_edge} {self.has_ids}".encode())
 
     @property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
+        kind = reference.WindowedQuery if self.has_ids or self.is_edge else EndsStay
         computations = [reference.Computation(module) for module in SHAPES[self.shape]]
-        return reference.WindowedQuery(WINDOWS[self.window], computations, self.clip, self.timestamps)
+        return kind(WINDOWS[self.window], computations, self.clip, self.timestamps)
 
     @property
     def query(self) -> WindowedQuery:
         """The query as the evaluator reads it."""
+        bindings = tuple(Binding(module, first_column) for module in SHAPES[self.shape])
         return WindowedQuery(
             WINDOWS[self.window],
-            tuple(Binding(module, first_column) for module in SHAPES[self.shape]),
+            bindings,
             self.clip,
             self.timestamps,
             self.emit,
             self.contract,
+            is_edge=self.is_edge,
+            has_ids=self.has_ids,
         )
+
+    @property
+    def stream(self) -> Script:
+        """A random legal stream, shuffled and cut into micro-batches."""
+        return self.another_stream(0)
+
+    def another_stream(self, number: int) -> Script:
+        """Return one of the case's streams."""
+        seed = self.seed + number
+        starts = range(-20, seed % 41)
+        stream = random_stream(seed, keys=("a", "b", None), events=3 + seed % 13, starts=starts, disorder=seed % 24)
+        shuffled = shuffle(until_closed(stream), seed, early_revisions=bool(seed % 3))
+        return split(until_closed(shuffled), seed, cuts=(0.1, 0.3, 0.9)[seed % 3])
+
+
+class EndsStay(reference.WindowedQuery):
+    """A query over events that cannot be revised: no window waits for an end to stay where it is."""
+
+    @property
+    def waits_for_ends(self) -> bool:
+        return False
+
+
+def policies(shape: str) -> Iterator[tuple[ClipPolicy, TimestampPolicy]]:
+    """Yield the policies between which a shape can tell a difference."""
+    is_time_sensitive = any(module.is_time_sensitive for module in SHAPES[shape])
+    clips = tuple(ClipPolicy) if is_time_sensitive else (ClipPolicy.NONE,)
+    own = tuple(TimestampPolicy) if shape in OWN_TIMES else (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
+    return product(clips, own)
+
+
+def until_closed(stream: Script) -> Script:
+    """Leave out what comes after the end of the stream: revisions of an open event that leave it open."""
+    place = next((i for i, step in enumerate(stream.steps, 1) if step == Punctuation(INFINITY)), None)
+    return replace(stream, steps=stream.steps[:place])
 
 
 def first_column(payload: tuple[Any, ...]) -> Any:

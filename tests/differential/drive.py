@@ -1,84 +1,87 @@
-"""Runs a stream through a bucket batch by batch, and compares after each batch with the reference evaluator."""
+"""Runs a stream through a bucket batch by batch, and checks after each batch what must hold."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from random import Random
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, HoppingWindows, Insertion, Window, fold
-from muntin.testing import reference
+import pytest
+
+from muntin import EARLIEST, INFINITY, Event, HoppingWindows, Insertion, fold
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.ledger import Ledger as StreamLedger
 from muntin.testing.scripts import Script
-from muntin_engine.core.bucket import BatchResult, Bucket
-from muntin_engine.core.keys import Key
+from muntin_engine.core.bucket import SHELVES, BatchResult, Bucket
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.keys import Key
 from muntin_engine.core.ledger import Ledger
-from muntin_engine.core.rows import freeze
 from tests.differential.cases import Case
-
-Row = tuple[Window, int, int, Hashable]
-Table = dict[Hashable, Counter[Row]]
+from tests.differential.meaning import Row, Table, expected_table, least_promise
+from tests.differential.shrink import smallest_failing
 
 
 class Run:
-    """A stream on its way through a bucket, with what the bucket has said so far."""
+    """A stream on its way through a bucket, with what the bucket has said so far.
+
+    Attributes:
+        before: The output before the last batch.
+        since: The progress before the last batch.
+    """
 
     def __init__(self, case: Case) -> None:
         self.case = case
         self.cells = MemoryCells()
-        self.progress = Progress()
+        self.progress = self.since = Progress()
         self.promised = EARLIEST
-        self.rows: dict[Hashable, dict[int, Row]] = {}
-        self.used: set[tuple[Hashable, int]] = set()
+        self.before: Table = {}
+        self._rows: dict[Hashable, dict[int, Row]] = {}
+        self._used: set[tuple[Hashable, int]] = set()
         self._stream = StreamLedger()
-        self._bucket = self._start()
         self._random = Random(case.seed)
+        self._bucket = self._start()
 
     def _start(self) -> Bucket:
         return Bucket(self.case.query, self.cells, Codec(), {"query": str(self.case)})
 
     def take(self, batch: Batch) -> BatchResult:
-        """Run a batch and check all that must hold whatever the query is."""
+        """Run a batch and check what must hold whatever the query is."""
         if batch.restart_before:
             self._bucket = self._start()
         for change in batch.changes:
             self._stream.take(change)
         arrived = progress_of(self.case, batch)
-        before = self.table()
-        result = self._bucket.process(by_key(batch, self._random), arrived)
-        self.progress = self.progress.advance(arrived)
-        self._take_output(result)
+        self.before, self.since, self.progress = self.table(), self.progress, self.progress.advance(arrived)
+        result = self._bucket.process(by_key(self.case, batch, self._random), arrived)
         assert not result.refusals, f"refused {result.refusals}"
-        assert result.punctuation >= self.promised, f"output punctuation {self.promised} went to {result.punctuation}"
-        self._check_net(before, result)
-        self.promised = result.punctuation
-        return result
-
-    def table(self) -> Table:
-        """Return the output as it stands."""
-        return {key: Counter(rows.values()) for key, rows in self.rows.items() if rows}
-
-    def histories(self) -> dict[Hashable, list[Event[Any]]]:
-        """Return the input as it stands."""
-        return {key: list(fold(changes).values()) for key, changes in self._stream.accepted.items()}
-
-    def _take_output(self, result: BatchResult) -> None:
         for (key,), changes in result.output:
             for change in changes:
                 assert change.sync_time >= self.promised, f"{change} breaks the output punctuation {self.promised}"
                 self._apply(key, change)
+        self._check_net(result)
+        self._check_promise(result)
+        if self.progress.punctuation == INFINITY:
+            self._check_forgotten()
+        return result
+
+    def table(self) -> Table:
+        """Return the output as it stands."""
+        return {key: Counter(rows.values()) for key, rows in self._rows.items() if rows}
+
+    def histories(self) -> Mapping[Hashable, list[Event[Any]]]:
+        """Return the input as it stands."""
+        histories = {key: list(fold(changes).values()) for key, changes in self._stream.accepted.items()}
+        return {key: joined(events) for key, events in histories.items()} if self.case.is_edge else histories
 
     def _apply(self, key: Hashable, change: OutputChange) -> None:
-        rows = self.rows.setdefault(key, {})
-        row = (change.window, change.start, change.end, freeze(change.value))
+        rows = self._rows.setdefault(key, {})
+        row = (change.window, change.start, change.end, change.value)
         if change.kind is OutputKind.INSERT:
-            assert (key, change.id) not in self.used, f"the id of {change} is used twice"
-            self.used.add((key, change.id))
+            assert (key, change.id) not in self._used, f"the id of {change} is used twice"
+            self._used.add((key, change.id))
             rows[change.id] = row
             return
         assert rows.get(change.id) == row, f"{change} changes {rows.get(change.id)}"
@@ -86,24 +89,33 @@ class Run:
         if change.kind is OutputKind.REVISE:
             assert change.new_end is not None
             assert change.start < change.new_end
-            rows[change.id] = (change.window, change.start, change.new_end, row[3])
+            rows[change.id] = (change.window, change.start, change.new_end, change.value)
 
-    def _check_net(self, before: Table, result: BatchResult) -> None:
+    def _check_net(self, result: BatchResult) -> None:
+        """Check that a window whose result did not change puts out nothing."""
         after = self.table()
         for (key,), changes in result.output:
             assert changes
-            for window in {change.window for change in changes}:
-                old, new = (only(table.get(key, Counter()), window) for table in (before, after))
-                assert old != new, f"{changes} change nothing of {window}"
-        for (key,), changes in result.output:
-            kinds = (OutputKind.RETRACT, OutputKind.INSERT)
-            gone, come = ({(c.window, c.start, c.end, freeze(c.value)) for c in changes if c.kind is k} for k in kinds)
+            gone = {row_of(change) for change in changes if change.kind is OutputKind.RETRACT}
+            come = {row_of(change) for change in changes if change.kind is OutputKind.INSERT}
             assert not gone & come, f"retracted and inserted again: {gone & come}"
+            for window in {change.window for change in changes}:
+                old, new = (
+                    sorted(map(repr, (row for row in table.get(key, Counter()).elements() if row[0] == window)))
+                    for table in (self.before, after)
+                )
+                assert old != new, f"{changes} change nothing of {window}"
 
-    def check_forgotten(self) -> None:
+    def _check_promise(self, result: BatchResult) -> None:
+        """Check that the output punctuation never goes back, and comes as far as it can."""
+        least = max(self.promised, least_promise(self.case, self.histories(), self.progress))
+        assert result.punctuation >= least, f"the output punctuation is {result.punctuation}, it could be {least}"
+        self.promised = result.punctuation
+
+    def _check_forgotten(self) -> None:
         """Check that nothing is left of a stream that was closed."""
         assert list(self.cells.cells) == ["ledger"]
-        identity = {"query": str(self.case), "shelves": 64}
+        identity = {"query": str(self.case), "shelves": SHELVES}
         assert Ledger.from_bytes(self.cells.cells["ledger"], identity, Codec()).dues == {}
 
 
@@ -116,39 +128,43 @@ def run(case: Case, stream: Script) -> None:
     running = Run(case)
     for batch in stream.batches():
         running.take(batch)
-        compare(running)
-    if running.progress.punctuation == INFINITY:
-        running.check_forgotten()
+        got, wanted = running.table(), expected_table(case, running.histories(), running.progress)
+        assert got == wanted, difference(got, wanted)
 
 
-def compare(running: Run) -> None:
-    """Compare the output as it stands with what the reference says of the input as it stands."""
-    wanted = {key: bag for key, events in running.histories().items() if (bag := expected(running, events))}
-    got = running.table()
-    missing = {key: bag - got.get(key, Counter()) for key, bag in wanted.items()}
-    surplus = {key: bag - wanted.get(key, Counter()) for key, bag in got.items()}
-    assert got == wanted, f"missing {missing}\nsurplus {surplus}"
+def check(case: Case, stream: Script, run: Callable[[Case, Script], None] = run) -> None:
+    """Run a stream; if that fails, fail with the smallest stream that does.
+
+    Raises:
+        AssertionError: It fails.
+    """
+    try:
+        run(case, stream)
+    except Exception as error:
+        kind = type(error)
+        small = smallest_failing(stream, lambda candidate: failure(case, candidate, run) is kind)
+        print(f"\n{case}\nseed {case.seed}; the smallest stream that fails:\n{small}")
+        run(case, small)
+        pytest.fail("it fails only now and then")
 
 
-def expected(running: Run, events: Sequence[Event[Any]]) -> Counter[Row]:
-    """Return the rows that must stand for a key."""
-    query, progress = running.case.reference, running.progress
-    if running.case.emit is EmitPolicy.FINAL:
-        return bag(reference.evaluate(query, events, progress.punctuation, progress.horizon))
-    output: list[reference.OutputEvent] = []
-    for window in reference.windows(query.window, events, progress.horizon):
-        members = [event for event in events if reference.belongs(query.window, event, window)]
-        if members and (running.case.emit is EmitPolicy.EAGER or window.end <= progress.watermark):
-            output += reference.evaluate_window(query, window, members)
-    return bag(output)
+def failure(case: Case, stream: Script, run: Callable[[Case, Script], None] = run) -> type[Exception] | None:
+    """Return how a run fails, or None."""
+    try:
+        run(case, stream)
+    except Exception as error:
+        return type(error)
+    return None
 
 
-def bag(output: Iterable[reference.OutputEvent]) -> Counter[Row]:
-    return Counter((row.window, row.start, row.end, freeze(row.value)) for row in output)
+def difference(got: Table, wanted: Table) -> str:
+    missing = {key: rows - got.get(key, Counter()) for key, rows in wanted.items()}
+    surplus = {key: rows - wanted.get(key, Counter()) for key, rows in got.items()}
+    return f"missing {missing}\nsurplus {surplus}"
 
 
-def only(rows: Counter[Row], window: Window) -> Counter[Row]:
-    return Counter({row: count for row, count in rows.items() if row[0] == window})
+def row_of(change: OutputChange) -> Row:
+    return change.window, change.start, change.end, change.value
 
 
 def progress_of(case: Case, batch: Batch) -> Progress:
@@ -159,7 +175,7 @@ def progress_of(case: Case, batch: Batch) -> Progress:
     ends = [end + reach for step in batch.changes for end in ends_of(step) if end != INFINITY]
     punctuation = EARLIEST if batch.punctuation is None else batch.punctuation
     finite = [punctuation] if punctuation != INFINITY else []
-    horizon = max([start + 1 for start in starts] + ends + finite, default=EARLIEST)
+    horizon = max([*(start + 1 for start in starts), *ends, *finite], default=EARLIEST)
     return Progress(punctuation, horizon, max(starts, default=EARLIEST))
 
 
@@ -168,15 +184,23 @@ def ends_of(step: KeyedChange) -> list[int]:
     return [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]
 
 
-def by_key(batch: Batch, random: Random) -> list[tuple[Key, list[InputChange]]]:
+def by_key(case: Case, batch: Batch, random: Random) -> list[tuple[Key, list[InputChange]]]:
     """Return the rows of a batch as the evaluator takes them, in any order."""
     rows: dict[Key, list[InputChange]] = {}
     for step in random.sample(batch.changes, len(batch.changes)):
-        rows.setdefault((step.key,), []).append(input_change(step))
+        rows.setdefault((step.key,), []).append(input_change(case, step))
     return list(rows.items())
 
 
-def input_change(step: KeyedChange) -> InputChange:
+def input_change(case: Case, step: KeyedChange) -> InputChange:
     change = step.change
     new_end = None if isinstance(change, Insertion) else change.new_end
-    return InputChange(change.id, change.event.start, change.event.end, (change.event.payload,), new_end)
+    id = change.id if case.has_ids and not case.is_edge else None
+    return InputChange(id, change.event.start, change.event.end, (change.event.payload,), new_end)
+
+
+def joined(samples: list[Event[Any]]) -> list[Event[Any]]:
+    """Let each sample last until the next."""
+    ordered = sorted(samples, key=lambda event: event.start)
+    ends = [*(event.start for event in ordered[1:]), INFINITY]
+    return [Event(event.start, end, event.payload) for event, end in zip(ordered, ends, strict=True)]

@@ -15,6 +15,7 @@ from muntin import (
     IncrementalOperator,
     Module,
     Operator,
+    OutputContract,
     TimeSensitiveAggregate,
     TimeSensitiveIncrementalAggregate,
     TimeSensitiveIncrementalOperator,
@@ -144,6 +145,16 @@ class Stamped(TimeSensitiveOperator[int, int]):
         return [Event(window.start + 1, window.start + 2 + abs(event.payload), event.payload) for event in events]
 
 
+class Early(TimeSensitiveOperator[int, int]):
+    """Says what happened before its window, which needs a contract without restriction."""
+
+    name, version = "test.early", "1"
+    contract = OutputContract.UNRESTRICTED
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int] | int]:
+        return [Event(event.start - 3, event.end, event.payload) for event in events]
+
+
 class GrowingRows(IncrementalOperator[int, list[int], int]):
     name, version = "test.growing_rows", "1"
 
@@ -197,9 +208,19 @@ SHAPES: dict[str, tuple[Module, ...]] = {
     "time-sensitive operator": (Bounds(),),
     "operator with own lifetimes": (Echo(),),
     "operator that reads no times": (Stamped(),),
+    "operator that looks back": (Early(),),
     "incremental operator": (GrowingRows(),),
     "incremental operator that removes": (SlidingRows(),),
     "time-sensitive incremental operator": (GrowingEcho(),),
     "time-sensitive incremental operator that removes": (SlidingEcho(),),
 }
 """The eight base classes, incremental ones with and without `remove_events`, operators with and without own times."""
+
+OWN_TIMES = (
+    "time-sensitive operator",
+    "operator with own lifetimes",
+    "operator that reads no times",
+    "time-sensitive incremental operator",
+    "time-sensitive incremental operator that removes",
+)
+"""The shapes whose output has lifetimes of its own, inside the window or after it."""

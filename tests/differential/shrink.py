@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 
+from muntin import StreamError
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 
 
 def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
-    """Return a stream that still fails, with no event and no seam or punctuation that it could do without."""
+    """Return a stream that still fails, with no event, seam or punctuation that it could do without."""
     current = stream
     while True:
         smaller = next((candidate for candidate in _smaller(current) if fails(candidate)), None)
@@ -20,20 +21,22 @@ def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
 
 
 def _smaller(stream: Script) -> Iterator[Script]:
-    for name in {_name(step): None for step in stream.steps}:
-        yield replace(stream, steps=tuple(step for step in stream.steps if _name(step) != name))
-    for event in {_name(step): None for step in stream.changes()}:
-        places = [place for place, step in enumerate(stream.steps) if _name(step) == event]
+    """Yield streams without one of the events, without the last revision of one, without one of the other steps."""
+    names = [_name(place, step) for place, step in enumerate(stream.steps)]
+    for name in dict.fromkeys(names):
+        yield from _keep(stream, [place for place, other in enumerate(names) if other != name])
+    for name in dict.fromkeys(names):
+        places = [place for place, other in enumerate(names) if other == name]
         if len(places) > 1:
-            yield _without(stream, places[-1])
-    for place, step in enumerate(stream.steps):
-        if not isinstance(step, KeyedChange):
-            yield _without(stream, place)
+            yield from _keep(stream, [place for place in range(len(names)) if place != places[-1]])
 
 
-def _without(stream: Script, place: int) -> Script:
-    return replace(stream, steps=stream.steps[:place] + stream.steps[place + 1 :])
+def _keep(stream: Script, places: list[int]) -> Iterator[Script]:
+    try:
+        yield replace(stream, steps=tuple(stream.steps[place] for place in places))
+    except StreamError:  # a revision without its event, say
+        return
 
 
-def _name(step: Step) -> Hashable:
-    return (step.key, step.change.id) if isinstance(step, KeyedChange) else step
+def _name(place: int, step: Step) -> Hashable:
+    return (step.key, step.change.id) if isinstance(step, KeyedChange) else place

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
 
 from muntin import Module, TypeMismatchError
-from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable, bind, spell, variables_in
+from muntin.schemas import (
+    DataType,
+    Field,
+    ListOf,
+    MapOf,
+    Scalar,
+    ScalarKind,
+    Struct,
+    Variable,
+    bind,
+    spell,
+    variables_in,
+)
+
+Converter: TypeAlias = Callable[[Any], Any]
+"""Turns a value as it is stored, of plain Python types, into a module's own."""
 
 _WIDENS: Final = {
     (ScalarKind.INTEGER, ScalarKind.FLOAT),
@@ -19,37 +35,36 @@ _WIDENS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class InputBinding:
-    """How the columns of a row become a module's payload.
+class BoundInputs:
+    """How the columns that a query gives a module become its payload.
 
     Attributes:
-        columns: The places of the module's columns among all inputs of the query.
-        required: Those of them that must not be null.
-        as_kind: By place, the scalar kind a column is converted to before it reaches the module.
-        converters: For each column, what turns its value into the module's type; None leaves it alone.
-        make: What builds the payload from the values; None for a module of one plain column, or of none.
+        reads: For each column, what the module reads of it.
+        result: The type of the module's result, with type variables bound by the columns.
+        make: What builds a record from the columns, by keyword; None for a payload of one column, or of none.
     """
 
-    columns: tuple[int, ...]
-    required: tuple[int, ...]
-    as_kind: Mapping[int, ScalarKind]
-    converters: tuple[Callable[[Any], Any] | None, ...]
+    reads: tuple[Field, ...]
+    result: Field
     make: Callable[..., Any] | None = None
-    names: tuple[str, ...] = ()
 
-    def __call__(self, row: tuple[Any, ...]) -> Any:
-        """Return the module's payload from the values of a row."""
-        if not self.columns:
-            return None
-        values = [
-            row[place] if convert is None or row[place] is None else convert(row[place])
-            for place, convert in zip(self.columns, self.converters, strict=True)
-        ]
-        return values[0] if self.make is None else self.make(**dict(zip(self.names, values, strict=True)))
+    def selector(self, columns: Sequence[int]) -> Callable[[tuple[Any, ...]], Any]:
+        """Return what picks the module's payload out of a row of all inputs of the query.
+
+        Args:
+            columns: The places of the module's columns in that row.
+        """
+        converters = tuple(converter_of(field) for field in self.reads)
+        if self.make is not None:
+            names = [field.name for field in self.reads]
+            return _Record(self.make, tuple(zip(columns, names, converters, strict=True)))
+        if not columns:
+            return _nothing
+        return itemgetter(columns[0]) if converters[0] is None else _Single(columns[0], converters[0])
 
 
-def bind_inputs(cls: type[Module], columns: Sequence[int], given: Sequence[Field]) -> tuple[InputBinding, Field]:
-    """Fit columns to a module's input type and return the binding with the module's result type.
+def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
+    """Fit columns to a module's input type.
 
     One column is the payload itself; several are the fields of a record, in order, and fields with a default may be
     left out. No column at all gives payloads of None.
@@ -61,64 +76,114 @@ def bind_inputs(cls: type[Module], columns: Sequence[int], given: Sequence[Field
     if not given:
         return _bind_nothing(cls, wanted)
     is_record = isinstance(wanted.type, Struct) and not (len(given) == 1 and isinstance(given[0].type, Struct))
-    parts, make = _record_parts(cls, wanted, given) if is_record else ((wanted,), None)
-    if len(parts) != len(given):
-        raise TypeMismatchError(f"{cls.name} takes one column of {spell(wanted)}, got {len(given)}: {_spell_all(given)}")
-    bound = _unify(cls, parts, given)
-    binding = InputBinding(
-        tuple(columns),
-        tuple(place for place, part in zip(columns, parts, strict=True) if not part.is_nullable and not _takes_anything(part)),
-        {place: kind for place, part, field in zip(columns, parts, given, strict=True) if (kind := _conversion(part, field))},
-        tuple(converter_of(part) for part in parts),
-        make,
-        tuple(part.name for part in parts) if make else (),
-    )
-    return binding, _result(cls, bound)
+    reads, make = _record_parts(cls, wanted, given) if is_record else ((wanted,), None)
+    if len(reads) != len(given):
+        got = f"got {len(given)}: {_spell_all(given)}"
+        raise TypeMismatchError(f"{cls.name} takes one column of {spell(wanted)}, {got}")
+    return BoundInputs(reads, _result(cls, _unify(cls, reads, given)), make)
 
 
-def converter_of(field: Field) -> Callable[[Any], Any] | None:
-    """Return what turns an Arrow value into a module's value; None where they are the same."""
+def matching(struct: Struct, given: Struct) -> list[tuple[int, Field]] | None:
+    """Return the fields of a record that a struct column fills, each with its place in the struct.
+
+    Fields go by name, those of a plain tuple by place; what has a default may be missing, and what the record does
+    not know is left alone. None if a field is missing, or a tuple is of another length.
+    """
+    names = [part.name for part in given.fields]
+    if is_tuple(struct):
+        return list(enumerate(struct.fields)) if len(names) == len(struct.fields) else None
+    defaults = _defaults(struct.make)
+    if any(part.name not in names and part.name not in defaults for part in struct.fields):
+        return None
+    return [(names.index(part.name), part) for part in struct.fields if part.name in names]
+
+
+def is_tuple(struct: Struct) -> bool:
+    """True for the fields of a plain tuple, which have no names of their own."""
+    return [part.name for part in struct.fields] == [f"_{place}" for place in range(1, len(struct.fields) + 1)]
+
+
+def converter_of(field: Field) -> Converter | None:
+    """Return what turns a stored value into a module's; None where they are the same."""
     data_type = field.type
     if isinstance(data_type, Struct):
-        return StructConverter(data_type.make, tuple((part.name, converter_of(part)) for part in data_type.fields))
+        parts = tuple((part.name, converter_of(part)) for part in data_type.fields)
+        return _Tuple(data_type.make, parts) if is_tuple(data_type) else _Struct(data_type.make, parts)
     if isinstance(data_type, ListOf):
         element = converter_of(data_type.element)
-        return None if element is None else ListConverter(element)
-    return dict if isinstance(data_type, MapOf) else None
+        return None if element is None else _List(element)
+    if isinstance(data_type, MapOf):
+        return _Map(converter_of(data_type.key), converter_of(data_type.value))
+    return None
 
 
 @dataclass(frozen=True, slots=True)
-class StructConverter:
-    """Builds a writer's record from a dict of Arrow values."""
+class _Single:
+    place: int
+    convert: Converter
 
+    def __call__(self, row: tuple[Any, ...]) -> Any:
+        return _converted(row[self.place], self.convert)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
     make: Callable[..., Any]
-    parts: tuple[tuple[str, Callable[[Any], Any] | None], ...]
+    parts: tuple[tuple[int, str, Converter | None], ...]
+
+    def __call__(self, row: tuple[Any, ...]) -> Any:
+        return self.make(**{name: _converted(row[place], convert) for place, name, convert in self.parts})
+
+
+@dataclass(frozen=True, slots=True)
+class _Struct:
+    make: Callable[..., Any]
+    parts: tuple[tuple[str, Converter | None], ...]
 
     def __call__(self, value: Mapping[str, Any]) -> Any:
-        """Return the record."""
-        values = list(value.values())
-        converted = {
-            name: part if convert is None or part is None else convert(part)
-            for (name, convert), part in zip(self.parts, values, strict=True)
-        }
-        return self.make(**converted)
+        known = [(name, convert) for name, convert in self.parts if name in value]
+        return self.make(**{name: _converted(value[name], convert) for name, convert in known})
 
 
 @dataclass(frozen=True, slots=True)
-class ListConverter:
-    """Converts each element of a list."""
+class _Tuple:
+    make: Callable[..., Any]
+    parts: tuple[tuple[str, Converter | None], ...]
 
-    element: Callable[[Any], Any]
+    def __call__(self, value: Mapping[str, Any]) -> Any:
+        pairs = zip(self.parts, value.values(), strict=True)
+        return self.make(**{name: _converted(part, convert) for (name, convert), part in pairs})
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    element: Converter
 
     def __call__(self, value: Sequence[Any]) -> list[Any]:
-        """Return the list."""
-        return [None if item is None else self.element(item) for item in value]
+        return [_converted(item, self.element) for item in value]
 
 
-def _bind_nothing(cls: type[Module], wanted: Field) -> tuple[InputBinding, Field]:
-    if not _takes_anything(wanted) and not wanted.is_nullable:
+@dataclass(frozen=True, slots=True)
+class _Map:
+    key: Converter | None
+    value: Converter | None
+
+    def __call__(self, pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+        return {_converted(key, self.key): _converted(value, self.value) for key, value in pairs}
+
+
+def _converted(value: Any, convert: Converter | None) -> Any:
+    return value if convert is None or value is None else convert(value)
+
+
+def _nothing(row: tuple[Any, ...]) -> None:
+    """Return the payload of a module that reads no column."""
+
+
+def _bind_nothing(cls: type[Module], wanted: Field) -> BoundInputs:
+    if not wanted.is_nullable:
         raise TypeMismatchError(f"{cls.name} reads {spell(wanted)}, but the query gives it no column")
-    return InputBinding((), (), {}, ()), _result(cls, {})
+    return BoundInputs((), _result(cls, {}))
 
 
 def _record_parts(
@@ -133,18 +198,18 @@ def _record_parts(
 
 
 def _defaults(make: Any) -> set[str]:
+    """Return the names of the fields that a record's class can do without."""
     if is_dataclass(make):
         return {f.name for f in fields(make) if f.default is not MISSING or f.default_factory is not MISSING}
-    return set(getattr(make, "_field_defaults", {}))
+    return {*getattr(make, "_field_defaults", {}), *getattr(make, "__optional_keys__", ())}
 
 
-def _unify(cls: type[Module], parts: Sequence[Field], given: Sequence[Field]) -> dict[str, Field]:
+def _unify(cls: type[Module], reads: Sequence[Field], given: Sequence[Field]) -> dict[str, Field]:
     bound: dict[str, Field] = {}
-    for part, field in zip(parts, given, strict=True):
-        if not _fits(part.type, field.type, bound):
-            wanted = spell(bind(part, bound))
+    for wanted, field in zip(reads, given, strict=True):
+        if not _fits(wanted.type, field.type, bound):
             raise TypeMismatchError(
-                f"{cls.name} reads {wanted}, but the column {field.name} is {spell(field)}\n"
+                f"{cls.name} reads {spell(bind(wanted, bound))}, but the column {field.name} is {spell(field)}\n"
                 f"  cast the column, for example F.col(...).cast(...), or choose another module"
             )
     return bound
@@ -152,40 +217,27 @@ def _unify(cls: type[Module], parts: Sequence[Field], given: Sequence[Field]) ->
 
 def _fits(wanted: DataType, given: DataType, bound: dict[str, Field]) -> bool:
     if isinstance(wanted, Variable):
-        if not wanted.name:
-            return True
-        known = bound.setdefault(wanted.name, Field(wanted.name, given))
-        return known.type == given
+        return not wanted.name or bound.setdefault(wanted.name, Field(wanted.name, given)).type == given
     if isinstance(wanted, Scalar) and isinstance(given, Scalar):
         return wanted.kind == given.kind or (given.kind, wanted.kind) in _WIDENS
     if isinstance(wanted, ListOf) and isinstance(given, ListOf):
         return _fits(wanted.element.type, given.element.type, bound)
     if isinstance(wanted, MapOf) and isinstance(given, MapOf):
         return _fits(wanted.key.type, given.key.type, bound) and _fits(wanted.value.type, given.value.type, bound)
-    if isinstance(wanted, Struct) and isinstance(given, Struct) and len(wanted.fields) == len(given.fields):
-        return all(_fits(w.type, g.type, bound) for w, g in zip(wanted.fields, given.fields, strict=True))
+    if isinstance(wanted, Struct) and isinstance(given, Struct):
+        pairs = matching(wanted, given)
+        return pairs is not None and all(_fits(part.type, given.fields[place].type, bound) for place, part in pairs)
     return False
-
-
-def _conversion(wanted: Field, given: Field) -> ScalarKind | None:
-    if isinstance(wanted.type, Scalar) and isinstance(given.type, Scalar) and wanted.type.kind != given.type.kind:
-        return wanted.type.kind
-    return None
 
 
 def _result(cls: type[Module], bound: Mapping[str, Field]) -> Field:
     result = bind(cls.result_field(), bound)
-    unbound = variables_in(result)
-    if unbound:
+    if variables_in(result):
         raise TypeMismatchError(
             f"the result type of {cls.name} is not known: {spell(result)}\n"
             "  a result may use a type variable only if the module's input binds it, and not Any"
         )
     return result
-
-
-def _takes_anything(field: Field) -> bool:
-    return isinstance(field.type, Variable) and not field.type.name
 
 
 def _spell_all(given: Sequence[Field]) -> str:

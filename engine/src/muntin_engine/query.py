@@ -24,6 +24,8 @@ from muntin_engine.plan import Plan, check_definition
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from muntin_engine.spark.planning import Projection
+
     ColumnLike: TypeAlias = str | Column
 
 
@@ -57,7 +59,7 @@ def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> 
     return ModuleCall(cls, inputs, parameters)
 
 
-def events(
+def events(  # noqa: PLR0913  # each names a column that only some streams have
     df: DataFrame,
     *,
     key: ColumnLike | Sequence[ColumnLike] = (),
@@ -83,9 +85,9 @@ def events(
         start: Where an event's lifetime starts.
         end: Where it ends; null while that is not known. In a revision, the end so far, or null for "whatever it is".
         at: Instead of `start` and `end`, the time of a point event.
-        edge: With `at`: each event is a sample that lasts until the next sample of its key.
+        edge: With `at`: each event is a sample that lasts until the next sample of its key. Samples cannot be revised.
         change: What a row does: `"insert"`, `"revise"` (a new end), `"retract"` (delete the event), `"punctuate"`
-            (nothing before its `start`, or `at`, will change any more; the other columns do not matter) or
+            (nothing before its `start`, or `at`, will change any more, of no key; the other columns do not matter) or
             `"close"` (the stream has ended). Without it every row is an insertion.
         new_end: The new end in a revision.
         delay: Take the input as complete up to this long before the newest start seen, where no rows say so.
@@ -95,9 +97,11 @@ def events(
         QueryError: The columns do not make events, for example neither `start` nor `at` is given.
         DurationError: The delay cannot be read.
     """
-    keys = (key,) if not isinstance(key, list | tuple) else tuple(key)
-    if (start is None) == (at is None):
-        raise QueryError("events need either start (with end) or at, for points and samples; got " + ("both" if at is not None else "neither"))
+    keys = tuple(key) if isinstance(key, list | tuple) else (key,)
+    begins = start if at is None else at
+    if begins is None or (start is not None and at is not None):
+        given = "both" if begins is not None else "neither"
+        raise QueryError(f"events need either start (with end) or at, for points and samples; got {given}")
     if at is not None and end is not None:
         raise QueryError("an event with at has no end of its own; use start and end for lifetimes")
     if edge and at is None:
@@ -109,7 +113,7 @@ def events(
     span = None if delay is None else ticks(delay)
     if span is not None and span < 0:
         raise QueryError(f"a delay cannot be negative, got {delay!r}")
-    return EventStream(df, keys, id, at if start is None else start, end, edge, change, new_end, span, buckets)
+    return EventStream(df, keys, id, begins, end, edge, change, new_end, span, buckets)
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ class EventStream:
     df: DataFrame
     keys: tuple[ColumnLike, ...]
     id: ColumnLike | None
-    start: ColumnLike | None
+    start: ColumnLike
     end: ColumnLike | None
     is_edge: bool
     change: ColumnLike | None
@@ -169,6 +173,8 @@ class WindowedStream:
     def aggregate(self, **modules: ModuleCall) -> Query:
         """Compute one row per window and key, with a column per module.
 
+        The modules share their events: a row with a null that one of them does not accept is rejected for all.
+
         Args:
             modules: By the name of its result column, each an aggregate.
 
@@ -213,7 +219,7 @@ class Query:
         counters: The name under which a streaming query reports its counts (see `results`).
     """
 
-    source: DataFrame
+    source: Projection
     plan: Plan
     counters: str = "muntin"
 
@@ -225,28 +231,39 @@ class Query:
         """Return the results: the key columns, `window` with `start` and `end`, and what the modules compute.
 
         With timestamps other than `align` there is a column `lifetime` too. Speculative results have `change`
-        (`insert` or `retract`) and `event_id`, which names a result among those of its key. A lifetime without an
-        end has a null `end`.
+        (`insert` or `retract`) and `event_id`, which names a result among those of its key. Where a module is
+        time-bound and its results are put out eagerly, `change` may also be `revise`: the result's lifetime ends at
+        `new_end` from now on. A lifetime without an end has a null `end`.
+
+        A static input is taken as a whole: nothing in it is late, and every window is complete.
 
         While a streaming query of it runs, its progress has observed metrics under the name `counters`: the rows
         accepted, late, rejected and put out by each micro-batch.
 
         Raises:
-            QueryError: The input is a stream that never says how complete it is.
-            SetupError: The session's state store cannot hold the state.
+            QueryError: The input is a stream that never says how complete it is, or contains another query whose counts
+                have the same name.
+            SetupError: The session's state store cannot hold the state, or the modules cannot travel to the workers.
         """
         from muntin_engine.spark.pipeline import results
 
         return results(self)
 
     def late(self) -> DataFrame:
-        """Return the rows that came behind the punctuation: `reason`, `message` and the `row` as JSON."""
+        """Return the rows that came behind the punctuation: `reason`, `message` and the `row` as JSON.
+
+        A streaming query of these rows is one of its own, with its own checkpoint and its own state: it evaluates the
+        whole once more to know what is late. Its counts are those of `results`.
+        """
         from muntin_engine.spark.pipeline import refused
 
         return refused(self, "late")
 
     def rejected(self) -> DataFrame:
-        """Return the rows that make no sense where they came: `reason`, `message` and the `row` as JSON."""
+        """Return the rows that make no sense where they came: `reason`, `message` and the `row` as JSON.
+
+        As `late` does, a streaming query of these rows evaluates the whole.
+        """
         from muntin_engine.spark.pipeline import refused
 
         return refused(self, "rejected")

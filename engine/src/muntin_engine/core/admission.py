@@ -17,8 +17,8 @@ from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.samples import Neighbour, Samples
 
-Touched: TypeAlias = dict[Hashable, tuple[StoredEvent | None, StoredEvent | None]]
-"""What became of the events of a batch: by id, the event before and after. None: it did not, or does not, exist."""
+Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]
+"""An event before a batch and after it. None: it did not, or does not, exist."""
 
 
 class Admission:
@@ -27,7 +27,7 @@ class Admission:
     Cost: constant time for each change, logarithmic for a sample, linear for the chain of an event's revisions.
 
     Attributes:
-        touched: What changed, net: an event revised twice in a batch appears once.
+        touched: What changed, by id and net: an event revised twice in a batch appears once.
         refusals: What was set aside.
     """
 
@@ -38,7 +38,7 @@ class Admission:
             state: The key's state; `settle` changes it.
             punctuation: The punctuation of the batches before this one; what lies before it is late.
         """
-        self.touched: Touched = {}
+        self.touched: dict[Hashable, Versions] = {}
         self.refusals: list[Refusal] = []
         self._state = state
         self._punctuation = punctuation

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from muntin import INFINITY, EmitPolicy, Window
-from muntin_engine.core.admission import Admission
+from muntin_engine.core.admission import Admission, Versions
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.computation import Computation
 from muntin_engine.core.event_index import StoredEvent
@@ -39,7 +39,8 @@ class Affected:
 class AffectedWindows:
     """Finds the windows that a batch affects, before and after the index has taken the batch in.
 
-    Cost: for each change, the windows in sight on the stretch of the axis where it shows.
+    Cost: for each change, the windows that are out on the stretch of the axis where it shows; for all changes together,
+    the windows in sight on these stretches.
     """
 
     def __init__(self, query: WindowedQuery, computations: Sequence[Computation]) -> None:
@@ -48,27 +49,43 @@ class AffectedWindows:
 
     def find(self, state: KeyState, admission: Admission, before: Progress, now: Progress) -> dict[Window, Affected]:
         """Settle an admission, and return the windows it affects and those that come into sight."""
+        changes = list(admission.touched.values())
+        stretches = [self._stretch(*versions) for versions in changes]
         affected: dict[Window, Affected] = {}
-        changes = [(self._stretch(*versions), *versions) for versions in admission.touched.values()]
-        for (start, end), event, after in changes:
-            for window in state.windows.overlapping(start, end):
-                self._note(affected.setdefault(window, Affected()), window, event, after)
+        for versions, (start, end) in zip(changes, stretches, strict=True):
+            for window, entry in state.windows.overlapping(start, end):
+                if entry.size:
+                    self._note(affected.setdefault(window, Affected()), window, *versions)
         admission.settle()
-        limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
-        for (start, end), event, after in changes:
-            sync_time = _sync_time(event, after)
-            for window in state.assigner.overlapping(start, end, limit, now.horizon):
-                found = affected.setdefault(window, Affected())
-                found.exists, found.sync_time = True, min(found.sync_time, sync_time)
+        seen = [(s, self._seen_to(state, e, versions, now)) for versions, (s, e) in zip(changes, stretches, strict=True)]
+        for stretch in union(seen):
+            for window in self._in_sight(state, stretch, now):
+                affected.setdefault(window, Affected()).exists = True
+        if self._query.is_time_bound:
+            for versions, stretch in zip(changes, seen, strict=True):
+                for window in self._in_sight(state, stretch, now):
+                    affected[window].sync_time = min(affected[window].sync_time, _sync_time(*versions))
         for window in self._newly_visible(state, admission, before, now):
-            affected.setdefault(window, Affected(sync_time=before.punctuation)).exists = True
+            found = affected.setdefault(window, Affected())
+            found.exists, found.sync_time = True, before.punctuation
         return affected
 
+    def _in_sight(self, state: KeyState, stretch: tuple[int, int], now: Progress) -> list[Window]:
+        limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
+        return state.assigner.overlapping(*stretch, limit)
+
+    def _seen_to(self, state: KeyState, end: int, versions: Versions, now: Progress) -> int:
+        """Return how far a stretch has windows; where these do not wait for events, not further than the horizon."""
+        if end < INFINITY or not state.assigner.has_horizon:
+            return end
+        return max(event.until if event and event.until < INFINITY else now.horizon for event in versions)
+
     def _stretch(self, before: StoredEvent | None, after: StoredEvent | None) -> tuple[int, int]:
-        """Return the stretch of the axis on which a change of an event shows (SI-69), with a tick on either side.
+        """Return the stretch of the axis on which a change of an event shows (SI-69).
 
         Where a module sees ends outside its window, a new end shows in every window of the event, also in those
-        that lie before both ends; the paper's rule covers the windows between the ends alone.
+        that lie before both ends; the paper's rule covers the windows between the ends alone. Where a boundary may
+        come or go, the windows on both sides of it are affected.
         """
         versions = [event for event in (before, after) if event is not None and event.is_member]
         if not versions:
@@ -76,7 +93,7 @@ class AffectedWindows:
         first, last = min(event.since for event in versions), max(event.until for event in versions)
         if len(versions) == 2 and not self._query.counts and not self._query.waits_for_ends:
             first = min(event.end for event in versions)
-        return first - 1, last if last == INFINITY else last + 1
+        return (first - 1, min(last + 1, INFINITY)) if self._query.boundary_moves else (first, last)
 
     def _note(self, affected: Affected, window: Window, before: StoredEvent | None, after: StoredEvent | None) -> None:
         affected.sync_time = min(affected.sync_time, _sync_time(before, after))
@@ -105,6 +122,22 @@ class AffectedWindows:
         endless = state.events.until_after(INFINITY - 1) + were_endless
         windows = assigner.ending(endless, before.horizon, INFINITY, now.horizon)
         return [window for window in windows if window.start >= before.horizon]
+
+
+def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return disjoint stretches that cover the same ticks, in order.
+
+    Example:
+        >>> union([(4, 6), (0, 3), (2, 4)])
+        [(0, 6)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(stretches):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _is_member(event: StoredEvent | None, window: Window) -> bool:

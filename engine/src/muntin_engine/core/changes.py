@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from muntin import EARLIEST, Window
@@ -28,15 +28,12 @@ class InputChange(NamedTuple):
     new_end: int | None = None
 
 
-class OutputKind(str, Enum):
+class OutputKind(StrEnum):
     """What a change of the output does."""
 
     INSERT = "insert"
     REVISE = "revise"
     RETRACT = "retract"
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 class OutputChange(NamedTuple):
@@ -68,7 +65,7 @@ class OutputChange(NamedTuple):
         return self.start
 
 
-class Reason(str, Enum):
+class Reason(StrEnum):
     """Why a row of the input was set aside."""
 
     LATE = "late"
@@ -81,9 +78,6 @@ class Reason(str, Enum):
     """A revision that expects another end than the event has."""
     EMPTY_LIFETIME = "empty lifetime"
     """The end does not lie after the start, or the new end lies before it."""
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,9 +88,9 @@ class Codec:
         if cls is None:
             raise StateError(f"the state holds a record {name!r} that no module of the query declares any more")
         late = {field.name for field in dataclasses.fields(cls) if not field.init} if _is_dataclass(cls) else set()
-        record = cls(**{name: value for name, value in fields.items() if name not in late})
-        for name in late:
-            object.__setattr__(record, name, fields[name])
+        record = cls(**{field: value for field, value in fields.items() if field not in late})
+        for field in late:
+            object.__setattr__(record, field, fields[field])
         return record
 
 
@@ -149,8 +149,8 @@ def _fields(value: Any) -> dict[str, Any]:
 def _not_plain(value: Any) -> StateError:
     return StateError(
         f"{value!r} of type {_name(type(value))} cannot be stored\n"
-        "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists, tuples,\n"
-        "  sets, deques, dicts, dataclasses and named tuples of these\n"
+        "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists,\n"
+        "  tuples, sets, deques, dicts, dataclasses and named tuples of these\n"
         "  a record's class must appear in the module's declared state or result type"
     )
 

@@ -145,8 +145,8 @@ class Stamper:
     def _check(self, event: Event[Any], window: Window) -> None:
         if event.start < window.start and not self._allows_past:
             raise ModuleContractError(
-                f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, before its "
-                f"window [{window.start}, {window.end})\n"
+                f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, "
+                f"before its window [{window.start}, {window.end})\n"
                 "  expected: no output before the window, since its time may already be promised to be final (SI-45)\n"
                 "  use timestamps='clip', or let the module start its output inside the window"
             )

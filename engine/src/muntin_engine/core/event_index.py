@@ -94,6 +94,8 @@ class EventIndex:
     def forget(self, until: int, is_needed: Callable[[StoredEvent], bool]) -> list[StoredEvent]:
         """Forget the events whose membership ends at a tick or before, except those needed; return the forgotten."""
         candidates = self.until_at_most(until)
+        if not candidates:
+            return []
         kept = [event for event in candidates if is_needed(event)]
         if len(kept) == len(candidates):
             return []

@@ -31,19 +31,19 @@ class FinalEvaluator:
     ) -> list[OutputChange]:
         """Take a batch into a key's state and return what it puts out."""
         admission.settle()
+        limit = self._limit(state, now.punctuation)
+        first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
         output: list[OutputChange] = []
-        slides = [Slide(computation, key) for computation in self._computations]
-        for step in self._closing(state, before.punctuation, now):
-            output += [_insertion(state, step, row) for row in self._rows(slides, step)]
+        if first is not None and first.end <= limit:
+            slides = [Slide(computation, key) for computation in self._computations]
+            for step in self._closing(state, limit, before.punctuation, now):
+                output += [_insertion(state, step, row) for row in self._rows(slides, step)]
         retire(self._query, state, now.punctuation)
         return output
 
-    def _closing(self, state: KeyState, before: int, now: Progress) -> Iterator[Step]:
+    def _closing(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterator[Step]:
         """Yield the windows that close now, and those that are empty after one that is not."""
-        frontier, limit = state.assigner.frontier, self._limit(state, now.punctuation)
-        first = state.assigner.first_open(state.events.earliest(frontier))
-        if first is None or first.end > limit:
-            return
+        frontier = state.assigner.frontier
         events = [event for event in state.events.until_after(frontier) if event.since < limit]
         for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
             if not self._closes_alone or self._has_closed(step, now.punctuation) > self._has_closed(step, before):

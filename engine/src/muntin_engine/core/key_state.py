@@ -29,20 +29,18 @@ class KeyState:
         serial: The last number given out.
     """
 
-    def __init__(self, query: WindowedQuery, serial: int = 0, events: Sequence[StoredEvent] = ()) -> None:
+    def __init__(self, query: WindowedQuery, serial: int = 0) -> None:
         """Start a key.
 
         Args:
             query: The query.
             serial: Numbers up to this one were used already, by this key or another.
-            events: What it remembers of an earlier life, in the order of an index.
         """
         self.assigner = assigner_of(query.window)
-        self.assigner.add(events)
-        self.events = EventIndex(events)
+        self.events = EventIndex()
         self.windows = WindowIndex(keeps_history=query.is_time_bound)
         self.parked: dict[Hashable, list[InputChange]] = {}
-        self.samples = Samples((event.start, event.id) for event in events) if query.is_edge else None
+        self.samples = Samples() if query.is_edge else None
         self.serial = serial
         self._has_ids = query.has_ids and not query.is_edge
 
@@ -54,7 +52,7 @@ class KeyState:
     @property
     def parked_count(self) -> int:
         """How many revisions wait for their event."""
-        return sum(map(len, self.parked.values()))
+        return sum(map(len, self.parked.values())) if self.parked else 0
 
     def next_serial(self) -> int:
         """Return a number this key has not used yet."""
@@ -83,27 +81,32 @@ class KeyState:
             _width(payloads),
             list(chain.from_iterable(payloads)),
             [list(change) for waiting in self.parked.values() for change in waiting],
-            [_window_to_data(window, entry) for window, entry in self.windows.items()],
+            [_window_to_data(window, entry) for window, entry in self.windows.items()] if len(self.windows) else [],
         ]
 
     @classmethod
     def from_data(cls, query: WindowedQuery, data: list[Any]) -> KeyState:
         """Return the state that `to_data` wrote."""
         frontier, serial, ids, starts, ends, width, values, parked, windows = data
-        membership = assigner_of(query.window).membership
-        payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
-        events = [
-            StoredEvent(id, start, end, payload, *membership(start, end))
-            for id, start, end, payload in zip(ids, starts, ends, payloads, strict=True)
-        ]
-        state = cls(query, serial, events)
+        state = cls(query, serial)
         state.assigner.frontier = frontier
+        payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
+        state._restore_events(
+            StoredEvent(id, start, end, payload, *state.assigner.membership(start, end))
+            for id, start, end, payload in zip(ids, starts, ends, payloads, strict=True)
+        )
         for id, start, end, payload, new_end in parked:
             state.parked.setdefault(id, []).append(InputChange(id, start, end, tuple(payload), new_end))
         for start, end, count, states, standing in windows:
             rows = [StandingRow(id, OutputRow(*row)) for id, *row in standing]
             state.windows.put(Window(start, end), WindowEntry(count, states, rows))
         return state
+
+    def _restore_events(self, events: Iterable[StoredEvent]) -> None:
+        self.events = EventIndex(events)
+        self.assigner.add(self.events)
+        if self.samples is not None:
+            self.samples = Samples((event.start, event.id) for event in self.events)
 
 
 def _width(payloads: Iterable[tuple[Any, ...]]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any, Final, TypeAlias
 
 Key: TypeAlias = tuple[Any, ...]
@@ -20,7 +21,7 @@ def canonical(value: Any) -> Any:
         (0.0, [nan], None, 'a')
     """
     if isinstance(value, float):
-        return _NAN if value != value else value + 0.0
+        return _NAN if isnan(value) else value + 0.0
     if isinstance(value, list | tuple):
         return type(value)([canonical(part) for part in value])
     if isinstance(value, dict):

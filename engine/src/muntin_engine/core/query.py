@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from muntin import (
@@ -46,6 +46,7 @@ class WindowedQuery:
             for the end of its window cannot start at its cause.
         is_edge: True if events are samples that last until the next one of their key.
         has_ids: True if the input names its events, so that it may revise them.
+        waits_for_ends: True if a window's result depends on ends that lie after it and may still move (SI-43).
     """
 
     window: WindowSpecification
@@ -56,8 +57,11 @@ class WindowedQuery:
     contract: OutputContract = OutputContract.WINDOW_BASED
     is_edge: bool = False
     has_ids: bool = True
+    waits_for_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        reads_times = any(binding.module.reads_times for binding in self.bindings)
+        object.__setattr__(self, "waits_for_ends", reads_times and self.ends_move and not self.clip.clips_right)
         if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
             raise PolicyError(f"a time-bound query puts out results eagerly, not with emit={str(self.emit)!r}")
 
@@ -70,12 +74,6 @@ class WindowedQuery:
     def ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
         return self.has_ids or self.is_edge
-
-    @property
-    def waits_for_ends(self) -> bool:
-        """True if a window's result depends on ends that lie after it and may still move (SI-43)."""
-        reads_times = any(binding.module.reads_times for binding in self.bindings)
-        return reads_times and self.ends_move and not self.clip.clips_right
 
     @property
     def is_time_bound(self) -> bool:

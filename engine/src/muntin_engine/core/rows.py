@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, Final
 
 from muntin import Window
 from muntin_engine.core.changes import OutputChange, OutputKind
@@ -50,16 +50,24 @@ def freeze(value: Any) -> Hashable:
         >>> freeze([1, {"a"}]) == freeze([1, {"a"}]), freeze(1) == freeze(1.0)
         (True, False)
     """
+    kind = type(value)
+    if kind in _HASHABLE:
+        return kind, value
     if isinstance(value, list | tuple | deque):
-        return type(value).__name__, tuple(freeze(item) for item in value)
+        return kind, tuple([freeze(item) for item in value])
     if isinstance(value, Mapping):
-        return "mapping", frozenset((freeze(name), freeze(item)) for name, item in value.items())
+        return Mapping, frozenset((freeze(name), freeze(item)) for name, item in value.items())
     if isinstance(value, set | frozenset):
-        return type(value).__name__, frozenset(freeze(item) for item in value)
+        return kind, frozenset(freeze(item) for item in value)
     if is_dataclass(value):
-        return type(value).__name__, tuple(freeze(getattr(value, field.name)) for field in fields(value))
-    plain = number_of(value) if type(value).__module__ == "numpy" else value
-    return type(plain).__name__, plain if plain == plain else "nan"
+        return kind, tuple(freeze(getattr(value, field.name)) for field in fields(value))
+    if kind.__module__ == "numpy":
+        return freeze(number_of(value))
+    is_nan = bool(value != value)  # noqa: PLR0124  # floats and decimals alike
+    return kind, "nan" if is_nan else value
+
+
+_HASHABLE: Final = frozenset({type(None), bool, int, str, bytes})
 
 
 def _match(

@@ -16,6 +16,7 @@ from muntin_engine.core.affected import Affected, AffectedWindows
 from muntin_engine.core.changes import OutputChange, Progress
 from muntin_engine.core.computation import Computation, OutputRow, Stamper
 from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.past import shortened
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.retirement import retire
 from muntin_engine.core.rows import replace_rows, replace_rows_from
@@ -32,7 +33,6 @@ class Content(NamedTuple):
 
 
 _NOTHING = Content(0, [], [])
-_NEW = WindowEntry(0, [], [])
 
 
 class SpeculativeEvaluator:
@@ -57,7 +57,7 @@ class SpeculativeEvaluator:
         """Take a batch into a key's state and return the net change of its output."""
         affected = self._affected.find(state, admission, before, now)
         contents = self._contents(key, state, affected)
-        output: list[OutputChange] = []
+        output = self._shorten_past(state, affected, contents) if self._query.is_time_bound else []
         for window in sorted(contents, key=by_extent):
             output += self._replace(state, window, contents[window], affected[window].sync_time)
         retire(self._query, state, now.punctuation)
@@ -68,7 +68,7 @@ class SpeculativeEvaluator:
         contents: dict[Window, Content] = {}
         stale: list[Window] = []
         for window, change in affected.items():
-            entry = state.windows.get(window, _NEW)
+            entry = state.windows.get(window)
             if not change.exists:
                 contents[window] = _NOTHING
             elif not entry.size or (change.touches_members and not self._can_update_all(entry, change)):
@@ -88,7 +88,7 @@ class SpeculativeEvaluator:
         slides = [Slide(computation, key) for computation in self._computations]
         for step in sweep(windows, events):
             if step.members:
-                entry = state.windows.get(step.window, _NEW)
+                entry = state.windows.get(step.window)
                 yield step.window, self._content(key, step, slides, entry, affected[step.window])
             else:
                 for slide in slides:
@@ -129,16 +129,24 @@ class SpeculativeEvaluator:
         has_state = bool(entry.states) and entry.states[place] is not None
         return has_state and is_cheaper and (self._computations[place].can_remove or not change.removed)
 
+    def _shorten_past(
+        self, state: KeyState, affected: dict[Window, Affected], contents: dict[Window, Content]
+    ) -> list[OutputChange]:
+        output: list[OutputChange] = []
+        for window, since in shortened(self._query, state.windows, affected, contents.keys()).items():
+            entry = state.windows.get(window)
+            standing, changes = replace_rows_from(since, window, entry.standing, (), state.next_serial)
+            state.windows.put(window, entry._replace(standing=standing))
+            output += changes
+        return output
+
     def _replace(self, state: KeyState, window: Window, content: Content, sync_time: int) -> list[OutputChange]:
-        old = state.windows.get(window, _NEW).standing
+        old = state.windows.get(window).standing
         if self._query.is_time_bound:
             standing, output = replace_rows_from(sync_time, window, old, content.rows, state.next_serial)
         else:
             standing, output = replace_rows(window, old, content.rows, state.next_serial)
-        if standing or content.size:
-            state.windows.put(window, WindowEntry(content.size, content.states, standing))
-        else:
-            state.windows.discard(window)
+        state.windows.put(window, WindowEntry(content.size, content.states, standing))
         return output
 
 

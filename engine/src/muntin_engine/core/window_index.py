@@ -13,6 +13,9 @@ from muntin_engine.core.computation import OutputRow
 by_extent: Final = attrgetter("start", "end")
 """The order of windows."""
 
+by_start: Final = attrgetter("start")
+"""The same, where no two have the same start."""
+
 
 class StandingRow(NamedTuple):
     """An output event that has been put out and not taken back."""
@@ -35,6 +38,10 @@ class WindowEntry(NamedTuple):
     standing: list[StandingRow]
 
 
+NEW: Final = WindowEntry(0, [], [])
+"""The entry of a window that is not out."""
+
+
 class WindowIndex:
     """The windows of one key, ordered by start.
 
@@ -55,28 +62,27 @@ class WindowIndex:
         """Return all entries in order."""
         return [(window, self._entries[window]) for window in self._in_order()]
 
-    def get(self, window: Window, default: WindowEntry) -> WindowEntry:
-        """Return the entry of a window, or the default."""
-        return self._entries.get(window, default)
+    def get(self, window: Window) -> WindowEntry:
+        """Return the entry of a window; `NEW` if it has none."""
+        return self._entries.get(window, NEW)
 
     def put(self, window: Window, entry: WindowEntry) -> None:
-        """Set the entry of a window."""
+        """Set the entry of a window; one without members and standing rows is forgotten."""
+        if not entry.size and not entry.standing:
+            self._discard(window)
+            return
         if window not in self._entries:
             self._order = None
         self._entries[window] = entry
 
-    def discard(self, window: Window) -> None:
-        """Forget a window, if it is known."""
-        if self._entries.pop(window, None) is not None:
-            self._order = None
-
-    def overlapping(self, start: int, end: int) -> list[Window]:
+    def overlapping(self, start: int, end: int) -> list[tuple[Window, WindowEntry]]:
         """Return the windows with an entry that share a tick with `[start, end)`, last first."""
-        found: list[Window] = []
+        found: list[tuple[Window, WindowEntry]] = []
         order = self._in_order()
-        for place in range(bisect_left(order, end, key=_start) - 1, -1, -1):
-            if order[place].end > start:
-                found.append(order[place])
+        for place in range(bisect_left(order, end, key=by_start) - 1, -1, -1):
+            window = order[place]
+            if window.end > start:
+                found.append((window, self._entries[window]))
             elif not self._keeps_history:
                 break
         return found
@@ -88,11 +94,13 @@ class WindowIndex:
             frontier: Existing windows that start before it are closed.
             punctuation: Rows that end at it or before stand for good.
         """
+        if not self._entries:
+            return
         order = self._in_order()
-        for window in order[: bisect_left(order, frontier, key=_start)]:
+        for window in order[: bisect_left(order, frontier, key=by_start)]:
             entry = self._entries[window]
             if entry.size or all(out.row.end <= punctuation for out in entry.standing):
-                self.discard(window)
+                self._discard(window)
 
     def unsettled(self) -> Iterable[int]:
         """Return, for each window that no longer exists, the tick at which its output stands for good."""
@@ -100,10 +108,11 @@ class WindowIndex:
             return ()
         return [max(out.row.end for out in entry.standing) for entry in self._entries.values() if not entry.size]
 
+    def _discard(self, window: Window) -> None:
+        if self._entries.pop(window, None) is not None:
+            self._order = None
+
     def _in_order(self) -> list[Window]:
         if self._order is None:
             self._order = sorted(self._entries, key=by_extent)
         return self._order
-
-
-_start: Final = attrgetter("start")

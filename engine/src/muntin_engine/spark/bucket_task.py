@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.core.bucket import BatchResult, Bucket
+from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.spark.blobs import to_blob
-from muntin_engine.spark.intake import RefusedRow, refused_row, take_in
+from muntin_engine.spark.intake import take_in
 from muntin_engine.spark.job import Job
-from muntin_engine.spark.output import refused_table, result_tables
+from muntin_engine.spark.output import result_tables
+from muntin_engine.spark.refused import RefusedRow, refused_row, refused_table
 
 RESULTS: Final = "results"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
-PROGRESS: Final = "progress"
+ACCEPTED: Final = "accepted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +29,9 @@ class OutputBlob:
     """A part of a bucket's output.
 
     Attributes:
-        stream: `results`, `late`, `rejected`, or `progress` for the count of accepted rows.
+        stream: `results`, `late` or `rejected`; or `accepted`, which is a count alone.
         rows: How many rows it stands for.
-        data: Them as an Arrow IPC stream; None for `progress`.
+        data: Them as an Arrow IPC stream; None for a count alone.
     """
 
     stream: str
@@ -45,16 +48,31 @@ def run_bucket(job: Job, cells: Cells, blobs: Iterable[bytes], arrived: Progress
         blobs: Its rows.
         arrived: The progress of the whole input, as all tasks of the map side saw it in this batch.
     """
-    intake = take_in(job, blobs)
-    bucket = Bucket(job.query, cells, job.codec, job.identity)
-    result = bucket.process(intake.changes.items(), _with_delay(job, arrived))
-    yield OutputBlob(PROGRESS, result.accepted)
-    for table in result_tables(job, result.output):
-        yield OutputBlob(RESULTS, table.num_rows, to_blob(table))
-    yield from _refused(intake.refused + _refusals(job, result))
+    with _without_collector():
+        intake = take_in(job, blobs)
+        result = Bucket(job.query, cells, job.codec, job.identity).process(intake.changes, _complete(job, arrived))
+        tables = list(result_tables(job, result.output))
+    yield OutputBlob(ACCEPTED, result.accepted)
+    yield from (OutputBlob(RESULTS, table.num_rows, to_blob(table)) for table in tables)
+    refused = [*intake.refused, *(refused_row(job, key, refusal) for key, refusal in result.refusals)]
+    yield from _refused(LATE, [row for row in refused if row.is_late])
+    yield from _refused(REJECTED, [row for row in refused if not row.is_late])
 
 
-def _with_delay(job: Job, arrived: Progress) -> Progress:
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Put off looking for cycles: rows are in none, and walking over all of a batch again and again takes most of it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _complete(job: Job, arrived: Progress) -> Progress:
+    """Return the progress with what the rows do not say themselves: the end of a static input, or the delay."""
     if job.is_static:
         return Progress(INFINITY, arrived.horizon, arrived.newest)
     if job.delay is None or arrived.newest == EARLIEST:
@@ -62,12 +80,6 @@ def _with_delay(job: Job, arrived: Progress) -> Progress:
     return Progress(max(arrived.punctuation, arrived.newest - job.delay), arrived.horizon, arrived.newest)
 
 
-def _refusals(job: Job, result: BatchResult) -> list[RefusedRow]:
-    return [refused_row(job, key, refusal) for key, refusal in result.refusals]
-
-
-def _refused(rows: list[RefusedRow]) -> Iterator[OutputBlob]:
-    for stream, is_late in ((LATE, True), (REJECTED, False)):
-        chosen = [row for row in rows if row.is_late is is_late]
-        if chosen:
-            yield OutputBlob(stream, len(chosen), to_blob(refused_table(chosen)))
+def _refused(stream: str, rows: list[RefusedRow]) -> Iterator[OutputBlob]:
+    if rows:
+        yield OutputBlob(stream, len(rows), to_blob(refused_table(rows)))

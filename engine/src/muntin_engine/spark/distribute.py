@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
+from muntin_engine.plan import LATEST
 from muntin_engine.spark.blobs import to_blob
 from muntin_engine.spark.job import Job, open_job
+from muntin_engine.spark.problems import CHANGES, CLOSE, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
 
 EXCHANGE: Final = pa.schema(
     [
@@ -29,102 +31,110 @@ EXCHANGE: Final = pa.schema(
 )
 """What crosses the shuffle: blobs of rows, and one row of progress per task and bucket."""
 
-CHANGES: Final = ("insert", "revise", "retract", "punctuate", "close")
-_INSERT, _REVISE, _RETRACT, _PUNCTUATE, _CLOSE = range(5)
-_UNKNOWN: Final = -1
+MOST_ROWS: Final = 100_000
+"""After how many rows a task sends its blobs; also after `MOST_BYTES`."""
+
+MOST_BYTES: Final = 32 * 2**20
 
 
 class Distributor:
-    """Sends the rows of one task to their buckets; picklable, and opened on the worker."""
+    """Sends the rows of one task to their buckets; picklable, and opened on the worker.
+
+    Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
+    """
 
     def __init__(self, job: bytes) -> None:
         self._job = job
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the blobs of each batch, then the progress of all of them."""
+        """Yield blobs of rows, then the progress of all of them."""
         job = open_job(self._job)
         progress = Progress()
+        waiting: list[pa.Table] = []
         for batch in batches:
-            rows, seen = _read(job, batch)
+            rows, seen = read_rows(job, batch)
             progress = progress.advance(seen)
-            if rows.num_rows:
-                yield _blobs(job, rows)
-        yield _progress_rows(job, progress)
+            waiting.append(rows)
+            if sum(table.num_rows for table in waiting) >= MOST_ROWS or sum(t.nbytes for t in waiting) >= MOST_BYTES:
+                yield from _blobs(job, waiting)
+                waiting.clear()
+        yield from _blobs(job, waiting)
+        yield _exchange(list(job.buckets), [None] * len(job.buckets), progress)
 
 
-def _read(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, Progress]:
-    """Return the rows of a batch with their problems, and the progress it carries."""
-    kind = _kinds(batch.column("change"))
-    start, end, new_end = (_ticks(batch.column(name)) for name in ("start", "end", "new_end"))
+def read_rows(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, Progress]:
+    """Return the rows of a batch with their problems, and the progress it carries.
+
+    The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, and `change` with
+    `new_end`, if the query has them. Times are ticks. Punctuation is no row.
+    """
+    kind = _kinds(job, batch)
+    times = _times(job, batch, kind)
+    problem = find_problems(job, batch, kind, times)
+    columns = {"bucket": batch.column("bucket"), "problem": problem, "start": times.start, "end": times.end}
+    if job.has_changes:
+        columns |= {"change": batch.column("change"), "new_end": times.new_end}
+    if "id" in batch.schema.names:
+        columns["id"] = _in_utc(batch.column("id"))
+    carried = zip(job.key_names + job.input_names, job.keys + job.inputs, strict=True)
+    columns |= {name: batch.column(name).cast(carried_type, safe=False) for name, carried_type in carried}
+    is_row = pc.or_(pc.less(kind, PUNCTUATE), pc.is_valid(problem))
+    rows = pa.table(columns)
+    progress = _progress_of_rows(job, kind, times, pc.and_(is_row, pc.is_null(problem)))
+    return rows if pc.all(is_row).as_py() else rows.filter(is_row), progress.advance(_progress_of_marks(kind, times))
+
+
+def _kinds(job: Job, batch: pa.RecordBatch) -> pa.Array:
+    """Return the place of each change among `CHANGES`; `UNKNOWN` for any other text, and for null."""
+    if not job.has_changes:
+        return pa.array(np.full(len(batch), INSERT, np.int32))
+    return pc.fill_null(pc.index_in(batch.column("change"), pa.array(CHANGES)), UNKNOWN)
+
+
+def _times(job: Job, batch: pa.RecordBatch, kind: pa.Array) -> Times:
+    """Return the times of the rows. A point ends after a tick, and who deletes an event ends it at its start."""
+    start = _ticks(batch.column("start"))
     if job.is_point:
         end = pc.add(start, 1)
-    new_end = pc.if_else(pc.equal(kind, _RETRACT), start, new_end)
-    problem = _problems(job, batch, kind, start, new_end)
-    rows = pa.table(
-        {
-            "bucket": batch.column("bucket"),
-            "problem": problem,
-            "change": batch.column("change"),
-            "id": batch.column("id"),
-            "start": start,
-            "end": end,
-            "new_end": new_end,
-            **{name: batch.column(name) for name in job.columns},
-        }
+    elif "end" in batch.schema.names:
+        end = _ticks(batch.column("end"))
+    else:
+        end = pa.nulls(len(batch), pa.int64())
+    new_end = _ticks(batch.column("new_end")) if "new_end" in batch.schema.names else pa.nulls(len(batch), pa.int64())
+    is_insert = pc.equal(kind, INSERT)
+    return Times(
+        start,
+        pc.if_else(pc.and_(is_insert, pc.is_null(end)), INFINITY, end),
+        pc.if_else(is_insert, None, pc.if_else(pc.equal(kind, RETRACT), start, new_end)),
     )
-    is_row = pc.or_(pc.less(kind, _PUNCTUATE), pc.is_valid(problem))
-    is_good = pc.and_(is_row, pc.is_null(problem))
-    progress = _progress_of_rows(job, kind.filter(is_good), start.filter(is_good), end.filter(is_good), new_end.filter(is_good))
-    return rows.filter(is_row), progress.advance(_progress_of_marks(kind, start))
-
-
-def _kinds(change: pa.Array) -> pa.Array:
-    """Return the place of each change among `CHANGES`; `_UNKNOWN` for any other text, and for null."""
-    places = pc.index_in(change, pa.array(CHANGES))
-    return pc.fill_null(places, _UNKNOWN)
 
 
 def _ticks(times: pa.Array) -> pa.Array:
     """Return times as integer ticks: microseconds since the epoch in UTC for timestamps."""
-    if pa.types.is_timestamp(times.type):
-        return times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
     return times.cast(pa.int64())
 
 
-def _problems(job: Job, batch: pa.RecordBatch, kind: pa.Array, start: pa.Array, new_end: pa.Array) -> pa.Array:
-    """Return what is wrong with each row, as far as the row itself shows it; null where nothing is."""
-    problem = pa.nulls(len(batch), pa.string())
-    is_revision = pc.or_(pc.equal(kind, _REVISE), pc.equal(kind, _RETRACT))
-    found = [
-        (pc.equal(kind, _UNKNOWN), "unknown change"),
-        (pc.and_(pc.is_null(start), pc.not_equal(kind, _CLOSE)), "null time"),
-        (pc.and_(pc.equal(kind, _REVISE), pc.is_null(new_end)), "null time"),
-        (pc.and_(is_revision, pc.is_null(batch.column("id"))), "null id"),
-    ]
-    if job.query.has_ids:
-        found.append((pc.and_(pc.equal(kind, _INSERT), pc.is_null(batch.column("id"))), "null id"))
-    for place in job.required:
-        found.append((pc.and_(pc.equal(kind, _INSERT), pc.is_null(batch.column(f"i{place}"))), "null input"))
-    for is_wrong, reason in found:
-        problem = pc.if_else(pc.and_(is_wrong, pc.is_null(problem)), pa.scalar(reason), problem)
-    return problem
+def _in_utc(values: pa.Array) -> pa.Array:
+    """Return timestamps as such in UTC, whatever the session's zone, and other values as they are."""
+    has_zone = pa.types.is_timestamp(values.type) and values.type.tz is not None
+    return values.cast(pa.timestamp("us", tz="UTC")) if has_zone else values
 
 
-def _progress_of_rows(job: Job, kind: pa.Array, start: pa.Array, end: pa.Array, new_end: pa.Array) -> Progress:
-    inserted = start.filter(pc.equal(kind, _INSERT))
-    ends = pa.concat_arrays([end, new_end])
-    finite = ends.filter(pc.less(ends, INFINITY))
-    newest = _largest(inserted)
-    latest = _largest(finite)
+def _progress_of_rows(job: Job, kind: pa.Array, times: Times, is_good: pa.Array) -> Progress:
+    newest = _largest(times.start.filter(pc.and_(is_good, pc.equal(kind, INSERT))))
+    ends = pa.concat_arrays([times.end.filter(is_good), times.new_end.filter(is_good)])
+    latest = _largest(ends.filter(pc.less(ends, INFINITY)))
     starts_known = EARLIEST if newest == EARLIEST else newest + 1
     ends_known = EARLIEST if latest == EARLIEST else latest + job.reach
     return Progress(EARLIEST, max(starts_known, ends_known), newest)
 
 
-def _progress_of_marks(kind: pa.Array, start: pa.Array) -> Progress:
-    punctuation = _largest(start.filter(pc.equal(kind, _PUNCTUATE)))
-    is_closed = pc.any(pc.equal(kind, _CLOSE)).as_py()
-    return Progress(INFINITY if is_closed else punctuation, punctuation, EARLIEST)
+def _progress_of_marks(kind: pa.Array, times: Times) -> Progress:
+    """Return what punctuation says; one beyond all times closes the stream, and says of no time that it was seen."""
+    marks = times.start.filter(pc.equal(kind, PUNCTUATE))
+    latest = _largest(marks.filter(pc.less(marks, LATEST)))
+    is_closed = pc.any(pc.equal(kind, CLOSE)).as_py() or pc.any(pc.greater_equal(marks, LATEST)).as_py()
+    return Progress(INFINITY if is_closed else latest, latest, EARLIEST)
 
 
 def _largest(ticks: pa.Array) -> int:
@@ -132,18 +142,17 @@ def _largest(ticks: pa.Array) -> int:
     return EARLIEST if largest is None else int(largest)
 
 
-def _blobs(job: Job, rows: pa.Table) -> pa.RecordBatch:
-    """Return one blob for each bucket that has rows; the rows of a bucket keep their order."""
+def _blobs(job: Job, tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """Yield one blob for each bucket that has rows; the rows of a bucket keep their order."""
+    rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({})
+    if not rows.num_rows:
+        return
     bucket = rows.column("bucket").to_numpy()
     order = np.argsort(bucket, kind="stable")
     ordered = rows.drop_columns(["bucket"]).take(pa.array(order))
     places, starts, counts = np.unique(bucket[order], return_index=True, return_counts=True)
     blobs = [to_blob(ordered.slice(start, count)) for start, count in zip(starts, counts, strict=True)]
-    return _exchange([job.buckets[place] for place in places], blobs, Progress())
-
-
-def _progress_rows(job: Job, progress: Progress) -> pa.RecordBatch:
-    return _exchange(list(job.buckets), [None] * len(job.buckets), progress)
+    yield _exchange([job.buckets[place] for place in places], blobs, Progress())
 
 
 def _exchange(buckets: list[int], blobs: list[bytes] | list[None], progress: Progress) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
+from pyspark.sql.pandas.functions import pandas_udf
 
 from muntin import Function, PluginError, installed
 from muntin_engine.spark.types import spark_type_of
@@ -30,4 +31,8 @@ def _all() -> list[Function[..., Any]]:
 
 def _udf(function: Function[..., Any]) -> Any:
     result = spark_type_of(function.result, spark_types.TimestampType())
-    return F.pandas_udf(function.implementation, result) if function.is_vectorized else F.udf(function.implementation, result)
+    implementation = function.implementation
+    if function.is_vectorized:
+        # a lambda has no annotations: those of a plugin may name what it imports for type checkers alone
+        return pandas_udf(lambda *columns: implementation(*columns), result)  # type: ignore[call-overload]  # noqa: PLW0108
+    return F.udf(implementation, result)

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import repeat
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from muntin import EARLIEST, INFINITY
-from muntin_engine.core.changes import InputChange, Refusal
+from muntin_engine.core.changes import InputChange
+from muntin_engine.core.keys import Key
+from muntin_engine.core.rows import freeze
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.job import Job
+from muntin_engine.spark.problems import Problem, problem
+from muntin_engine.spark.refused import RefusedRow, row_as_json
 
-_TIMES = ("start", "end", "new_end")
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedRow:
-    """A row that was set aside, in words.
-
-    Attributes:
-        is_late: True if it goes to the late rows, false if to the rejected ones.
-        reason: Why, in a word or two that can be counted.
-        message: Why, with the values.
-        row: The row as JSON, by the query's own column names.
-    """
-
-    is_late: bool
-    reason: str
-    message: str
-    row: str
+_UNREADABLE: Final = Problem("unreadable value", "it holds a value that Python has no counterpart for")
+_NOT_IN_PYTHON: Final = (OverflowError, ValueError)
+"""What Arrow raises on a value such as a date after the year 9999, or text that is not UTF-8."""
 
 
 @dataclass(slots=True)
@@ -39,69 +28,124 @@ class Intake:
     """The rows of one bucket in one micro-batch.
 
     Attributes:
-        changes: The good rows by key, in the order in which they came.
+        changes: The good rows, by key.
         refused: Those with a problem of their own.
     """
 
-    changes: dict[tuple[Any, ...], list[InputChange]] = field(default_factory=dict)
+    changes: list[tuple[Key, list[InputChange]]] = field(default_factory=list)
     refused: list[RefusedRow] = field(default_factory=list)
 
 
 def take_in(job: Job, blobs: Iterable[bytes]) -> Intake:
-    """Return the rows of some blobs."""
+    """Return the rows of some blobs.
+
+    Cost: for each row, its values as Python objects and a look-up of its key.
+    """
     intake = Intake()
+    groups = _Groups(job)
     for blob in blobs:
-        _take_blob(job, from_blob(blob), intake)
+        table = _without_problems(job, from_blob(blob), intake)
+        try:
+            groups.add(table)
+        except _NOT_IN_PYTHON:
+            groups.add(_without_unreadable(job, table, intake))
+    intake.changes = groups.by_key()
     return intake
 
 
-def refused_row(job: Job, key: Sequence[Any], refusal: Refusal) -> RefusedRow:
-    """Return a row that the evaluator set aside."""
-    change = refusal.change
-    end = None if change.end == INFINITY else change.end
-    kind = "insert" if change.new_end is None else "retract" if change.new_end == change.start else "revise"
-    times = {"start": change.start, "end": end, "new_end": change.new_end}
-    row = _row(job, kind, change.id, times, key, change.payload)
-    return RefusedRow(refusal.is_late, str(refusal.reason), refusal.message, row)
+class _Groups:
+    """Rows by key. Where a key cannot be looked up by itself, as an array or a NaN, it is by a stand-in."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in job.keys)
+        self._keys: dict[Hashable, Key] = {}
+        self._changes: dict[Hashable, list[InputChange]] = {}
+
+    def add(self, table: pa.Table) -> None:
+        """Take the rows of a table: all of them, or none if one cannot be read."""
+        keys, changes = _rows(self._job, table)
+        names: Sequence[Hashable] = keys if self._has_plain_keys else list(map(freeze, keys))
+        for name, key, change in zip(names, keys, changes, strict=True):
+            if name in self._changes:
+                self._changes[name].append(change)
+            else:
+                self._keys[name], self._changes[name] = key, [change]
+
+    def by_key(self) -> list[tuple[Key, list[InputChange]]]:
+        """Return the rows of each key."""
+        return list(zip(self._keys.values(), self._changes.values(), strict=True))
 
 
-def _take_blob(job: Job, table: pa.Table, intake: Intake) -> None:
-    keys = _tuples(table, [f"k{place}" for place in range(job.keys)])
-    payloads = _tuples(table, [f"i{place}" for place in range(job.inputs)], job.instants)
-    columns = [table.column(name).to_pylist() for name in ("problem", "change", "id", *_TIMES)]
-    for key, payload, problem, kind, id, start, end, new_end in zip(keys, payloads, *columns, strict=True):
-        if problem is not None:
-            times = {"start": start, "end": end, "new_end": new_end}
-            row = _row(job, kind, id, times, key, payload)
-            intake.refused.append(RefusedRow(False, problem, f"the row has an {problem}" if problem[0] in "aeiou" else f"the row has a {problem}", row))
-        elif new_end is None or kind == "insert":
-            known_end = INFINITY if end is None else end
-            intake.changes.setdefault(key, []).append(InputChange(id, start, known_end, payload))
-        else:
-            intake.changes.setdefault(key, []).append(InputChange(id, start, end, (), new_end))
+def _rows(job: Job, table: pa.Table) -> tuple[list[Key], Iterator[InputChange]]:
+    keys, payloads = (_tuples(table, names) for names in (job.key_names, job.input_names))
+    ids, starts, ends, new_ends = (_values(table, name) for name in ("id", "start", "end", "new_end"))
+    if "id" in table.column_names and pa.types.is_nested(table.column("id").type):
+        ids = map(_hashable, ids)
+    return keys, map(InputChange._make, zip(ids, starts, ends, payloads, new_ends, strict=False))
 
 
-def _tuples(table: pa.Table, names: Sequence[str], instants: Sequence[int] = ()) -> Iterable[tuple[Any, ...]]:
+def _tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
     if not names:
         return [()] * table.num_rows
-    columns = [table.column(name) for name in names]
-    ticks = [column.cast(pa.int64()) if place in instants else column for place, column in enumerate(columns)]
-    return zip(*(_hashable(column.to_pylist()) for column in ticks), strict=True)
+    return list(zip(*(_values(table, name) for name in names), strict=True))
 
 
-def _hashable(values: list[Any]) -> list[Any]:
+def _values(table: pa.Table, name: str) -> Iterable[Any]:
+    """Return a column as Python values; endless nulls if the table has no such column."""
+    if name not in table.column_names:
+        return repeat(None)
+    values: list[Any] = table.column(name).to_pylist()
     return values
 
 
-def _row(
-    job: Job, kind: Any, id: Any, times: dict[str, int | None], key: Sequence[Any], payload: Sequence[Any]
-) -> str:
-    values = dict(zip(job.columns, [*key, *payload], strict=False))
-    values |= {"change": kind, "id": id} | {name: _readable(job, tick) for name, tick in times.items()}
-    return json.dumps({job.names[name]: value for name, value in values.items() if name in job.names}, default=str)
+def _hashable(id: Any) -> Hashable:
+    """Return an array or a struct as tuples; all ids of a query are of one type, so nothing gets mixed up."""
+    if not isinstance(id, dict | list | tuple):
+        return id  # type: ignore[no-any-return]
+    return tuple(map(_hashable, id.values() if isinstance(id, dict) else id))
 
 
-def _readable(job: Job, tick: int | None) -> Any:
-    if tick is None or not EARLIEST < tick < INFINITY or not pa.types.is_timestamp(job.time_type):
-        return tick
-    return str(pa.scalar(tick, pa.int64()).cast(job.time_type))
+def _without_problems(job: Job, table: pa.Table, intake: Intake) -> pa.Table:
+    """Set the rows aside that have a problem, and return the others."""
+    problems = table.column("problem")
+    if problems.null_count == len(problems):
+        return table
+    bad = table.filter(pc.is_valid(problems))
+    intake.refused += _refused(job, bad, [problem(job, code) for code in bad.column("problem").to_pylist()])
+    return table.filter(pc.is_null(problems))
+
+
+def _without_unreadable(job: Job, table: pa.Table, intake: Intake) -> pa.Table:
+    """Set the rows aside that hold a value that Python cannot, and return the others."""
+    is_bad = [any(map(_is_unreadable, row.values())) for row in _scalars(table)]
+    bad = table.filter(pa.array(is_bad))
+    intake.refused += _refused(job, bad, [_UNREADABLE] * len(bad))
+    return table.filter(pc.invert(pa.array(is_bad)))
+
+
+def _refused(job: Job, table: pa.Table, problems: Iterable[Problem]) -> Iterator[RefusedRow]:
+    for row, why in zip(_scalars(table), problems, strict=True):
+        values = {name: _text(scalar) if _is_unreadable(scalar) else scalar.as_py() for name, scalar in row.items()}
+        yield RefusedRow(False, why.reason, why.message, row_as_json(job, values))
+
+
+def _scalars(table: pa.Table) -> Iterator[dict[str, pa.Scalar]]:
+    """Yield the rows, value by value, as Arrow holds them."""
+    for row in zip(*table.columns, strict=True):
+        yield dict(zip(table.column_names, row, strict=True))
+
+
+def _is_unreadable(scalar: pa.Scalar) -> bool:
+    try:
+        scalar.as_py()
+    except _NOT_IN_PYTHON:
+        return True
+    return False
+
+
+def _text(scalar: pa.Scalar) -> str:
+    try:
+        return str(scalar.cast(pa.string()).as_py())
+    except (pa.ArrowException, *_NOT_IN_PYTHON):
+        return "unreadable"

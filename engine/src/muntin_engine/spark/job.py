@@ -7,10 +7,9 @@ session is importable there; that process must hold the bytes and never open the
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,6 +24,23 @@ from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 MOST_BYTES: Final = 900_000
 """A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""
 
+_MOST_OPEN: Final = 32
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a module reads of an input.
+
+    Attributes:
+        place: The place of the input among all of the query.
+        field: The type it reads.
+        reader: The module, by name and version.
+    """
+
+    place: int
+    field: Field
+    reader: str
+
 
 @dataclass(frozen=True)
 class Job:
@@ -33,41 +49,50 @@ class Job:
     Attributes:
         query: The query in the evaluator's terms.
         identity: What the state depends on.
-        names: What refused rows call their columns: keys, id, start, end, change, new_end, inputs.
-        keys: How many key columns there are.
-        inputs: How many input columns there are.
-        required: The places of the inputs that must not be null.
-        instants: The places of the inputs that reach modules as ticks.
-        delay: See `Plan.delay`.
-        reach: See `Plan.reach`.
+        keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
+        inputs: The Arrow types in which the input columns `i0`, `i1`, ... travel.
+        reads: What the modules read of the inputs.
+        names: By the name of a travelling column, the query's own name for it; those the query does not name are left
+            out.
+        has_changes: True if rows say what they do; otherwise each is an insertion.
         is_point: True if events last one tick.
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
+        delay: See `Plan.delay`.
+        reach: See `Plan.reach`.
         buckets: The ids of the buckets.
         results: The Arrow schema of the results.
         outputs: The types of the modules' results.
-        time_type: The Arrow type of times in the results.
     """
 
     query: WindowedQuery
     identity: Mapping[str, Any]
+    keys: tuple[pa.DataType, ...]
+    inputs: tuple[pa.DataType, ...]
+    reads: tuple[Read, ...]
     names: Mapping[str, str]
-    keys: int
-    inputs: int
-    required: tuple[int, ...]
-    instants: tuple[int, ...]
-    delay: int | None
-    reach: int
+    has_changes: bool
     is_point: bool
     is_static: bool
+    delay: int | None
+    reach: int
     buckets: tuple[int, ...]
     results: pa.Schema
     outputs: tuple[Field, ...]
-    time_type: pa.DataType
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the key and input columns in the projected input."""
-        return tuple(f"k{place}" for place in range(self.keys)) + tuple(f"i{place}" for place in range(self.inputs))
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the key columns in the projected input."""
+        return tuple(f"k{place}" for place in range(len(self.keys)))
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of the input columns in the projected input."""
+        return tuple(f"i{place}" for place in range(len(self.inputs)))
+
+    @property
+    def time_type(self) -> pa.DataType:
+        """The type of times in the results."""
+        return self.results.field("window").type.field("start").type
 
     @cached_property
     def codec(self) -> Codec:
@@ -86,7 +111,7 @@ def pack_job(job: Job) -> bytes:
         ShippingError: A module cannot be pickled, or the job is too large for a stateful operator.
     """
     try:
-        data = bytes(cloudpickle.dumps(job))
+        data = bytes(cloudpickle.dumps(job))  # type: ignore[no-untyped-call]
     except Exception as error:
         raise ShippingError(f"the query's modules cannot travel to the workers: {error}", _modules(job)) from error
     if len(data) > MOST_BYTES:
@@ -94,22 +119,13 @@ def pack_job(job: Job) -> bytes:
     return data
 
 
+@lru_cache(_MOST_OPEN)
 def open_job(data: bytes) -> Job:
-    """Return the job in some bytes; opened once per worker.
+    """Return the job in some bytes; a worker opens it once and keeps the last few.
 
     Raises:
         ModuleNotOnWorkerError: A module's package is not installed where the worker runs.
     """
-    name = hashlib.sha256(data).hexdigest()
-    if name not in _opened:
-        _opened[name] = _open(data)
-    return _opened[name]
-
-
-_opened: dict[str, Job] = {}
-
-
-def _open(data: bytes) -> Job:
     try:
         job: Job = cloudpickle.loads(data)
     except MuntinError:

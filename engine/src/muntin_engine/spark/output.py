@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
 from muntin import INFINITY, ModuleContractError
-from muntin.schemas import Field, ListOf, MapOf, Struct, spell
+from muntin.schemas import Field, Struct
 from muntin_engine.core.changes import OutputChange
-from muntin_engine.spark.intake import RefusedRow
+from muntin_engine.core.keys import Key
+from muntin_engine.spark.arrays import MisfitError, part_of, to_arrow
 from muntin_engine.spark.job import Job
 
-REFUSED: Final = pa.schema([("reason", pa.string()), ("message", pa.string()), ("row", pa.string())])
-"""The columns of late and rejected rows."""
-
 MOST_ROWS: Final = 100_000
-"""How many rows one blob of output has at the most."""
+"""How many rows one blob of output has at the most; fewer if they take more than `MOST_BYTES`."""
+
+MOST_BYTES: Final = 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
     """A change of the output with its key."""
 
-    key: tuple[Any, ...]
+    key: Key
     change: OutputChange
 
 
-def result_tables(job: Job, output: Iterable[tuple[tuple[Any, ...], list[OutputChange]]]) -> Iterable[pa.Table]:
+def result_tables(job: Job, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
     """Yield the results of a batch as tables of the query's result schema.
 
     Raises:
@@ -37,97 +37,92 @@ def result_tables(job: Job, output: Iterable[tuple[tuple[Any, ...], list[OutputC
     """
     lines = [_Line(key, change) for key, changes in output for change in changes]
     for start in range(0, len(lines), MOST_ROWS):
-        yield _result_table(job, lines[start : start + MOST_ROWS])
-
-
-def refused_table(rows: Sequence[RefusedRow]) -> pa.Table:
-    """Return late or rejected rows as a table."""
-    columns = ([getattr(row, name) for row in rows] for name in REFUSED.names)
-    return pa.table([pa.array(column, pa.string()) for column in columns], schema=REFUSED)
+        table = _result_table(job, lines[start : start + MOST_ROWS])
+        rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
+        yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
 
 
 def _result_table(job: Job, lines: Sequence[_Line]) -> pa.Table:
-    columns = [*_key_columns(job, lines), *_time_columns(job, lines), *_value_columns(job, lines)]
-    return pa.table(columns, schema=job.results)
+    columns = _context(job, lines) | _outputs(job, lines)
+    return pa.table([columns[place] for place in range(len(job.results))], schema=job.results)
 
 
-def _key_columns(job: Job, lines: Sequence[_Line]) -> list[pa.Array]:
-    types = [job.results.field(place).type for place in range(job.keys)]
-    return [pa.array([line.key[place] for line in lines], of) for place, of in enumerate(types)]
+def _context(job: Job, lines: Sequence[_Line]) -> dict[int, pa.Array]:
+    """Return the columns that are no module's, by place."""
+    makers: Mapping[str, Callable[[], pa.Array]] = {
+        "window": lambda: _extents(job, [(line.change.window.start, line.change.window.end) for line in lines]),
+        "lifetime": lambda: _extents(job, [(line.change.start, line.change.end) for line in lines]),
+        "change": lambda: pa.array([str(line.change.kind) for line in lines], pa.string()),
+        "event_id": lambda: pa.array([line.change.id for line in lines], pa.int64()),
+        "new_end": lambda: _times(job, [line.change.new_end for line in lines]),
+    }
+    keys, last = len(job.keys), len(job.results) - len(job.outputs)
+    columns = {place: _key_column(job, lines, place) for place in range(keys)}
+    return columns | {place: makers[job.results.field(place).name]() for place in range(keys, last)}
 
 
-def _time_columns(job: Job, lines: Sequence[_Line]) -> list[pa.Array]:
-    changes = [line.change for line in lines]
-    columns = [_extents(job, [(c.window.start, c.window.end) for c in changes])]
-    if "lifetime" in job.results.names:
-        columns.append(_extents(job, [(c.start, c.end) for c in changes]))
-    if "event_id" in job.results.names:
-        columns.append(pa.array([str(c.kind) for c in changes], pa.string()))
-        columns.append(pa.array([c.id for c in changes], pa.int64()))
-    return columns
+def _key_column(job: Job, lines: Sequence[_Line], place: int) -> pa.Array:
+    return pa.array([line.key[place] for line in lines], job.results.field(place).type)
 
 
 def _extents(job: Job, extents: Sequence[tuple[int, int]]) -> pa.Array:
     """Return lifetimes as a struct column; an end at infinity is null."""
-    starts = pa.array([start for start, _ in extents], pa.int64())
-    ends = pa.array([None if end >= INFINITY else end for _, end in extents], pa.int64())
     fields = [pa.field("start", job.time_type), pa.field("end", job.time_type)]
-    return pa.StructArray.from_arrays([starts.cast(job.time_type), ends.cast(job.time_type)], fields=fields)
+    return pa.StructArray.from_arrays([_times(job, ticks) for ticks in zip(*extents, strict=True)], fields=fields)
 
 
-def _value_columns(job: Job, lines: Sequence[_Line]) -> list[pa.Array]:
-    values = [line.change.value for line in lines]
+def _times(job: Job, ticks: Sequence[int | None]) -> pa.Array:
+    return pa.array([None if tick is None or tick >= INFINITY else tick for tick in ticks], job.time_type)
+
+
+def _outputs(job: Job, lines: Sequence[_Line]) -> dict[int, pa.Array]:
+    """Return the columns of the modules' results, by place."""
     first = len(job.results) - len(job.outputs)
+    columns = enumerate(zip(job.outputs, _values(job, lines), strict=True))
+    return {first + place: _column(job, lines, place, field, values) for place, (field, values) in columns}
+
+
+def _values(job: Job, lines: Sequence[_Line]) -> Iterator[list[Any]]:
+    """Yield the values of each result column: one per aggregate, or the parts of an operator's rows."""
+    values = [line.change.value for line in lines]
+    row = job.query.bindings[0].module.result_field().type
     if not job.query.is_operator:
-        columns = [[value[place] for value in values] for place in range(len(job.outputs))]
-    elif isinstance(job.query.bindings[0].module.result_field().type, Struct):
-        columns = [[_part(value, place, output.name) for value in values] for place, output in enumerate(job.outputs)]
+        yield from map(list, zip(*values, strict=True))
+    elif isinstance(row, Struct):
+        for place in range(len(row.fields)):
+            yield [_part(job, line, row, place) for line in lines]
     else:
-        columns = [values]
-    return [
-        _column(job, column, output, job.results.field(first + place).type, place)
-        for place, (column, output) in enumerate(zip(columns, job.outputs, strict=True))
-    ]
+        yield values
 
 
-def _column(job: Job, values: Sequence[Any], output: Field, arrow_type: pa.DataType, place: int) -> pa.Array:
-    plain = plainer(output)
+def _part(job: Job, line: _Line, row: Struct, place: int) -> Any:
     try:
-        if plain is not None:
-            values = [None if value is None else plain(value) for value in values]
-        if pa.types.is_timestamp(arrow_type) and values and isinstance(next((v for v in values if v is not None), None), int):
-            return pa.array(values, pa.int64()).cast(arrow_type)
-        return pa.array(values, arrow_type)
-    except (pa.ArrowException, TypeError, ValueError, AttributeError, KeyError) as error:
-        module = job.query.bindings[0 if job.query.is_operator else place].module
-        raise ModuleContractError(
-            f"{module.name} {module.version} returned a value that is not what it declares: {error}\n"
-            f"  declared: {spell(output)}\n  returned, for example: {next(iter(values), None)!r}"
-        ) from error
+        return part_of(line.change.value, row, place)
+    except MisfitError as error:
+        raise _contract_error(job, line, 0, error) from error
 
 
-def plainer(field: Field) -> Callable[[Any], Any] | None:
-    """Return what turns a module's value into what Arrow takes; None where they are the same."""
-    data_type = field.type
-    if isinstance(data_type, Struct):
-        parts = [(part.name, plainer(part)) for part in data_type.fields]
-        return lambda value: {
-            name: _plain(_part(value, place, name), convert) for place, (name, convert) in enumerate(parts)
-        }
-    if isinstance(data_type, ListOf):
-        element = plainer(data_type.element)
-        return list if element is None else lambda values: [_plain(value, element) for value in values]
-    if isinstance(data_type, MapOf):
-        convert = plainer(data_type.value)
-        return lambda values: [(name, _plain(value, convert)) for name, value in values.items()]
-    return None
+def _column(job: Job, lines: Sequence[_Line], place: int, field: Field, values: Sequence[Any]) -> pa.Array:
+    arrow_type = job.results.field(len(job.results) - len(job.outputs) + place).type
+    try:
+        return to_arrow(values, field, arrow_type)
+    except MisfitError as error:
+        line = next(line for line, value in zip(lines, values, strict=True) if _misfits(value, field, arrow_type))
+        raise _contract_error(job, line, 0 if job.query.is_operator else place, error) from error
 
 
-def _plain(value: Any, convert: Callable[[Any], Any] | None) -> Any:
-    return value if value is None or convert is None else convert(value)
+def _misfits(value: Any, field: Field, arrow_type: pa.DataType) -> bool:
+    try:
+        to_arrow([value], field, arrow_type)
+    except MisfitError:
+        return True
+    return False
 
 
-def _part(value: Any, place: int, name: str) -> Any:
-    if isinstance(value, dict):
-        return value[name]
-    return value[place] if isinstance(value, tuple) else getattr(value, name)
+def _contract_error(job: Job, line: _Line, place: int, error: MisfitError) -> ModuleContractError:
+    module = job.query.bindings[place].module
+    return ModuleContractError(
+        f"{module.name} {module.version} returned a value that is not what it declares: {error}\n"
+        f"  key: {line.key!r}\n  window: {line.change.window}\n"
+        "  return what the class declares in its brackets, or declare what it returns"
+    )

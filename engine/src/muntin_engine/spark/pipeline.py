@@ -8,115 +8,94 @@ A static input takes the same way with a grouped map instead of the stateful ope
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import QueryError, TimestampPolicy
-from muntin.schemas import Field, Scalar, ScalarKind, Struct
+from muntin import QueryError
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.plan import Plan
 from muntin_engine.spark.blobs import from_blob
-from muntin_engine.spark.bucket_task import LATE, REJECTED, RESULTS, run_bucket
+from muntin_engine.spark.bucket_task import ACCEPTED, LATE, REJECTED, RESULTS, run_bucket
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
-from muntin_engine.spark.job import Job, open_job, pack_job
-from muntin_engine.spark.output import REFUSED
+from muntin_engine.spark.job import Job, Read, open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
+from muntin_engine.spark.problems import forbids_null
+from muntin_engine.spark.refused import REFUSED
 from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
-from muntin_engine.spark.types import arrow_schema_of, spark_type_of
+from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
 
 if TYPE_CHECKING:
     from muntin_engine.query import Query
-
-_EXCHANGE: Final = "bucket int, rows binary, punctuation bigint, horizon bigint, newest bigint"
 
 
 def results(query: Query) -> DataFrame:
     """Return the results of a query."""
     schema = result_schema(query)
-    blobs = _counted(query, _evaluate(query, schema))
-    return _decode(blobs.where(F.col("stream") == RESULTS), schema)
+    return _decode(_evaluate(query, schema).where(F.col("stream") == RESULTS), schema)
 
 
 def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
-    blobs = _counted(query, _evaluate(query, result_schema(query)))
-    schema = spark_types.StructType([spark_types.StructField(name, spark_types.StringType()) for name in REFUSED.names])
-    return _decode(blobs.where(F.col("stream") == stream), schema)
+    return _decode(_evaluate(query, result_schema(query)).where(F.col("stream") == stream), spark_schema_of(REFUSED))
 
 
 def result_schema(query: Query) -> spark_types.StructType:
     """Return the schema of a query's results."""
-    plan, source = query.plan, query.source.schema
-    time = source["start"].dataType if plan.axis == "time" else spark_types.LongType()
+    plan, projected = query.plan, query.source.df.schema
+    time = projected["start"].dataType if plan.axis == "time" else spark_types.LongType()
     extent = spark_types.StructType([spark_types.StructField("start", time), spark_types.StructField("end", time)])
-    fields = [spark_types.StructField(key, source[f"k{place}"].dataType) for place, key in enumerate(plan.keys)]
-    fields.append(spark_types.StructField("window", extent))
-    if plan.timestamps is not TimestampPolicy.ALIGN:
-        fields.append(spark_types.StructField("lifetime", extent))
-    if plan.emit.may_retract:
-        fields.append(spark_types.StructField("change", spark_types.StringType()))
-        fields.append(spark_types.StructField("event_id", spark_types.LongType()))
-    outputs = [spark_types.StructField(output.name, spark_type_of(output, time)) for output in outputs_of(plan)]
-    _check_distinct([*fields, *outputs])
-    return spark_types.StructType([*fields, *outputs])
-
-
-def outputs_of(plan: Plan) -> tuple[Field, ...]:
-    """Return the result columns of the modules: one per aggregate, or the fields of the operator's row."""
-    if not plan.is_operator:
-        return tuple(Field(module.output, module.result.type, is_nullable=True) for module in plan.modules)
-    row = plan.modules[0].result
-    return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)
-
-
-def _check_distinct(fields: list[spark_types.StructField]) -> None:
-    names = [part.name for part in fields]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise QueryError(f"the result would have two columns named {twice!r}; rename the key, or select before windowing")
+    added = {"change": spark_types.StringType(), "event_id": spark_types.LongType(), "new_end": time}
+    columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.columns.keys)]
+    columns += [(name, added.get(name, extent)) for name in plan.added]
+    columns += [(output.name, spark_type_of(output, time)) for output in plan.outputs]
+    return spark_types.StructType([spark_types.StructField(name, data_type) for name, data_type in columns])
 
 
 def _evaluate(query: Query, schema: spark_types.StructType) -> DataFrame:
-    source, plan = query.source, query.plan
+    """Return the blobs that come out of the buckets."""
+    source = query.source.df
     if source.isStreaming:
         check_session(source.sparkSession)
-        _check_progress(plan, source)
+        _check_progress(query.plan)
     job = pack_job(_job(query, schema))
-    exchanged = source.mapInArrow(Distributor(job), _EXCHANGE)
-    grouped = exchanged.groupBy("bucket")
-    if source.isStreaming:
-        return grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None")
-    return grouped.applyInArrow(static_bucket(job), OUTPUT)
+    grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
+    if not source.isStreaming:
+        return grouped.applyInArrow(static_bucket(job), OUTPUT)
+    return _counted(query, grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None"))
 
 
-def _check_progress(plan: Plan, source: DataFrame) -> None:
-    if plan.delay is None and not query_has_changes(source):
+def _check_progress(plan: Plan) -> None:
+    if not plan.says_when_complete:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"
             "  give events() a delay, such as delay='10 minutes', or a change column with punctuation rows"
         )
 
 
-def query_has_changes(source: DataFrame) -> bool:
-    """True if the input has a column that can hold punctuation, not just the word for an insertion."""
-    return source.schema["change"].nullable
-
-
 def _counted(query: Query, blobs: DataFrame) -> DataFrame:
     """Have Spark report the counts of each micro-batch among the observed metrics of a streaming query."""
-    if not query.source.isStreaming:
-        return blobs
     counts = [
-        F.sum(F.when(F.col("stream") == stream, F.col("rows")).otherwise(0)).alias(name)
-        for stream, name in (("progress", "accepted"), (LATE, LATE), (REJECTED, REJECTED), (RESULTS, RESULTS))
+        F.coalesce(F.sum(F.when(F.col("stream") == stream, F.col("rows"))), F.lit(0)).alias(stream)
+        for stream in (ACCEPTED, LATE, REJECTED, RESULTS)
     ]
-    return blobs.observe(query.counters, *counts)
+    try:
+        observed = blobs.observe(query.counters, *counts)
+        observed.schema  # noqa: B018  # has Spark check the names
+    except AnalysisException as error:
+        if error.getCondition() != "DUPLICATED_METRICS_NAME":
+            raise
+        raise QueryError(
+            f"the input contains a query that counts under the name {query.counters!r} already\n"
+            "  give one of them another name: .named('...')"
+        ) from error
+    return observed
 
 
 def _decode(blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
@@ -138,60 +117,62 @@ class BlobReader:
 
 def static_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
     """Return what evaluates one bucket of a static input, whole. Spark wants a function with annotations."""
+    schema = arrow_schema_of(OUTPUT)
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         blobs, progress = collect(table.to_pylist())
         output = list(run_bucket(open_job(job), MemoryCells(), blobs, progress))
-        schema = arrow_schema_of(OUTPUT)
-        return pa.table([pa.array([getattr(blob, part.name) for blob in output], part.type) for part in schema], schema=schema)
+        columns = {part.name: [getattr(blob, part.name) for blob in output] for part in schema}
+        return pa.table(columns, schema=schema)
 
     return evaluate
 
 
 def _job(query: Query, schema: spark_types.StructType) -> Job:
     plan = query.plan
-    results = arrow_schema_of(schema)
     return Job(
-        query=_evaluated(plan),
+        query=_windowed(plan),
         identity=plan.identity(),
+        keys=query.source.keys,
+        inputs=query.source.inputs,
+        reads=tuple(_reads(plan)),
         names=_names(plan),
-        keys=len(plan.keys),
-        inputs=len(plan.inputs),
-        required=tuple(sorted({place for module in plan.modules for place in module.binding.required})),
-        instants=_instants(plan),
+        has_changes=plan.columns.change is not None,
+        is_point=plan.lifetimes == "point",
+        is_static=not query.source.df.isStreaming,
         delay=plan.delay,
         reach=plan.reach,
-        is_point=plan.lifetimes == "point",
-        is_static=not query.source.isStreaming,
         buckets=bucket_ids(plan.buckets),
-        results=results,
-        outputs=outputs_of(plan),
-        time_type=results.field("window").type.field("start").type,
+        results=arrow_schema_of(schema),
+        outputs=plan.outputs,
     )
 
 
-def _evaluated(plan: Plan) -> WindowedQuery:
+def _windowed(plan: Plan) -> WindowedQuery:
     return WindowedQuery(
         window=plan.window,
-        bindings=tuple(Binding(module.module, module.binding) for module in plan.modules),
+        bindings=tuple(Binding(module.module, module.select) for module in plan.modules),
         clip=plan.clip,
         timestamps=plan.timestamps,
         emit=plan.emit,
-        is_edge=plan.lifetimes == "edge",
-        has_ids=plan.has_ids,
+        contract=plan.contract,
+        is_edge=plan.is_edge,
+        has_ids=plan.columns.id is not None,
     )
 
 
-def _instants(plan: Plan) -> tuple[int, ...]:
-    kinds = {place: kind for module in plan.modules for place, kind in _kinds(module.binding.columns, module.binding.as_kind)}
-    return tuple(sorted(place for place, kind in kinds.items() if kind is ScalarKind.INSTANT))
-
-
-def _kinds(columns: tuple[int, ...], as_kind: Any) -> list[tuple[int, ScalarKind]]:
-    return [(place, as_kind[place]) for place in columns if place in as_kind]
+def _reads(plan: Plan) -> Iterator[Read]:
+    for module in plan.modules:
+        for place, field in zip(module.columns, module.reads, strict=True):
+            if forbids_null(field):
+                yield Read(place, field, module.label)
 
 
 def _names(plan: Plan) -> dict[str, str]:
-    names = {f"k{place}": key for place, key in enumerate(plan.keys)}
-    names |= {f"i{place}": name for place, name in enumerate(plan.inputs)}
-    return names | {name: name for name in ("change", "id", "start", "end", "new_end")}
+    """Return the query's own names by the names under which columns travel, in the order a reader wants them."""
+    columns = plan.columns
+    roles = {name: getattr(columns, name) for name in ("change", "id", "start", "end", "new_end")}
+    named = {f"k{place}": key for place, key in enumerate(columns.keys)}
+    named |= {name: column for name, column in roles.items() if column is not None}
+    named |= {f"i{place}": column for place, column in enumerate(columns.inputs)}
+    return {name: column.name for name, column in named.items()}

@@ -4,111 +4,148 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import QueryError
-from muntin.schemas import Field, ScalarKind
-from muntin_engine.inputs import bind_inputs
-from muntin_engine.plan import ModulePlan, Plan, plan_module
-from muntin_engine.spark.types import axis_of, field_of
+from muntin.schemas import Field
+from muntin_engine.plan import Column as NamedColumn
+from muntin_engine.plan import Columns, ModulePlan, Plan, plan_module
+from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
 
 if TYPE_CHECKING:
     from muntin_engine.query import ColumnLike, EventStream, ModuleCall, WindowedStream
 
-_FLOATING = (spark_types.FloatType, spark_types.DoubleType)
+_ROLES: Final = ("start", "end", "id", "change", "new_end")
+_FLOATING: Final = (spark_types.FloatType, spark_types.DoubleType)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The columns of a query's input that it reads.
+
+    Attributes:
+        df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change` and
+            `new_end` if the query names them; and `bucket`, the number of the row's bucket.
+        keys: The Arrow types in which the keys travel.
+        inputs: The Arrow types in which the inputs travel.
+    """
+
+    df: DataFrame
+    keys: tuple[pa.DataType, ...]
+    inputs: tuple[pa.DataType, ...]
 
 
 @dataclass
 class _Inputs:
-    """The columns that modules read; a column named twice is carried once."""
+    """The columns that modules read; one that is named twice is carried once."""
 
     df: DataFrame
     columns: list[Column] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    _places: dict[tuple[str, ScalarKind | None], int] = field(default_factory=dict)
+    fields: list[spark_types.StructField] = field(default_factory=list)
+    types: list[pa.DataType] = field(default_factory=list)
+    _places: dict[tuple[str, pa.DataType], int] = field(default_factory=dict)
 
-    def place(self, column: ColumnLike, name: str, kind: ScalarKind | None) -> int:
-        """Return the place of a column, converted to a kind."""
-        if isinstance(column, str) and (column, kind) in self._places:
-            return self._places[column, kind]
-        self._places[name, kind] = len(self.columns)
-        self.columns.append(_converted(_as_column(column), kind))
-        self.names.append(name)
-        return len(self.columns) - 1
+    def place(self, column: ColumnLike, part: spark_types.StructField, wanted: Field) -> int:
+        """Return the place of a column, of which a module reads what is wanted."""
+        carried = carried_type(wanted, part.dataType)
+        if isinstance(column, str) and (column, carried) in self._places:
+            return self._places[column, carried]
+        self.columns.append(_as_column(column))
+        self.fields.append(part)
+        self.types.append(carried)
+        place = len(self.columns) - 1
+        if isinstance(column, str):
+            self._places[column, carried] = place
+        return place
 
 
-def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple[DataFrame, Plan]:
+def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple[Projection, Plan]:
     """Return the projected input of a query, and its plan.
 
-    The projection has the columns `bucket`, `change`, `id`, `start`, `end`, `new_end`, then the keys `k0`, `k1`, ...
-    and the inputs `i0`, `i1`, ...
-
     Raises:
-        QueryError: The times are of different kinds, or result columns share a name; and what `plan_module` raises.
+        QueryError: The times are of different kinds, a column cannot travel, or what `Plan` and `plan_module` raise.
     """
     events = stream.events
     inputs = _Inputs(events.df)
     modules = tuple(_plan_call(inputs, output, call) for output, call in calls.items())
-    keys = events.df.select(*[_as_column(key) for key in events.keys]).schema.fields
+    roles = _fields_of(events.df, {name: getattr(events, name) for name in _ROLES})
+    keys = _fields_of(events.df, {f"k{place}": key for place, key in enumerate(events.keys)})
     plan = Plan(
-        keys=tuple(key.name for key in keys),
-        inputs=tuple(inputs.names),
-        axis=_axis(events),
+        columns=Columns(
+            **{name: _named(part) for name, part in roles.items()},
+            keys=tuple(map(_named, keys.values())),
+            inputs=tuple(map(_named, inputs.fields)),
+        ),
+        axis=_axis([roles[name] for name in ("start", "end", "new_end") if name in roles]),
         window=stream.specification,
         clip=stream.clip,
         timestamps=stream.timestamps,
         emit=stream.emit,
         modules=modules,
-        lifetimes="edge" if events.is_edge else "point" if events.end is None else "interval",
-        has_ids=events.id is not None,
+        is_edge=events.is_edge,
         delay=events.delay,
         buckets=events.buckets,
     )
-    return _project(events, plan, keys, inputs.columns), plan
+    if "id" in roles:
+        arrow_type_of(roles["id"].dataType)
+    types = tuple(_key_type(part) for part in keys.values())
+    return Projection(_project(events, plan.buckets, list(keys.values()), inputs), types, tuple(inputs.types)), plan
 
 
 def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
-    schema = inputs.df.select(*[_as_column(column) for column in call.inputs]).schema if call.inputs else ()
-    fields = [field_of(part.name, part.dataType) for part in schema]
-    binding, _ = bind_inputs(call.cls, range(len(fields)), fields)
-    places = [
-        inputs.place(column, given.name, binding.as_kind.get(place))
-        for place, (column, given) in enumerate(zip(call.inputs, fields, strict=True))
-    ]
-    return plan_module(output, call.cls, call.parameters, places, fields)
+    parts = list(_fields_of(inputs.df, {str(number): column for number, column in enumerate(call.inputs)}).values())
+    given = [field_of(part.name, part.dataType) for part in parts]
+
+    def place(number: int, wanted: Field) -> int:
+        return inputs.place(call.inputs[number], parts[number], wanted)
+
+    return plan_module(output, call.cls, call.parameters, given, place)
 
 
-def _axis(events: EventStream) -> Literal["time", "ticks"]:
-    columns = [column for column in (events.start, events.end, events.new_end) if column is not None]
-    fields = events.df.select(*[_as_column(column) for column in columns]).schema.fields
-    axes = {axis_of(part.name, part.dataType) for part in fields}
-    kinds = {part.dataType.simpleString() for part in fields}
-    if len(axes) > 1 or len(kinds) > 1 and "time" in axes:
-        named = ", ".join(f"{part.name} {part.dataType.simpleString()}" for part in fields)
+def _fields_of(df: DataFrame, columns: Mapping[str, ColumnLike | None]) -> dict[str, spark_types.StructField]:
+    """Return the names and types that columns have in the input; those that are None are left out."""
+    given = {name: _as_column(column) for name, column in columns.items() if column is not None}
+    return dict(zip(given, df.select(*given.values()).schema.fields, strict=True)) if given else {}
+
+
+def _named(part: spark_types.StructField) -> NamedColumn:
+    return NamedColumn(part.name, part.dataType.simpleString())
+
+
+def _axis(times: Sequence[spark_types.StructField]) -> Literal["time", "ticks"]:
+    axes = {axis_of(part.name, part.dataType) for part in times}
+    kinds = {part.dataType.simpleString() for part in times}
+    if len(axes) > 1 or (len(kinds) > 1 and "time" in axes):
+        named = ", ".join(f"{part.name} {part.dataType.simpleString()}" for part in times)
         raise QueryError(f"the times of a query must be of one type, got {named}")
     return axes.pop()
 
 
+def _key_type(part: spark_types.StructField) -> pa.DataType:
+    if "map<" in part.dataType.simpleString():
+        raise QueryError(f"the key {part.name} holds a map, of which Spark cannot tell whether two are equal")
+    return arrow_type_of(part.dataType)
+
+
 def _project(
-    events: EventStream, plan: Plan, keys: Sequence[spark_types.StructField], inputs: Sequence[Column]
+    events: EventStream, buckets: int, key_fields: Sequence[spark_types.StructField], inputs: _Inputs
 ) -> DataFrame:
-    grouped = [_normal(_as_column(key), part.dataType) for key, part in zip(events.keys, keys, strict=True)]
-    bucket = F.pmod(F.xxhash64(*grouped), F.lit(plan.buckets)) if grouped else F.lit(0)
-    start = _as_column(events.start) if events.start is not None else F.lit(None)
-    nothing = F.lit(None).cast(events.df.select(start).schema[0].dataType)
+    keys = [_normal(_as_column(key), part.dataType) for key, part in zip(events.keys, key_fields, strict=True)]
+    bucket = F.pmod(F.xxhash64(*keys), F.lit(buckets)) if keys else F.lit(0)
+    roles = {name: getattr(events, name) for name in _ROLES}
+    named = {name: _as_column(column) for name, column in roles.items() if column is not None}
+    if "change" in named:
+        named["change"] = named["change"].cast("string")
     return events.df.select(
         bucket.cast("int").alias("bucket"),
-        (F.lit("insert") if events.change is None else _as_column(events.change).cast("string")).alias("change"),
-        (F.lit(None).cast("string") if events.id is None else _as_column(events.id)).alias("id"),
-        start.alias("start"),
-        (nothing if events.end is None else _as_column(events.end)).alias("end"),
-        (nothing if events.new_end is None else _as_column(events.new_end)).alias("new_end"),
-        *(key.alias(f"k{place}") for place, key in enumerate(grouped)),
-        *(column.alias(f"i{place}") for place, column in enumerate(inputs)),
+        *(column.alias(name) for name, column in named.items()),
+        *(key.alias(f"k{place}") for place, key in enumerate(keys)),
+        *(column.alias(f"i{place}") for place, column in enumerate(inputs.columns)),
     )
 
 
@@ -117,10 +154,6 @@ def _normal(column: Column, data_type: spark_types.DataType) -> Column:
     if not isinstance(data_type, _FLOATING):
         return column
     return F.when(F.isnan(column), F.lit(float("nan"))).otherwise(column + F.lit(0.0)).cast(data_type)
-
-
-def _converted(column: Column, kind: ScalarKind | None) -> Column:
-    return column.cast("double") if kind is ScalarKind.FLOAT else column
 
 
 def _as_column(column: Any) -> Column:

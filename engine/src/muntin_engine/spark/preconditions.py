@@ -21,6 +21,6 @@ def check_session(spark: SparkSession) -> None:
     provider = spark.conf.get(_PROVIDER, "") or ""
     if "RocksDB" not in provider:
         raise SetupError(
-            f"the session keeps streaming state in {provider or 'its default store'}, which cannot hold a query's state\n"
+            f"the session keeps streaming state in {provider or 'its default'}, which cannot hold a query's state\n"
             f"  before the query starts: spark.conf.set({_PROVIDER!r}, {_ROCKSDB!r})"
         )

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from pyspark.sql import Row
 from pyspark.sql import types as spark_types
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from muntin_engine.core.changes import Progress
-from muntin_engine.spark.bucket_task import OutputBlob, run_bucket
+from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.job import open_job
 
 OUTPUT: Final = spark_types.StructType(
@@ -59,13 +59,11 @@ class BucketProcessor(StatefulProcessor):
         """Declare the state. The job stays closed: this runs where its modules may not be importable."""
         self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
 
-    def handleInputRows(  # noqa: N802  # Spark's name
-        self, key: Any, rows: Iterator[Row], timerValues: Any  # noqa: N803
-    ) -> Iterator[Row]:
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
         blobs, progress = collect(rows)
         for blob in run_bucket(open_job(self._job), self._cells, blobs, progress):
-            yield to_row(blob)
+            yield Row(stream=blob.stream, rows=blob.rows, data=blob.data)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -80,8 +78,3 @@ def collect(rows: Iterable[Any]) -> tuple[list[bytes], Progress]:
         if row["rows"] is not None:
             blobs.append(bytes(row["rows"]))
     return blobs, progress
-
-
-def to_row(blob: OutputBlob) -> Row:
-    """Return a part of the output as Spark's row."""
-    return Row(stream=blob.stream, rows=blob.rows, data=blob.data)

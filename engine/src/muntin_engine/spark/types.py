@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import pyarrow as pa
@@ -9,6 +11,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import QueryError
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
+from muntin_engine.inputs import matching
 
 _OF_SPARK: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
     (spark_types.BooleanType, ScalarKind.BOOLEAN),
@@ -55,6 +58,22 @@ _TO_ARROW: Final[tuple[tuple[type[spark_types.DataType], pa.DataType], ...]] = (
     (spark_types.DayTimeIntervalType, pa.duration("us")),
 )
 
+_PLAIN: Final[dict[pa.DataType, Callable[[], spark_types.DataType]]] = {
+    pa.int32(): spark_types.IntegerType,
+    pa.int64(): spark_types.LongType,
+    pa.string(): spark_types.StringType,
+    pa.binary(): spark_types.BinaryType,
+}
+
+_FINE: Final = (spark_types.DecimalType, spark_types.TimestampNTZType)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnScalar(Scalar):
+    """A kind of value as a column has it, where the SDK's words are too coarse: a decimal's scale, no time zone."""
+
+    spark: spark_types.DataType
+
 
 def field_of(name: str, data_type: spark_types.DataType) -> Field:
     """Return a Spark type as the SDK describes it; a type no module can read is a variable without a name."""
@@ -67,24 +86,53 @@ def field_of(name: str, data_type: spark_types.DataType) -> Field:
         parts = tuple(field_of(part.name, part.dataType) for part in data_type.fields)
         return Field(name, Struct(parts, dict), is_nullable=True)
     kind = next((kind for cls, kind in _OF_SPARK if isinstance(data_type, cls)), None)
-    return Field(name, Variable("") if kind is None else Scalar(kind), is_nullable=True)
+    if kind is None:
+        return Field(name, Variable(""), is_nullable=True)
+    return Field(
+        name, ColumnScalar(kind, data_type) if isinstance(data_type, _FINE) else Scalar(kind), is_nullable=True
+    )
 
 
 def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.DataType:
-    """Return a result's type for Spark; an instant has the type of the query's times."""
+    """Return a result's type for Spark.
+
+    An instant has the type of the query's times. Where a type variable was bound by a column, a decimal keeps the
+    column's scale and a timestamp its lack of a zone.
+    """
     data_type = field.type
+    if isinstance(data_type, ColumnScalar):
+        return _widest(data_type.spark)
     if isinstance(data_type, Scalar):
         return time_type if data_type.kind is ScalarKind.INSTANT else _TO_SPARK[data_type.kind]
     if isinstance(data_type, ListOf):
         return spark_types.ArrayType(spark_type_of(data_type.element, time_type))
     if isinstance(data_type, MapOf):
-        key, value = spark_type_of(data_type.key, time_type), spark_type_of(data_type.value, time_type)
-        return spark_types.MapType(key, value)
+        return spark_types.MapType(spark_type_of(data_type.key, time_type), spark_type_of(data_type.value, time_type))
     if isinstance(data_type, Struct):
-        return spark_types.StructType(
-            [spark_types.StructField(part.name, spark_type_of(part, time_type)) for part in data_type.fields]
-        )
+        parts = [spark_types.StructField(part.name, spark_type_of(part, time_type)) for part in data_type.fields]
+        return spark_types.StructType(parts)
     raise QueryError(f"the type of {field.name!r} is not known when the query is built")
+
+
+def carried_type(wanted: Field, given: spark_types.DataType) -> pa.DataType:
+    """Return the Arrow type in which a column travels to a module: as it is, but for what the module reads otherwise.
+
+    An instant travels as ticks and a number read as a float as one. Timestamps are in UTC whatever the session's zone,
+    so that a module sees the same values in any session.
+    """
+    data_type = wanted.type
+    if isinstance(data_type, Scalar):
+        found = {ScalarKind.INSTANT: pa.int64(), ScalarKind.FLOAT: pa.float64()}.get(data_type.kind)
+        return arrow_type_of(given) if found is None else found
+    if isinstance(data_type, ListOf) and isinstance(given, spark_types.ArrayType):
+        return pa.list_(carried_type(data_type.element, given.elementType))
+    if isinstance(data_type, MapOf) and isinstance(given, spark_types.MapType):
+        return pa.map_(carried_type(data_type.key, given.keyType), carried_type(data_type.value, given.valueType))
+    if isinstance(data_type, Struct) and isinstance(given, spark_types.StructType):
+        wanted_at = _parts_at(data_type, given)
+        parts = [(part.name, _carried_part(wanted_at.get(at), part)) for at, part in enumerate(given.fields)]
+        return pa.struct(parts)
+    return arrow_type_of(given)
 
 
 def axis_of(name: str, data_type: spark_types.DataType) -> Literal["time", "ticks"]:
@@ -108,6 +156,11 @@ def arrow_schema_of(schema: spark_types.StructType) -> pa.Schema:
     return pa.schema([_arrow_field(part) for part in schema.fields])
 
 
+def spark_schema_of(schema: pa.Schema) -> spark_types.StructType:
+    """Return the Spark schema of columns of the plainest types."""
+    return spark_types.StructType([spark_types.StructField(part.name, _PLAIN[part.type]()) for part in schema])
+
+
 def arrow_type_of(data_type: spark_types.DataType) -> pa.DataType:
     """Return the Arrow type of a Spark type.
 
@@ -125,9 +178,29 @@ def arrow_type_of(data_type: spark_types.DataType) -> pa.DataType:
         return pa.struct([_arrow_field(part) for part in data_type.fields])
     arrow_type = next((found for cls, found in _TO_ARROW if isinstance(data_type, cls)), None)
     if arrow_type is None:
-        raise QueryError(f"a column of type {data_type.simpleString()} cannot be a key or a result; cast it first")
+        raise QueryError(
+            f"a column of type {data_type.simpleString()} cannot be a key, an id or an input; cast it first"
+        )
     return arrow_type
 
 
 def _arrow_field(part: spark_types.StructField) -> pa.Field:
     return pa.field(part.name, arrow_type_of(part.dataType), part.nullable)
+
+
+def _parts_at(struct: Struct, given: spark_types.StructType) -> dict[int, Field]:
+    """Return what a module reads of a struct column, by place."""
+    described = field_of("", given).type
+    assert isinstance(described, Struct)
+    return dict(matching(struct, described) or ())
+
+
+def _carried_part(wanted: Field | None, part: spark_types.StructField) -> pa.DataType:
+    return arrow_type_of(part.dataType) if wanted is None else carried_type(wanted, part.dataType)
+
+
+def _widest(data_type: spark_types.DataType) -> spark_types.DataType:
+    """Return the type for results that are computed from values of a type: a sum has more digits than its parts."""
+    if isinstance(data_type, spark_types.DecimalType):
+        return spark_types.DecimalType(38, data_type.scale)
+    return data_type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from muntin import EARLIEST, INFINITY, Window
@@ -34,17 +34,17 @@ class Assigner(ABC):
         An empty stretch means: of none, yet.
         """
 
-    def add(self, events: Sequence[StoredEvent]) -> None:  # noqa: B027  # a grid does not depend on events
+    def add(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027  # a grid does not depend on events
         """Hear of events."""
 
-    def remove(self, events: Sequence[StoredEvent]) -> None:  # noqa: B027
+    def remove(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027
         """Hear that events are gone."""
 
     @abstractmethod
-    def overlapping(self, start: int, end: int, limit: int, horizon: int) -> list[Window]:
+    def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the open windows that share a tick with `[start, end)` and end at `limit` or before, in order.
 
-        Those that do not wait for events start before the horizon.
+        Where windows do not wait for events, a stretch without an end has no end of windows.
         """
 
     @abstractmethod
@@ -52,7 +52,7 @@ class Assigner(ABC):
         """Return the open windows of events that end after `after`, and at `limit` or before, in order.
 
         There may be some without a member among them, but not more than a few for each event. Those that do not wait
-        for events start before the horizon.
+        for events start before the horizon, if their members have no end.
         """
 
     @abstractmethod

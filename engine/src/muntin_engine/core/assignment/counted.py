@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from muntin import INFINITY, CountWindows, Window
 from muntin_engine.core.assignment.assigner import Assigner
@@ -27,15 +27,15 @@ class CountAssigner(Assigner):
         counted = start if self._by_start else end
         return (counted, counted) if counted == INFINITY else (counted, counted + 1)
 
-    def add(self, events: Sequence[StoredEvent]) -> None:
+    def add(self, events: Iterable[StoredEvent]) -> None:
         """Count the time of each."""
         self._marks.add(event.since for event in events if event.is_member)
 
-    def remove(self, events: Sequence[StoredEvent]) -> None:
+    def remove(self, events: Iterable[StoredEvent]) -> None:
         """Stop counting them."""
         self._marks.remove(event.since for event in events if event.is_member)
 
-    def overlapping(self, start: int, end: int, limit: int, horizon: int) -> list[Window]:
+    def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows with a counted time in a stretch."""
         first, stop = self._marks.place(start) - self._count + 1, self._marks.place(end)
         return self._windows(first, min(stop, self._marks.place(limit) - self._count + 1))
@@ -69,6 +69,5 @@ class CountAssigner(Assigner):
     def _windows(self, first: int, stop: int) -> list[Window]:
         """Return the windows whose first counted time has a place in `[first, stop)` and is not before the frontier."""
         begin = max(first, self._marks.place(self.frontier), 0)
-        complete = len(self._marks) - self._count + 1
-        places = range(begin, min(stop, complete))
-        return [Window(self._marks.at(place), self._marks.at(place + self._count - 1) + 1) for place in places]
+        ticks, more = self._marks.all(), self._count - 1
+        return [Window(ticks[place], ticks[place + more] + 1) for place in range(begin, min(stop, len(ticks) - more))]

@@ -36,22 +36,22 @@ class GridAssigner(Assigner):
             return start, start
         return start, until
 
-    def overlapping(self, start: int, end: int, limit: int, horizon: int) -> list[Window]:
+    def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows over a stretch."""
         first = max(self._first_ending_after(start), self.frontier)
-        return self._windows(range(first, min(end, horizon, self._past(limit)), self._hop))
+        return self._windows(range(first, min(end, self._past(limit)), self._hop))
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows of events, each once."""
         if not events:
             return []
         lowest = max(self._first_ending_after(after), self.frontier)
-        past = min(horizon, self._past(limit))
+        past = self._past(limit)
         first = max(self._first_ending_after(min(map(by_since, events))), lowest)
-        stop = min(max(map(by_until, events)), past)
+        stop = min(max(_stop(until, horizon) for until in {*map(by_until, events)}), past)
         if (stop - first) // self._hop <= _FEW * len(events):
             return self._windows(range(first, stop, self._hop))
-        return self._windows(self._starts(events, first, past))
+        return self._windows(self._starts(events, first, past, horizon))
 
     def frontier_at(self, limit: int) -> int:
         """Return the start of the first window that ends after the limit."""
@@ -80,12 +80,12 @@ class GridAssigner(Assigner):
         """Return the start of the first window that ends after the punctuation."""
         return self._first_ending_after(punctuation)
 
-    def _starts(self, events: Sequence[StoredEvent], first: int, past: int) -> list[int]:
+    def _starts(self, events: Sequence[StoredEvent], first: int, past: int, horizon: int) -> list[int]:
         """Return the starts of the windows of events and of no others, in order."""
         starts: list[int] = []
         for event in sorted(events, key=by_since):
             begin = max(self._first_ending_after(event.since), first)
-            starts += range(begin, min(event.until, past), self._hop)
+            starts += range(begin, min(_stop(event.until, horizon), past), self._hop)
             first = max(begin, starts[-1] + self._hop) if starts else begin
         return starts
 
@@ -100,3 +100,8 @@ class GridAssigner(Assigner):
         if tick in (EARLIEST, INFINITY):
             return tick
         return (tick - self._size - self._offset) // self._hop * self._hop + self._hop + self._offset
+
+
+def _stop(end: int, horizon: int) -> int:
+    """Return where the windows of an event stop: at its end, or at the horizon if it has none."""
+    return horizon if end == INFINITY else end

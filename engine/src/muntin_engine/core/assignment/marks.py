@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class Marks:
@@ -46,6 +46,10 @@ class Marks:
     def at(self, place: int) -> int:
         """Return the tick at a place in order."""
         return self._ordered()[place]
+
+    def all(self) -> Sequence[int]:
+        """Return the distinct ticks."""
+        return self._ordered()
 
     def between(self, start: int, end: int) -> list[int]:
         """Return the distinct ticks in `[start, end)`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from muntin import EARLIEST, INFINITY, Window
@@ -25,17 +25,15 @@ class SnapshotAssigner(Assigner):
         """Return the lifetime."""
         return start, end
 
-    def add(self, events: Sequence[StoredEvent]) -> None:
+    def add(self, events: Iterable[StoredEvent]) -> None:
         """Count both endpoints of each."""
-        self._marks.add(event.start for event in events)
-        self._marks.add(event.end for event in events)
+        self._marks.add(tick for event in events for tick in (event.start, event.end))
 
-    def remove(self, events: Sequence[StoredEvent]) -> None:
+    def remove(self, events: Iterable[StoredEvent]) -> None:
         """Stop counting them."""
-        self._marks.remove(event.start for event in events)
-        self._marks.remove(event.end for event in events)
+        self._marks.remove(tick for event in events for tick in (event.start, event.end))
 
-    def overlapping(self, start: int, end: int, limit: int, horizon: int) -> list[Window]:
+    def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the snapshots over a stretch."""
         before, after = self._marks.place(start + 1) - 1, self._marks.place(end)
         first = self._marks.at(before) if before >= 0 else start

@@ -1,0 +1,98 @@
+"""What a query writer can get wrong once the columns fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from muntin import (
+    ClipPolicy,
+    CountWindows,
+    HoppingWindows,
+    Module,
+    ModuleDefinitionError,
+    PolicyError,
+    QueryError,
+    SnapshotWindows,
+    TimestampPolicy,
+    WindowSpecification,
+)
+
+MOST_BUCKETS: Final = 256
+"""How many buckets a query may have."""
+
+_LONGEST: Final = 2**60
+"""The longest window; see `muntin_engine.plan.LATEST`."""
+
+
+def check_policies(module: Module, clip: ClipPolicy, timestamps: TimestampPolicy) -> None:
+    """Refuse policies under which a module is not right (SI-42, SI-44, SI-45).
+
+    Raises:
+        PolicyError: The module does not accept the clip, or has no lifetimes of its own to keep.
+    """
+    label = f"{module.name} {module.version}"
+    if clip not in module.accepted_clips:
+        accepted = ", ".join(sorted(repr(str(policy)) for policy in module.accepted_clips))
+        raise PolicyError(f"{label} is not right under clip={str(clip)!r}\n  it accepts {accepted}")
+    if timestamps.is_set_by_module and not (module.is_time_sensitive and module.is_operator):
+        raise PolicyError(
+            f"{label} returns no lifetimes, so timestamps={str(timestamps)!r} has nothing to keep\n"
+            "  use 'align' or 'point_at_end'"
+        )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse result columns that would have the same name; Spark does not tell upper from lower case.
+
+    Raises:
+        QueryError: Two result columns share a name.
+    """
+    folded = [name.casefold() for name in names]
+    twice = next((name for name in reversed(names) if folded.count(name.casefold()) > 1), None)
+    if twice is not None:
+        raise QueryError(
+            f"the result would have two columns named {twice!r}: {', '.join(names)}\n"
+            "  name the module's result differently, or rename the key before events()"
+        )
+
+
+def check_window(window: WindowSpecification) -> None:
+    """Refuse what is no window specification, and windows that no event could ever fill.
+
+    Raises:
+        QueryError: It is not a specification, or it is too long.
+    """
+    if not isinstance(window, HoppingWindows | SnapshotWindows | CountWindows):
+        raise QueryError(f"{window!r} is not a window specification; expected, for example, tumbling('10 minutes')")
+    if isinstance(window, HoppingWindows):
+        longest = max(window.size, window.hop, abs(window.offset), window.reach)
+        if longest > _LONGEST:
+            raise QueryError(f"{longest} ticks is too long for a window; expected at most {_LONGEST}")
+
+
+def check_buckets(buckets: int) -> None:
+    """Refuse a number of buckets that cannot be spread.
+
+    Raises:
+        QueryError: It is not between 1 and `MOST_BUCKETS`.
+    """
+    if not 1 <= buckets <= MOST_BUCKETS:
+        raise QueryError(f"a query has 1 to {MOST_BUCKETS} buckets, got {buckets}")
+
+
+def check_definition(cls: Any, *, is_operator: bool) -> None:
+    """Refuse an operator where an aggregate is wanted, and the other way round.
+
+    Raises:
+        QueryError: The module is of the other kind.
+        ModuleDefinitionError: The class is not a complete module.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Module):
+        raise ModuleDefinitionError(f"{cls!r} is not a module class; subclass one of Muntin's eight base classes")
+    cls.check_definition()
+    call = f"module({cls.name!r}, ...)"
+    if cls.is_operator and not is_operator:
+        raise QueryError(f"{cls.name} is an operator, which returns rows: use .apply({call})")
+    if is_operator and not cls.is_operator:
+        raise QueryError(f"{cls.name} is an aggregate, which returns one value: use .aggregate(name={call})")

@@ -1,0 +1,88 @@
+"""A module of a query: made with the query's parameters, and bound to its columns."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muntin import Module, ParameterError
+from muntin.schemas import Field
+from muntin_engine.inputs import bind_inputs
+from muntin_engine.plan.parameters import spell_parameter
+
+
+@dataclass(frozen=True, slots=True)
+class ModulePlan:
+    """One module of a query, bound to columns.
+
+    Attributes:
+        output: The name of its result column; empty for an operator, whose row gives the names.
+        module: The module, made with the query's parameters.
+        parameters: Those parameters.
+        columns: The places of its columns among the inputs of the query.
+        reads: For each of them, what the module reads of it.
+        select: Picks the module's payload out of a row of all inputs.
+        result: The type of its result, with type variables bound.
+    """
+
+    output: str
+    module: Module
+    parameters: Mapping[str, Any]
+    columns: tuple[int, ...]
+    reads: tuple[Field, ...]
+    select: Callable[[tuple[Any, ...]], Any]
+    result: Field
+
+    @property
+    def label(self) -> str:
+        """Name and version."""
+        return f"{self.module.name} {self.module.version}"
+
+    def identity(self) -> list[Any]:
+        """Return what the state in a checkpoint depends on, as plain data."""
+        parameters = {name: spell_parameter(value) for name, value in sorted(self.parameters.items())}
+        return [self.module.name, self.module.version, parameters, list(self.columns)]
+
+
+def make_module(cls: type[Module], parameters: Mapping[str, Any]) -> Module:
+    """Return a module made with a query's parameters (SI-29).
+
+    Raises:
+        ParameterError: The constructor does not take them, or raises `ValueError` or `TypeError` on them.
+    """
+    signature = inspect.signature(cls)
+    try:
+        signature.bind(**parameters)
+        module: Module = cls(**parameters)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
+    return module
+
+
+def plan_module(
+    output: str,
+    cls: type[Module],
+    parameters: Mapping[str, Any],
+    given: Sequence[Field],
+    place: Callable[[int, Field], int],
+) -> ModulePlan:
+    """Return a module bound to its input columns.
+
+    Args:
+        output: The name of its result column.
+        cls: The module's class.
+        parameters: Its constructor's parameters.
+        given: The types of the columns that the query gives it.
+        place: Takes a column into the inputs of the query, given its number among the module's own and what the module
+            reads of it, and returns its place there.
+
+    Raises:
+        ParameterError: The parameters do not fit.
+        TypeMismatchError: The columns do not fit.
+    """
+    bound = bind_inputs(cls, given)
+    module = make_module(cls, parameters)
+    columns = tuple(place(number, field) for number, field in enumerate(bound.reads))
+    return ModulePlan(output, module, dict(parameters), columns, bound.reads, bound.selector(columns), bound.result)

@@ -1,0 +1,125 @@
+"""The plan of a query: names, specifications and schemas turned into one validated, frozen description.
+
+Building a plan needs no Spark; everything a query writer can get wrong is refused here, before anything runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from muntin import ClipPolicy, EmitPolicy, HoppingWindows, OutputContract, TimestampPolicy, WindowSpecification
+from muntin.schemas import Field, Struct
+from muntin.windows import to_dict
+from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_window
+from muntin_engine.plan.columns import Columns
+from muntin_engine.plan.module_plan import ModulePlan
+
+LATEST: Final = 2**62
+"""Times lie between this and its negative, so that no window's boundary overflows 64 bits. In microseconds it is the
+year 148,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole query.
+
+    Attributes:
+        columns: Which columns make events.
+        axis: Whether ticks are microseconds or anything else that grows.
+        window: How the axis is cut.
+        clip: What time-sensitive modules see of their events.
+        timestamps: Which lifetime the output gets.
+        emit: When results are put out.
+        modules: One operator, or any number of aggregates.
+        is_edge: True if events are samples that last until the next one of their key.
+        delay: How far behind the newest start the input is taken to be complete, in ticks; None where punctuation
+            rows say so.
+        buckets: Over how many buckets keys are spread. Part of a checkpoint.
+
+    Raises:
+        QueryError: The window, the buckets or the names of the result cannot be.
+        PolicyError: A module is not right under the policies.
+    """
+
+    columns: Columns
+    axis: Literal["time", "ticks"]
+    window: WindowSpecification
+    clip: ClipPolicy
+    timestamps: TimestampPolicy
+    emit: EmitPolicy
+    modules: tuple[ModulePlan, ...]
+    is_edge: bool = False
+    delay: int | None = None
+    buckets: int = 16
+
+    def __post_init__(self) -> None:
+        check_window(self.window)
+        check_buckets(self.buckets)
+        check_names([*(key.name for key in self.columns.keys), *self.added, *(part.name for part in self.outputs)])
+        for module in self.modules:
+            check_policies(module.module, self.clip, self.timestamps)
+
+    @property
+    def is_operator(self) -> bool:
+        """True if the query's one module returns rows."""
+        return self.modules[0].module.is_operator
+
+    @property
+    def lifetimes(self) -> Literal["interval", "point", "edge"]:
+        """Whether events have ends of their own, are points, or are samples that last until the next one."""
+        if self.is_edge:
+            return "edge"
+        return "point" if self.columns.end is None else "interval"
+
+    @property
+    def says_when_complete(self) -> bool:
+        """True if a stream can ever close a window: by its delay, or by rows of punctuation."""
+        return self.delay is not None or self.columns.change is not None
+
+    @property
+    def contract(self) -> OutputContract:
+        """What holds for the lifetimes of the output: what the module promises, where it sets them."""
+        promised = self.modules[0].module.contract
+        is_kept = self.timestamps.is_set_by_module and (
+            promised is not OutputContract.TIME_BOUND or self.emit is EmitPolicy.EAGER
+        )
+        return promised if is_kept else OutputContract.WINDOW_BASED
+
+    @property
+    def reach(self) -> int:
+        """For how long after its end an event stays a member of windows."""
+        return self.window.reach if isinstance(self.window, HoppingWindows) else 0
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The names of the result columns that are neither keys nor a module's."""
+        lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
+        change = ("change", "event_id") if self.emit.may_retract else ()
+        new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
+        return ("window", *lifetime, *change, *new_end)
+
+    @property
+    def outputs(self) -> tuple[Field, ...]:
+        """The result columns of the modules: one per aggregate, or the fields of the operator's row."""
+        if not self.is_operator:
+            return tuple(Field(module.output, module.result.type, is_nullable=True) for module in self.modules)
+        row = self.modules[0].result
+        return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the state in a checkpoint depends on, as plain data."""
+        columns = self.columns
+        return {
+            "keys": [[key.name, key.type] for key in columns.keys],
+            "id": columns.id and columns.id.type,
+            "inputs": [[column.name, column.type] for column in columns.inputs],
+            "times": columns.start.type if self.axis == "time" else self.axis,
+            "lifetimes": self.lifetimes,
+            "window": to_dict(self.window),
+            "clip": str(self.clip),
+            "timestamps": str(self.timestamps),
+            "emit": str(self.emit),
+            "buckets": self.buckets,
+            "modules": [module.identity() for module in self.modules],
+        }

@@ -1,0 +1,186 @@
+"""Python values to Arrow arrays of a declared type, strictly: what does not fit is named, not bent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from itertools import accumulate
+from numbers import Integral, Real
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY
+from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
+from muntin_engine.inputs import is_tuple
+
+_ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
+    ScalarKind.BOOLEAN: (bool, np.bool_),
+    ScalarKind.INTEGER: (Integral,),
+    ScalarKind.FLOAT: (Real,),
+    ScalarKind.STRING: (str,),
+    ScalarKind.BINARY: (bytes, bytearray, memoryview),
+    ScalarKind.DECIMAL: (Decimal, int),
+    ScalarKind.DATE: (date,),
+    ScalarKind.TIMESTAMP: (datetime,),
+    ScalarKind.INTERVAL: (timedelta,),
+    ScalarKind.INSTANT: (Integral,),
+}
+_EXACT: Final = Context(prec=76, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
+
+
+class MisfitError(ValueError):
+    """A value is not of the declared type.
+
+    Attributes:
+        value: The value, or the part of it that does not fit.
+        field: What was declared for it.
+    """
+
+    def __init__(self, value: Any, field: Field, reason: str = "") -> None:
+        self.value = value
+        self.field = field
+        named = f"{field.name!r} is" if field.name else "it is"
+        super().__init__(f"{named} {value!r} of type {type(value).__name__}, declared {spell(field)}{reason}")
+
+
+def to_arrow(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:
+    """Return values as an array; None is null whatever was declared.
+
+    An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column.
+
+    Args:
+        values: Of the declared type.
+        field: What was declared.
+        arrow_type: The Arrow type of that.
+
+    Raises:
+        MisfitError: A value, or a part of it, is not of the declared type.
+    """
+    data_type = field.type
+    if isinstance(data_type, Struct):
+        return _structs(values, field, data_type, arrow_type)
+    if isinstance(data_type, ListOf):
+        return _lists(values, field, data_type, arrow_type)
+    if isinstance(data_type, MapOf):
+        return _maps(values, field, data_type, arrow_type)
+    assert isinstance(data_type, Scalar)
+    return _scalars(values, field, data_type.kind, arrow_type)
+
+
+def part_of(value: Any, struct: Struct, place: int) -> Any:
+    """Return a field of a record: a dataclass, a named or plain tuple, or a dict.
+
+    Raises:
+        MisfitError: The value has no such field, or a plain tuple has more or fewer.
+    """
+    field = struct.fields[place]
+    try:
+        if isinstance(value, Mapping):
+            return value[field.name]
+        if not isinstance(value, tuple) or hasattr(value, "_fields"):
+            return getattr(value, field.name)
+    except (KeyError, AttributeError) as error:
+        raise MisfitError(value, Field("", struct), f": it has no {field.name!r}") from error
+    if len(value) != len(struct.fields):
+        raise MisfitError(value, Field("", struct), f": it has {len(value)} parts")
+    return value[place]
+
+
+def _structs(values: Sequence[Any], field: Field, struct: Struct, arrow_type: pa.DataType) -> pa.Array:
+    is_missing = [value is None for value in values]
+    columns = []
+    for place, part in enumerate(struct.fields):
+        parts = [None if value is None else part_of(value, struct, place) for value in values]
+        columns.append(to_arrow(parts, _named(part, field, struct), arrow_type.field(place).type))
+    return pa.StructArray.from_arrays(columns, fields=list(arrow_type), mask=pa.array(is_missing, pa.bool_()))
+
+
+def _lists(values: Sequence[Any], field: Field, data_type: ListOf, arrow_type: pa.DataType) -> pa.Array:
+    rows = [_list(value, field) for value in values]
+    elements = to_arrow([part for row in rows for part in row or ()], data_type.element, arrow_type.value_type)
+    return pa.ListArray.from_arrays(_offsets(rows), elements, type=arrow_type, mask=_is_missing(rows))
+
+
+def _maps(values: Sequence[Any], field: Field, data_type: MapOf, arrow_type: pa.DataType) -> pa.Array:
+    rows = [_pairs(value, field) for value in values]
+    pairs = [pair for row in rows for pair in row or ()]
+    if any(name is None for name, _ in pairs):
+        raise MisfitError(None, data_type.key, ": a map cannot have null as a key")
+    keys = to_arrow([name for name, _ in pairs], data_type.key, arrow_type.key_type)
+    items = to_arrow([part for _, part in pairs], data_type.value, arrow_type.item_type)
+    return pa.MapArray.from_arrays(_offsets(rows), keys, items, type=arrow_type, mask=_is_missing(rows))
+
+
+def _list(value: Any, field: Field) -> list[Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        raise MisfitError(value, field)
+    return list(value)
+
+
+def _pairs(value: Any, field: Field) -> list[tuple[Any, Any]] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise MisfitError(value, field)
+    return list(value.items())
+
+
+def _offsets(rows: Sequence[Sequence[Any] | None]) -> pa.Array:
+    return pa.array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
+
+
+def _is_missing(rows: Sequence[Any]) -> pa.Array:
+    return pa.array([row is None for row in rows], pa.bool_())
+
+
+def _scalars(values: Sequence[Any], field: Field, kind: ScalarKind, arrow_type: pa.DataType) -> pa.Array:
+    wrong = {cls for cls in set(map(type, values)) if not _is_accepted(cls, kind)}
+    if wrong:
+        raise MisfitError(next(value for value in values if type(value) in wrong), field)
+    if kind is ScalarKind.INSTANT:
+        values = [None if value is None or value >= INFINITY else value for value in values]
+    if kind is ScalarKind.DECIMAL:
+        values = [None if value is None else _rounded(value, field, arrow_type) for value in values]
+    if kind is ScalarKind.FLOAT:
+        values = [None if value is None else float(value) for value in values]
+    return _array(values, field, arrow_type)
+
+
+def _is_accepted(cls: type, kind: ScalarKind) -> bool:
+    if cls is type(None):
+        return True
+    if cls is bool or (kind is ScalarKind.DATE and issubclass(cls, datetime)):
+        return kind is ScalarKind.BOOLEAN
+    return issubclass(cls, _ACCEPTED[kind])
+
+
+def _rounded(value: Decimal | int, field: Field, arrow_type: pa.Decimal128Type) -> Decimal:
+    try:
+        return _EXACT.quantize(Decimal(value), Decimal(1).scaleb(-arrow_type.scale))
+    except InvalidOperation as error:
+        raise MisfitError(value, field, f": a column of {arrow_type} cannot hold it") from error
+
+
+def _array(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, arrow_type)
+    except (pa.ArrowException, OverflowError, ValueError, TypeError):
+        pass
+    for value in values:
+        try:
+            pa.array([value], arrow_type)
+        except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
+            raise MisfitError(value, field, f": {error}") from error
+    raise AssertionError("each value fits alone and all together do not")
+
+
+def _named(part: Field, parent: Field, struct: Struct) -> Field:
+    """Return a field under the name by which a message can tell it apart."""
+    if is_tuple(struct):
+        return part
+    return Field(f"{parent.name}.{part.name}" if parent.name else part.name, part.type, part.is_nullable)

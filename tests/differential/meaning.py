@@ -1,0 +1,91 @@
+"""What the reference evaluator says of a stream that is under way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    CountWindows,
+    EmitPolicy,
+    Event,
+    HoppingWindows,
+    OutputContract,
+    TimestampPolicy,
+    Window,
+)
+from muntin.testing import reference
+from muntin_engine.core.changes import Progress
+from tests.differential.cases import Case
+
+Row = tuple[Window, int, int, Hashable]
+Table = dict[Hashable, Counter[Row]]
+Histories = Mapping[Hashable, Sequence[Event[Any]]]
+
+
+def expected_table(case: Case, histories: Histories, now: Progress) -> Table:
+    """Return the rows that must stand, by key."""
+    table = {key: bag(expected(case, events, now)) for key, events in histories.items()}
+    return {key: rows for key, rows in table.items() if rows}
+
+
+def expected(case: Case, events: Sequence[Event[Any]], now: Progress) -> list[reference.OutputEvent]:
+    """Return the output that must stand for a key.
+
+    Final: that of the closed windows. Speculative: that of the windows which the watermark has passed. Eager: that of
+    all windows the reference knows.
+    """
+    if case.emit is EmitPolicy.FINAL:
+        return reference.evaluate(case.reference, events, now.punctuation, now.horizon)
+    sight = INFINITY if case.emit is EmitPolicy.EAGER else now.watermark
+    output: list[reference.OutputEvent] = []
+    for window, members in windows_with_members(case, events, now):
+        if window.end <= sight:
+            output += reference.evaluate_window(case.reference, window, members)
+    return output
+
+
+def windows_with_members(
+    case: Case, events: Sequence[Event[Any]], now: Progress
+) -> list[tuple[Window, list[Event[Any]]]]:
+    specification = case.reference.window
+    found = reference.windows(specification, events, now.horizon)
+    pairs = [(window, [e for e in events if reference.belongs(specification, e, window)]) for window in found]
+    return [(window, members) for window, members in pairs if members]
+
+
+def least_promise(case: Case, histories: Histories, now: Progress) -> int:
+    """Return the output punctuation that must be reached: what may still be put out starts there or later."""
+    punctuation = now.punctuation
+    if punctuation in (EARLIEST, INFINITY) or case.contract is OutputContract.TIME_BOUND:
+        return punctuation
+    if case.contract is OutputContract.UNRESTRICTED:
+        return EARLIEST
+    is_point = case.timestamps is TimestampPolicy.POINT_AT_END
+    window = case.reference.window
+    promise = punctuation
+    if isinstance(window, HoppingWindows) and not is_point:
+        places = (punctuation - window.offset - window.size) // window.hop + 1
+        promise = places * window.hop + window.offset
+    for events in histories.values():
+        for start, end in _unsettled(case, events, now):
+            promise = min(promise, end if is_point else start)
+    return promise
+
+
+def _unsettled(case: Case, events: Sequence[Event[Any]], now: Progress) -> Iterable[tuple[int, int]]:
+    """Return the extents of the windows that may still change; for count windows, also of those still to come."""
+    query = case.reference
+    for window, members in windows_with_members(case, events, now):
+        if not reference.is_closed(query, window, members, now.punctuation):
+            yield window.start, window.end
+    if isinstance(query.window, CountWindows):
+        counted = {event.start if query.window.by == "start" else event.end for event in events} - {INFINITY}
+        yield from ((time, INFINITY) for time in sorted(counted)[len(counted) - query.window.count + 1 :])
+
+
+def bag(output: Iterable[reference.OutputEvent]) -> Counter[Row]:
+    return Counter((row.window, row.start, row.end, row.value) for row in output)

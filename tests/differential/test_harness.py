@@ -1,0 +1,49 @@
+"""The differential test bites: an evaluator with a fault is found, and the stream that shows it is small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from muntin import EmitPolicy
+from muntin_engine.core import final, retirement, speculative
+from muntin_engine.core.admission import Admission
+from muntin_engine.core.assignment import GridAssigner
+from muntin_engine.core.computation import Computation
+from muntin_engine.core.key_state import KeyState
+from tests.differential.cases import Case, policies
+from tests.differential.drive import failure
+from tests.differential.modules import SHAPES
+from tests.differential.shrink import smallest_failing
+
+FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "windows close a tick early": (final, "closing_limit", lambda _query, _state, punctuation: punctuation + 1),
+    "windows close a tick late": (final, "closing_limit", lambda _query, _state, punctuation: punctuation - 1),
+    "nothing is forgotten": (retirement, "may_be_revised", lambda *_: True),
+    "all is forgotten": (retirement, "may_be_revised", lambda *_: False),
+    "lifetimes are not clipped": (Computation, "lifetime", lambda _self, start, end, _window: (start, end)),
+    "every change looks the same": (Computation, "looks_alike", lambda *_: True),
+    "parked revisions are dropped": (Admission, "_park", lambda *_: None),
+    "the watermark wakes nobody": (GridAssigner, "next_end", lambda *_: 2**63),
+    "ids start anew": (KeyState, "next_serial", lambda _self: 1),
+    "the end of the axis is its beginning": (GridAssigner, "frontier_at", lambda self, _limit: self.frontier),
+    "rows are put out again": (speculative, "replace_rows", lambda _window, old, _rows, _next_id: (old, [])),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_the_evaluator_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [
+        Case(window, shape, *both, emit)
+        for shape in SHAPES
+        for window in ("tumbling", "gaps", "snapshot")
+        for emit in EmitPolicy
+        for both in policies(shape)
+    ][::5]
+    assert not any(failure(case, case.stream) for case in cases[::9])
+    monkeypatch.setattr(*FAULTS[fault])
+    case = next(case for case in cases if failure(case, case.stream))
+    small = smallest_failing(case.stream, lambda stream: failure(case, stream) is not None)
+    assert len(small.changes()) <= 4

@@ -1,0 +1,37 @@
+"""The evaluator says what the reference says, for every window, policy and shape, on random streams.
+
+Each combination has a stream of its own: several keys; points, intervals and open events; revisions that shorten,
+prolong, reopen and delete, some before their event; ties; negative times; punctuation; closed and not closed. It
+arrives in any legal order, cut into micro-batches anywhere, with restarts between some. A failure prints the smallest
+stream that fails.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy
+from tests.differential.cases import WINDOWS, Case, policies
+from tests.differential.drive import check
+from tests.differential.modules import SHAPES
+
+EVERY_WINDOW = pytest.mark.parametrize("window", WINDOWS)
+EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
+
+
+@EVERY_EMISSION
+@EVERY_WINDOW
+def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
+    cases = [Case(window, shape, *both, emit) for shape in SHAPES for both in policies(shape)]
+    assert len(cases) > 100
+    for case in cases:
+        check(case, case.stream)
+
+
+@EVERY_EMISSION
+@EVERY_WINDOW
+def test_without_a_contract_output_may_lie_before_its_window_and_is_never_final(window: str, emit: EmitPolicy) -> None:
+    for clip in ClipPolicy:
+        shape, contract = "operator that looks back", OutputContract.UNRESTRICTED
+        case = Case(window, shape, clip, TimestampPolicy.UNCHANGED, emit, contract)
+        check(case, case.stream)

@@ -1,0 +1,145 @@
+"""The contract time-bound: what was put out is shortened, never taken back, so nothing waits for the end of a window.
+
+The output is then a history: at each tick stands what was known when the change that matters there came. So the value
+at the last tick of a window is the window's value; and a module whose rows carry times of their own, no row depending
+on what comes after it, has the same rows as without the contract, if maybe in pieces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from itertools import pairwise
+
+import pytest
+
+from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy, Window
+from muntin.testing.batches import Batch
+from muntin.testing.scripts import Script
+from tests.differential.cases import WINDOWS, Case
+from tests.differential.drive import Run, check
+from tests.differential.meaning import Row, expected_table
+from tests.differential.modules import SHAPES
+
+FIXED_WINDOWS = ("tumbling", "one tick", "wide", "offset", "overlapping", "overlapping by much", "gaps")
+"""Those that do not come and go with events, and have no members that ended before them."""
+
+Values = Counter[tuple[Window | None, Hashable]]
+
+OWN_LIFETIMES = (
+    "operator with own lifetimes",
+    "time-sensitive incremental operator",
+    "time-sensitive incremental operator that removes",
+)
+
+
+FIXED_VALUES = ("aggregate", "incremental aggregate", "incremental aggregate that removes", "operator")
+"""Those whose value does not say which window they saw."""
+
+
+def time_bound(window: str, shape: str, clip: ClipPolicy, timestamps: TimestampPolicy) -> Case:
+    return Case(window, shape, clip, timestamps, EmitPolicy.EAGER, OutputContract.TIME_BOUND)
+
+
+@pytest.mark.parametrize("window", [window for window in WINDOWS if window != "snapshot"])
+def test_at_its_last_tick_a_window_has_the_value_of_the_reference(window: str) -> None:
+    for shape in SHAPES:
+        is_time_sensitive = any(module.is_time_sensitive for module in SHAPES[shape])
+        for clip in (ClipPolicy.RIGHT, ClipPolicy.FULL) if is_time_sensitive else (ClipPolicy.NONE,):
+            for timestamps in (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END):
+                case = time_bound(window, shape, clip, timestamps)
+                check(case, case.stream, run_to_last_ticks)
+
+
+@pytest.mark.parametrize("shape", FIXED_VALUES)
+def test_a_snapshot_has_the_value_of_the_reference_at_every_tick(shape: str) -> None:
+    for seed in range(20):
+        case = time_bound("snapshot", shape, ClipPolicy.NONE, TimestampPolicy.ALIGN)
+        check(case, case.another_stream(seed), run_every_tick_of_any_window)
+
+
+@pytest.mark.parametrize("window", FIXED_WINDOWS)
+@pytest.mark.parametrize("shape", OWN_LIFETIMES)
+def test_rows_with_times_of_their_own_are_those_of_the_reference_at_every_tick(window: str, shape: str) -> None:
+    for clip in (ClipPolicy.NONE, ClipPolicy.RIGHT):
+        case = time_bound(window, shape, clip, TimestampPolicy.UNCHANGED)
+        check(case, case.stream, run_every_tick)
+
+
+def run_to_last_ticks(case: Case, stream: Script) -> None:
+    for running in batches_of(case, stream):
+        wanted = expected_table(case, running.histories(), running.progress)
+        at_end = case.timestamps is TimestampPolicy.POINT_AT_END
+        got = running.table()
+        for key in {*got, *wanted}:
+            bags = [last_ticks(table.get(key, Counter()), at_end) for table in (got, wanted)]
+            assert bags[0] == bags[1], f"at last ticks of key {key!r}: got {bags[0]}, wanted {bags[1]}"
+
+
+def run_every_tick_of_any_window(case: Case, stream: Script) -> None:
+    """Run a stream; what was put out for a snapshot that was cut later stands for its first part."""
+    run_every_tick(case, stream, has_windows=False)
+
+
+def run_every_tick(case: Case, stream: Script, *, has_windows: bool = True) -> None:
+    for running in batches_of(case, stream):
+        wanted = expected_table(case, running.histories(), running.progress)
+        got = running.table()
+        for key in {*got, *wanted}:
+            bags = [every_tick(table.get(key, Counter()), has_windows) for table in (got, wanted)]
+            assert bags[0] == bags[1], f"key {key!r}: got {bags[0]}, wanted {bags[1]}"
+
+
+def batches_of(case: Case, stream: Script) -> Iterable[Run]:
+    """Run a stream; check after each batch that its output starts no earlier than its changes."""
+    running = Run(case)
+    for batch in stream.batches():
+        earliest = least_sync_time(running, batch)
+        result = running.take(batch)
+        assert result.punctuation == running.progress.punctuation
+        for _, changes in result.output:
+            for change in changes:
+                assert change.sync_time >= earliest, f"{change} starts before the batch's earliest change, {earliest}"
+        yield running
+
+
+def least_sync_time(running: Run, batch: Batch) -> int:
+    """Return the earliest tick that a batch changes; windows may also come into sight past the horizon so far."""
+    return min([running.progress.horizon, *(step.change.sync_time for step in batch.changes)])
+
+
+def last_ticks(rows: Counter[Row], at_end: bool) -> Values:
+    """Return the values that stand at the last tick of each window; of a point at its end, those at the end."""
+    found: Values = Counter()
+    for (window, start, end, value), count in rows.items():
+        tick = window.end if at_end else window.end - 1
+        if start <= tick < end:
+            found[window, value] += count
+    return found
+
+
+def every_tick(rows: Counter[Row], has_windows: bool) -> dict[tuple[int, int], Values]:
+    """Return the values that stand between each two neighbouring ticks at which the output of a window changes."""
+    ticks = sorted({tick for _, start, end, _ in rows for tick in (start, end)})
+    stands: dict[tuple[int, int], Values] = {}
+    for first, last in pairwise(ticks):
+        bag: Values = Counter()
+        for (window, start, end, value), count in rows.items():
+            if start <= first and last <= end:
+                bag[window if has_windows else None, value] += count
+        if bag:
+            stands[first, last] = bag
+    return merged(stands)
+
+
+def merged(
+    stands: dict[tuple[int, int], Values],
+) -> dict[tuple[int, int], Values]:
+    """Join neighbouring stretches in which the same stands."""
+    joined: list[tuple[int, int, Values]] = []
+    for (start, end), bag in sorted(stands.items(), key=lambda item: item[0]):
+        if joined and joined[-1][1] == start and joined[-1][2] == bag:
+            joined[-1] = (joined[-1][0], end, bag)
+        else:
+            joined.append((start, end, bag))
+    return {(start, end): bag for start, end, bag in joined}
