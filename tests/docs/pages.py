@@ -1,0 +1,127 @@
+"""The Markdown pages of the repository, taken apart: headings, links and fenced blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+DOCS: Final = ROOT / "docs"
+REFERENCE: Final = DOCS / "reference"
+PAGES: Final = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+"""What readers get, and what these tests hold to its word."""
+
+_FENCE: Final = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`]*)$")
+_HEADING: Final = re.compile(r"^(?P<marks>#{1,6}) +(?P<text>.*\S)\s*$")
+_LINK: Final = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+_COMMENT: Final = re.compile(r"^<!-- *(?P<text>.*\S) *-->$")
+_CODE: Final = re.compile(r"`[^`]*`")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block.
+
+    Attributes:
+        page: The page it is on.
+        line: The number of its first line of text; 1 for the first of the page.
+        language: The first word of its info string.
+        options: The rest of it.
+        lines: Its text.
+        comment: The HTML comment right above it, if there is one.
+    """
+
+    page: Path
+    line: int
+    language: str
+    options: str
+    lines: list[str] = field(default_factory=list)
+    comment: str = ""
+
+    def __str__(self) -> str:
+        return f"{name_of(self.page)}:{self.line}"
+
+    @property
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in self.lines)
+
+    @property
+    def file(self) -> str | None:
+        """The file that the block shows, from `file=<path>` in the info string."""
+        named = re.search(r"\bfile=(\S+)", self.options)
+        return named[1] if named else None
+
+    @property
+    def is_output(self) -> bool:
+        """True if the block shows what the Python block above it prints."""
+        return self.comment == "prints"
+
+    @property
+    def is_not_run(self) -> bool:
+        return self.options.startswith("no-run")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading: its level from 1 to 6, its text without back-ticks, and what stands below it up to the next."""
+
+    level: int
+    text: str
+    section: str
+
+    @property
+    def anchor(self) -> str:
+        """Return what a link to it ends with, as GitHub and mkdocs make it."""
+        kept = re.sub(r"[^\w\- ]", "", self.text.lower())
+        return kept.replace(" ", "-")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the fenced blocks of a page in order."""
+    return [part for part in _parts(page) if isinstance(part, Block)]
+
+
+def headings(page: Path) -> list[Heading]:
+    """Return the headings of a page with their sections; what is in fences makes no heading, but is in the section."""
+    found: list[tuple[int, str, list[str]]] = []
+    for part in _parts(page):
+        heading = None if isinstance(part, Block) else _HEADING.match(part)
+        if heading:
+            found.append((len(heading["marks"]), heading["text"].replace("`", ""), []))
+        elif found:
+            found[-1][2].append(part.text if isinstance(part, Block) else part)
+    return [Heading(level, text, "\n".join(lines)) for level, text, lines in found]
+
+
+def links(page: Path) -> list[str]:
+    """Return the targets of the links of a page; what is in fences or back-ticks is no link."""
+    prose = (_CODE.sub("", part) for part in _parts(page) if isinstance(part, str))
+    return [link["target"] for line in prose for link in _LINK.finditer(line)]
+
+
+def _parts(page: Path) -> Iterator[str | Block]:
+    """Yield the lines outside of fences, and the blocks."""
+    block: Block | None = None
+    opened, comment = "", ""
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        fence = _FENCE.match(line)
+        if block is not None and not (fence and fence["ticks"] == opened and not fence["info"].strip()):
+            block.lines.append(line)
+        elif block is not None:
+            yield block
+            block, comment = None, ""
+        elif fence:
+            language, _, options = fence["info"].strip().partition(" ")
+            block, opened = Block(page, number + 1, language, options.strip(), comment=comment), fence["ticks"]
+        else:
+            marked = _COMMENT.match(line)
+            comment = marked["text"] if marked else comment if not line.strip() else ""
+            yield line
+    assert block is None, f"{block} is never closed"

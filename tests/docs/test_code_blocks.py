@@ -1,0 +1,116 @@
+"""What the pages show runs, and prints what they say.
+
+Run `.venv/bin/python -m tests.docs.write_outputs README.md` to write the outputs of a page anew.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from contextlib import suppress
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import muntin.testing
+from muntin import Module
+from muntin.testing import laws_of
+from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
+from tests.docs.runner import Printed, needs_spark, open_page, tidy
+
+LANGUAGES = {"python", "text", "toml", "shell", "sql", "json"}
+PROGRAMS = {"cd", "git", "make", "pip", "pytest", "python"}
+RUNNABLE = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+
+
+BROKEN = {"rides.forgetful", "rides.pace", "tides.last"}
+"""Modules that show what an error looks like."""
+
+LAWS = [getattr(muntin.testing, name) for name in muntin.testing.__all__ if name.endswith("Laws")]
+
+
+def of(language: str) -> list[Block]:
+    return [block for block in BLOCKS if block.language == language]
+
+
+def assert_shown(printed: Printed) -> None:
+    shown = printed.shown.text if printed.shown is not None else ""
+    assert tidy(printed.text) == tidy(shown), f"{printed.block} prints something else than the page shows"
+
+
+def modules_in(namespace: dict[str, Any]) -> list[Module]:
+    """Return the modules that a page defines; one whose parameters have no default is left to its own tests."""
+    classes = [cls for cls in namespace.values() if isinstance(cls, type) and issubclass(cls, Module)]
+    own = [cls for cls in classes if cls.__module__ == namespace["__name__"] and cls.name not in BROKEN]
+    return [cls() for cls in own if all(p.default is not p.empty for p in signature(cls).parameters.values())]
+
+
+def assert_lawful(module: Module) -> None:
+    """Check the laws of a module's base class, as a reader would who copies the module."""
+    laws = max((laws for laws in LAWS if isinstance(module, laws._subject_type)), key=lambda laws: len(laws.__mro__))
+    tests = type(f"Test{type(module).__name__}", (laws,), {"module": module})()
+    for name in laws_of(laws):
+        with suppress(pytest.skip.Exception):
+            getattr(tests, name)()
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_the_python_blocks_of_a_page_run_and_print_what_it_shows(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    spark = request.getfixturevalue("spark") if needs_spark(page) else None
+    with open_page(page, tmp_path, spark) as running:
+        for printed in running.run():
+            assert_shown(printed)
+        for module in modules_in(running.namespace):
+            assert_lawful(module)
+
+
+def test_every_kind_of_page_has_python_blocks() -> None:
+    folders = {name_of(page).rpartition("/")[0] for page in RUNNABLE}
+    assert folders >= {"", "docs/tutorials", "docs/how-to", "docs/reference", "docs/explanation"}
+
+
+def test_every_block_says_its_language() -> None:
+    assert BLOCKS
+    assert [str(block) for block in BLOCKS if block.language not in LANGUAGES] == []
+
+
+def test_an_output_stands_right_below_the_python_block_that_prints_it() -> None:
+    outputs = 0
+    for page in PAGES:
+        above: Block | None = None
+        for block in blocks(page):
+            if block.is_output:
+                outputs += 1
+                assert block.language == "text", block
+                assert above is not None, block
+                assert (above.language, above.file) == ("python", None), block
+            above = block
+    assert outputs
+
+
+def test_a_block_that_is_not_run_says_why() -> None:
+    assert [str(block) for block in of("python") if block.is_not_run and len(block.options.split()) < 4] == []
+
+
+def test_toml_blocks_can_be_read() -> None:
+    assert of("toml")
+    for block in of("toml"):
+        assert tomllib.loads(block.text), block
+
+
+def test_shell_blocks_use_programs_that_the_reader_has_and_targets_that_the_makefile_has() -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    commands = [(block, shlex.split(line, comments=True)) for block in of("shell") for line in block.lines]
+    commands = [(block, words) for block, words in commands if words]
+    assert any(words[0] == "make" for _, words in commands)
+    for block, words in commands:
+        program, *arguments = [word for word in words if "=" not in word]
+        assert Path(program).name in PROGRAMS, f"{block}: {program}"
+        assert program != "make" or set(arguments) <= set(targets), f"{block}: {arguments}"
+        assert program != "pip" or arguments[0] == "install", f"{block}: {arguments}"

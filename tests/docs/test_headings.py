@@ -1,0 +1,136 @@
+"""What a reader may look up has a heading: hooks, errors, laws, policies, base classes and modules."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import muntin.modules
+import muntin.testing
+from muntin import Function, Module, errors, hooks, installed, policies
+from muntin.schemas import spell
+from muntin.testing import laws_of
+from muntin_engine import errors as engine_errors
+from muntin_engine.core.changes import Reason
+from tests.docs.pages import DOCS, REFERENCE, ROOT, headings
+
+HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{hooks.PROJECT}_spec")]
+ERRORS = sorted(
+    {
+        error.__name__
+        for module in (errors, engine_errors, muntin.testing)
+        for error in vars(module).values()
+        if isinstance(error, type) and issubclass(error, errors.MuntinError)
+    }
+)
+POLICIES = [
+    policy
+    for policy in vars(policies).values()
+    if isinstance(policy, type) and issubclass(policy, StrEnum) and policy.__module__ == policies.__name__
+]
+MEMBERS = [f"{policy.__name__}.{member.name}" for policy in POLICIES for member in policy]
+LAWS = [
+    (laws, test, statement)
+    for laws in muntin.testing.__all__
+    if laws.endswith("Laws")
+    for test, statement in laws_of(getattr(muntin.testing, laws)).items()
+]
+OURS = [plugin for plugin in installed().plugins()[0] if plugin.name in ("patterns", "stats")]
+MODULES = [(plugin.name, name, cls) for plugin in OURS for name, cls in plugin.modules.items()]
+FUNCTIONS = [(plugin.name, name, function) for plugin in OURS for name, function in plugin.functions.items()]
+
+
+def sections(page: Path) -> dict[str, str]:
+    return {heading.text: heading.section for heading in headings(page)}
+
+
+def parameters_of(callable: Callable[..., Any]) -> str:
+    """Return the parameters of a module or function as its page spells them."""
+    return ", ".join(map(_spell_parameter, inspect.signature(callable).parameters.values()))
+
+
+def _spell_parameter(parameter: inspect.Parameter) -> str:
+    annotation = inspect.formatannotation(parameter.annotation).strip("'")
+    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    return f"{parameter.name}: {annotation}{default}"
+
+
+def reasons() -> Iterator[str]:
+    """Yield the reasons for which rows are set aside: those of the core, and those found before the shuffle."""
+    yield from map(str, Reason)
+    sources = (ROOT / "engine/src/muntin_engine/spark").glob("*.py")
+    found = [reason for file in sources for reason in re.findall(r'Problem\(\s*"([^"]+)"', file.read_text("utf-8"))]
+    assert found
+    yield from found
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook.__name__)
+def test_a_hook_has_a_heading_with_its_signature(hook: Callable[..., Any]) -> None:
+    signature = str(inspect.signature(hook)).replace("'", "")
+    assert sections(REFERENCE / "hooks.md")[f"{hook.__name__}{signature}"].strip()
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_has_a_heading_and_says_what_to_do(name: str) -> None:
+    assert sections(REFERENCE / "errors.md")[name].strip()
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_policy_member_has_a_heading(name: str) -> None:
+    assert sections(REFERENCE / "policies.md")[name].strip()
+
+
+@pytest.mark.parametrize(("laws", "test", "statement"), LAWS)
+def test_a_law_has_a_heading_with_its_statement(laws: str, test: str, statement: str) -> None:
+    name = test.removeprefix("test_").replace("_", " ").capitalize()
+    assert statement in sections(REFERENCE / "laws.md")[name]
+
+
+@pytest.mark.parametrize("name", [name for name in muntin.modules.__all__ if name not in ("Function", "function")])
+def test_a_base_class_and_a_capability_has_a_heading(name: str) -> None:
+    assert sections(REFERENCE / "modules.md")[name].strip()
+
+
+@pytest.mark.parametrize(("plugin", "name", "cls"), MODULES)
+def test_a_module_has_a_heading_with_its_parameters_and_types(plugin: str, name: str, cls: type[Module]) -> None:
+    expected = f"`{name}({parameters_of(cls)})`: `{spell(cls.input_field())}` to `{spell(cls.result_field())}`."
+    section = sections(REFERENCE / f"{plugin}.md")[name]
+
+    assert expected in section.splitlines()
+    for parameter in inspect.signature(cls).parameters:
+        assert f"- `{parameter}`: " in section, f"{name} does not say what {parameter} is"
+
+
+@pytest.mark.parametrize(("plugin", "name", "function"), FUNCTIONS)
+def test_a_function_has_a_heading_with_its_parameters_and_type(
+    plugin: str, name: str, function: Function[..., Any]
+) -> None:
+    expected = f"`{name}({parameters_of(function.implementation)})`: to `{spell(function.result)}`."
+    assert expected in sections(REFERENCE / f"{plugin}.md")[name].splitlines()
+
+
+def test_every_heading_of_a_plugin_page_is_a_module_or_function_of_it() -> None:
+    for plugin in OURS:
+        _, *names = sections(REFERENCE / f"{plugin.name}.md")
+        assert sorted(names) == sorted({**plugin.modules, **plugin.functions})
+
+
+@pytest.mark.parametrize("reason", sorted(set(reasons())))
+def test_a_reason_for_which_a_row_is_set_aside_is_in_the_table(reason: str) -> None:
+    assert f"| `{reason}` | " in sections(DOCS / "how-to/late-and-bad-rows.md")["The reasons"]
+
+
+def test_something_was_found() -> None:
+    assert len(HOOKS) >= 2
+    assert len(ERRORS) >= 20
+    assert {policy.__name__ for policy in POLICIES} >= {"ClipPolicy", "EmitPolicy", "OutputContract", "TimestampPolicy"}
+    assert len(LAWS) >= 50
+    assert {plugin.name for plugin in OURS} == {"patterns", "stats"}
+    assert len(MODULES) >= 19
+    assert FUNCTIONS

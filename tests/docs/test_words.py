@@ -1,0 +1,83 @@
+"""One word per concept: the glossary, the pages and the public names agree."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+import pytest
+
+from tests.docs.pages import DOCS, PAGES, REFERENCE, blocks, headings, name_of
+
+GLOSSARY = DOCS / "glossary.md"
+PACKAGES = ("muntin", "muntin_engine", "muntin.testing")
+NAMES = [f"{package}.{name}" for package in PACKAGES for name in import_module(package).__all__]
+PLAIN = "Plain words in public names"
+ENTRIES = {heading.text: heading.section for heading in headings(GLOSSARY) if heading.level == 3}
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a name or a phrase, in lower case."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", text)]
+
+
+def stems(word: str) -> set[str]:
+    return {word, word.removesuffix("s"), word.removesuffix("ed"), word.removesuffix("impl")}
+
+
+def entry_words() -> list[str]:
+    return [phrase.strip() for title in ENTRIES for phrase in title.split(",")]
+
+
+def elsewhere() -> list[str]:
+    """Return the words that other systems use and we do not."""
+    lines = re.findall(r"^Elsewhere: (.*)\.$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    return [phrase.strip() for line in lines for phrase in line.split(",")]
+
+
+@pytest.mark.parametrize("phrase", entry_words())
+def test_a_glossary_word_is_used_on_other_pages(phrase: str) -> None:
+    pages = [page.read_text(encoding="utf-8").lower() for page in PAGES if page != GLOSSARY]
+    assert any(phrase.lower() in text for text in pages), f"nobody says {phrase!r}"
+
+
+def test_a_glossary_entry_says_what_the_word_means() -> None:
+    assert len(ENTRIES) > 50
+    assert [title for title, section in ENTRIES.items() if not section.strip()] == []
+
+
+def test_public_names_are_made_of_house_words() -> None:
+    plain = {word for block in blocks(GLOSSARY) for word in block.text.split()}
+    house = plain | {word for phrase in entry_words() for word in words_of(phrase)}
+    used = [(name, word) for name in NAMES for word in words_of(name.rpartition(".")[2])]
+    strange = [f"{name}: {word}" for name, word in used if not stems(word) & house]
+
+    assert len(NAMES) > 80
+    assert strange == [], f"use a word of the glossary, or add one to it; plain words stand under {PLAIN!r}"
+
+
+def test_no_plain_word_is_listed_in_vain() -> None:
+    used = {stem for name in NAMES for word in words_of(name.rpartition(".")[2]) for stem in stems(word)}
+    listed = [word for block in blocks(GLOSSARY) for word in block.text.split()]
+    assert listed == sorted(listed)
+    assert [word for word in listed if word not in used] == []
+
+
+def test_no_public_name_uses_a_word_of_elsewhere() -> None:
+    foreign = {word.lower() for word in elsewhere() if " " not in word}
+    assert {"pane", "cti", "accumulator", "element"} <= foreign
+    assert [name for name in NAMES if foreign & set(words_of(name.rpartition(".")[2]))] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_occurs_in_the_reference(package: str) -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md"))
+    mentioned = set(re.findall(r"\w+", text))
+    names = import_module(package).__all__
+    assert names
+    assert [name for name in names if name not in mentioned] == []
+
+
+def test_pages_say_no_machine_paths() -> None:
+    for page in PAGES:
+        assert not re.search(r"(?<![\w.<])/(?:home|work|tmp|root|Users|opt)/", page.read_text("utf-8")), name_of(page)
