@@ -1,0 +1,84 @@
+"""Modules whose results show what they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muntin import (
+    INFINITY,
+    Aggregate,
+    Event,
+    IncrementalAggregate,
+    Instant,
+    Operator,
+    TimeSensitiveAggregate,
+    TimeSensitiveOperator,
+    Window,
+)
+
+
+class Members(Aggregate[int, list[int]]):
+    """The payloads of a window, in order."""
+
+    name, version = "show.members", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[int]:
+        return sorted(payloads)
+
+
+class Count(IncrementalAggregate[Any, int, int]):
+    """How many members a window has."""
+
+    name, version = "show.count", "1.0.0"
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[Any]) -> int:
+        return state + len(payloads)
+
+    def remove_events(self, state: int, payloads: Sequence[Any]) -> int:
+        return state - len(payloads)
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+class Total(IncrementalAggregate[float, float, float]):
+    """The sum of the payloads; their sizes are exact in a float."""
+
+    name, version = "show.total", "1.0.0"
+
+    def create_state(self) -> float:
+        return 0.0
+
+    def add_events(self, state: float, payloads: Sequence[float]) -> float:
+        return state + sum(payloads)
+
+    def remove_events(self, state: float, payloads: Sequence[float]) -> float:
+        return state - sum(payloads)
+
+    def compute_result(self, state: float) -> float:
+        return state
+
+
+class Lifetimes(TimeSensitiveAggregate[int, list[tuple[Instant, Instant | None, int]]]):
+    """The events of a window as the module sees them."""
+
+    name, version = "show.lifetimes", "1.0.0"
+
+    def compute_result(
+        self, events: Sequence[Event[int]], window: Window
+    ) -> list[tuple[Instant, Instant | None, int]]:
+        return sorted((event.start, event.end, event.payload) for event in events)
+
+
+class Echo(TimeSensitiveOperator[int, int]):
+    """The events that start in the window, with the lifetimes they have."""
+
+    name, version = "show.echo", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
+        return [event for event in events if event.start >= window.start]

@@ -1,0 +1,125 @@
+"""Streams for tests: a file per micro-batch, read in order, and what a query makes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+
+from muntin_engine import Query
+
+_FIRST_FILE = 1_700_000_000
+
+
+def write_batches(folder: Path, batches: Sequence[pa.Table]) -> Path:
+    """Write each batch as a file; Spark takes them by their time of change."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, batch in enumerate(batches):
+        file = folder / f"{number:04}.parquet"
+        pq.write_table(batch, file)
+        os.utime(file, (_FIRST_FILE + number, _FIRST_FILE + number))
+    return folder
+
+
+def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
+    """Return the files as a stream, one per micro-batch."""
+    schema = spark.read.parquet(str(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def stream_of(spark: SparkSession, folder: Path, batches: Sequence[pa.Table]) -> DataFrame:
+    """Write batches and return them as a stream."""
+    return read_stream(spark, write_batches(folder, batches))
+
+
+@dataclass
+class Outcome:
+    """What a streaming query put out.
+
+    Attributes:
+        batches: The rows of each micro-batch, by its number.
+        counts: The observed metrics of each micro-batch that had any, in order.
+    """
+
+    batches: dict[int, pa.Table] = field(default_factory=dict)
+    counts: list[dict[str, int]] = field(default_factory=list)
+
+    @property
+    def table(self) -> pa.Table:
+        """All rows, in order of their batches."""
+        return pa.concat_tables([self.batches[number] for number in sorted(self.batches)])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """All rows as dicts, with ticks for timestamps."""
+        return plain(self.table)
+
+    def total(self, name: str) -> int:
+        """Return a count over all batches."""
+        return sum(counts[name] for counts in self.counts)
+
+
+def run(df: DataFrame, checkpoint: Path, counters: str = "muntin") -> Outcome:
+    """Run a streaming query until its input is used up."""
+    outcome = Outcome()
+    query = start(df, checkpoint, outcome)
+    query.awaitTermination()
+    outcome.counts = list(_counts(query, counters))
+    return outcome
+
+
+def run_together(queries: Mapping[str, Query], checkpoint: Path) -> dict[str, list[dict[str, Any]]]:
+    """Run several queries over integer ticks as one of Spark's, and return the rows of each in order of their batches.
+
+    A start of Spark's machinery and a commit per micro-batch then serve all of them.
+    """
+    named = [query.named(name).results().select(F.lit(name).alias("name"), F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row")) for name, query in queries.items()]
+    rows = run(reduce(DataFrame.union, named), checkpoint).rows
+    return {name: [json.loads(row["row"]) for row in rows if row["name"] == name] for name in queries}
+
+
+def start(df: DataFrame, checkpoint: Path, outcome: Outcome) -> StreamingQuery:
+    """Start a streaming query that fills an outcome."""
+
+    def take(batch: DataFrame, number: int) -> None:
+        outcome.batches[number] = batch.toArrow()
+
+    writer = df.writeStream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+    return writer.foreachBatch(take).start()
+
+
+def collect(df: DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a static DataFrame as dicts, with ticks for timestamps."""
+    return plain(df.toArrow())
+
+
+def plain(table: pa.Table) -> list[dict[str, Any]]:
+    """Return rows as dicts, with ticks for timestamps at any depth."""
+    columns = [column.cast(_without_timestamps(column.type)) for column in table.columns]
+    rows: list[dict[str, Any]] = pa.table(columns, names=table.column_names).to_pylist()
+    return rows
+
+
+def _without_timestamps(of: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(of):
+        return pa.int64()
+    if pa.types.is_struct(of):
+        return pa.struct([(part.name, _without_timestamps(part.type)) for part in of])
+    return pa.list_(_without_timestamps(of.value_type)) if pa.types.is_list(of) else of
+
+
+def _counts(query: StreamingQuery, counters: str) -> Iterator[dict[str, int]]:
+    for progress in query.recentProgress:
+        observed = progress["observedMetrics"].get(counters)
+        if observed is not None:
+            yield dict(observed.asDict() if hasattr(observed, "asDict") else observed)

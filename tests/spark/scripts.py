@@ -1,0 +1,150 @@
+"""Stream scripts as Spark reads them, and what the reference evaluator makes of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    ClipPolicy,
+    HoppingWindows,
+    Insertion,
+    Module,
+    TimestampPolicy,
+    WindowSpecification,
+)
+from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery, evaluate
+from muntin_engine import Query, events, module
+from muntin_engine.core.rows import freeze
+
+SCHEMA = pa.schema(
+    [
+        ("change", pa.string()),
+        ("key", pa.string()),
+        ("id", pa.int64()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("new_end", pa.int64()),
+        ("payload", pa.int64()),
+    ]
+)
+COLUMNS = {"key": "key", "id": "id", "start": "start", "end": "end", "change": "change", "new_end": "new_end"}
+"""How `events` reads the rows of a script."""
+
+Row = Hashable
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query in words that both evaluators understand."""
+
+    window: WindowSpecification
+    modules: tuple[type[Module], ...]
+    clip: str = "none"
+    timestamps: str = "align"
+    emit: str = "final"
+
+    @property
+    def reference(self) -> WindowedQuery:
+        computations = [Computation(cls()) for cls in self.modules]
+        return WindowedQuery(self.window, computations, ClipPolicy(self.clip), TimestampPolicy(self.timestamps))
+
+    def query(self, rows: DataFrame, buckets: int = 4) -> Query:
+        """Return the query over the rows of a script."""
+        stream = events(rows, **COLUMNS, buckets=buckets)
+        windowed = stream.window(self.window, clip=self.clip, timestamps=self.timestamps, emit=self.emit)
+        if self.modules[0].is_operator:
+            return windowed.apply(module(self.modules[0], "payload"))
+        return windowed.aggregate(**{f"m{place}": module(cls, "payload") for place, cls in enumerate(self.modules)})
+
+
+def tables(script: Script) -> list[pa.Table]:
+    """Return the rows of each micro-batch; those of one batch mean nothing by their order."""
+    return [pa.Table.from_pylist(list(_rows(batch)), schema=SCHEMA) for batch in script.batches()]
+
+
+def _rows(batch: Batch) -> Iterable[dict[str, Any]]:
+    for step in batch.changes:
+        yield _row(step)
+    if batch.punctuation is not None:
+        is_last = batch.punctuation == INFINITY
+        yield {"change": "close"} if is_last else {"change": "punctuate", "start": batch.punctuation}
+
+
+def _row(step: KeyedChange) -> dict[str, Any]:
+    event, id = step.change.event, step.change.id
+    end = None if event.end == INFINITY else event.end
+    row = {"key": step.key, "id": id, "start": event.start, "end": end, "payload": event.payload}
+    if isinstance(step.change, Insertion):
+        return row | {"change": "insert"}
+    if step.change.is_retraction:
+        return row | {"change": "retract"}
+    return row | {"change": "revise", "new_end": step.change.new_end}
+
+
+def expected(case: Case, script: Script) -> Counter[Row]:
+    """Return the rows that must stand at the end of a script, according to the reference evaluator."""
+    found: Counter[Row] = Counter()
+    for key, table in script.history().items():
+        for out in evaluate(case.reference, table.values(), script.last_punctuation(), _horizon(case, script)):
+            found[_named(key, out.window.start, out.window.end, out.start, out.end, out.value, case)] += 1
+    return found
+
+
+def standing(case: Case, rows: Sequence[dict[str, Any]]) -> Counter[Row]:
+    """Return the rows that stand once all changes of the output are applied, checking that each makes sense."""
+    alive: dict[Hashable, Row] = {}
+    for place, row in enumerate(rows):
+        name = (row["key"], row["event_id"]) if "event_id" in row else place
+        seen = _seen(case, row)
+        if row.get("change", "insert") == "insert":
+            assert name not in alive, f"{row} is inserted twice"
+            alive[name] = seen
+        else:
+            assert alive.pop(name, None) == seen, f"{row} retracts what does not stand"
+    return Counter(alive.values())
+
+
+def _seen(case: Case, row: dict[str, Any]) -> Row:
+    window = row["window"]
+    lifetime = row.get("lifetime", window)
+    is_operator = case.modules[0].is_operator
+    value = row["value"] if is_operator else tuple(row[f"m{place}"] for place in range(len(case.modules)))
+    return _named(row["key"], window["start"], window["end"], lifetime["start"], lifetime["end"], value, case)
+
+
+def _named(
+    key: Any, start: int, end: int | None, since: int, until: int | None, value: Any, case: Case
+) -> Row:
+    return key, start, _finite(end), since, _finite(until), freeze(_comparable(value))
+
+
+def _finite(tick: int | None) -> int | None:
+    return None if tick == INFINITY else tick
+
+
+def _comparable(value: Any) -> Any:
+    """Return a value in which tuples and structs are lists, and what never comes is None."""
+    if isinstance(value, dict):
+        return [_comparable(part) for part in value.values()]
+    if isinstance(value, list | tuple):
+        return [_comparable(part) for part in value]
+    return None if value == INFINITY else value
+
+
+def _horizon(case: Case, script: Script) -> int:
+    """Return the first tick of which the input says nothing, also by ends that were revised later."""
+    reach = case.window.reach if isinstance(case.window, HoppingWindows) else 0
+    known = [script.horizon(case.window), EARLIEST]
+    for step in script.changes():
+        change = step.change
+        ends = [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]
+        known += [end + reach for end in ends if end != INFINITY]
+    return max(known)
