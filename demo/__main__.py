@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -79,10 +79,12 @@ def _follow(run: Run, queries: Mapping[str, StreamingQuery], batches: int, conso
         tasks = {name: progress.add_task(name, total=batches) for name in queries}
         running = dict(queries)
         while running:
-            for name, query in list(running.items()):
-                if query.awaitTermination(0.2):
-                    del running[name]
+            next(iter(running.values())).awaitTermination(1)
+            for name, query in queries.items():
                 progress.update(tasks[name], completed=min(batches, run.batches_done(name)))
+                if name in running and not query.isActive:
+                    query.awaitTermination()  # raises if it failed
+                    del running[name]
 
 
 def _cells_of_keys(query: StreamingQuery) -> int:
@@ -105,7 +107,13 @@ def _show(run: Run, console: Console, kept: Mapping[str, int]) -> None:
 
 
 def _text(value: object) -> str:
-    return f"{value:.2f}" if isinstance(value, float) else f"{value:%m-%d %H:%M}" if hasattr(value, "strftime") else str(value)
+    return (
+        f"{value:.2f}"
+        if isinstance(value, float)
+        else f"{value:%m-%d %H:%M}"
+        if hasattr(value, "strftime")
+        else str(value)
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 
 from muntin import hopping, snapshot, tumbling
 from muntin_engine import Query, events, module
+
 BUCKETS = 8
 """How many buckets each question spreads its keys over: a few per core."""
 
@@ -15,7 +16,16 @@ BUCKETS = 8
 def airborne(flights: DataFrame) -> Query:
     """By origin: how many planes are in the air, and over how many miles they fly, whenever either changes."""
     return (
-        events(flights, key="origin", id="id", start="departure", end="end", change="change", new_end="new_end", buckets=BUCKETS)
+        events(
+            flights,
+            key="origin",
+            id="id",
+            start="departure",
+            end="end",
+            change="change",
+            new_end="new_end",
+            buckets=BUCKETS,
+        )
         .window(snapshot(), clip="full")
         .aggregate(planes=module("stats.count"), miles=module("stats.time_weighted_average", "distance"))
     )
@@ -36,13 +46,22 @@ def delays(flights: DataFrame) -> Query:
 
 
 def cascades(flights: DataFrame) -> Query:
-    """By plane: each pair of flights that both left over an hour late, the second within six hours of the first's arrival.
+    """By plane: each pair of flights over an hour late, the second leaving within six hours of the first's arrival.
 
     A match is reported in the window in which the second flight leaves; the reach keeps the first a member of it.
     """
     late = flights.where("change in ('punctuate', 'close') or tailnum is not null and dep_delay > 60")
     return (
-        events(late, key="tailnum", id="id", start="departure", end="end", change="change", new_end="new_end", buckets=BUCKETS)
+        events(
+            late,
+            key="tailnum",
+            id="id",
+            start="departure",
+            end="end",
+            change="change",
+            new_end="new_end",
+            buckets=BUCKETS,
+        )
         .window(tumbling("6 hours", reach="6 hours 1 minute"), clip="right", timestamps="unchanged")
         .apply(module("patterns.followed_by", "id", within="6 hours"))
     )

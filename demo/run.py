@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from demo.delivery import write_stream
 from demo.flights import flights
@@ -76,7 +76,7 @@ class Run:
 
     def batches_done(self, name: str) -> int:
         """Return how many micro-batches of a question are committed."""
-        return len([path for path in (self._checkpoint(name) / "commits").glob("[0-9]*")])
+        return len(list((self._checkpoint(name) / "commits").glob("[0-9]*")))
 
     def finish(self) -> None:
         """Put the answers of all micro-batches into one sorted file per question, and drop what led there."""

@@ -23,7 +23,7 @@ DEMO = [sys.executable, "-m", "demo", "--days", str(WEEK)]
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the demo has put its files for a week."""
     folder = tmp_path_factory.mktemp("demo")
-    finished = run([*DEMO, "--folder", folder], cwd=ROOT, stdout=PIPE, stderr=PIPE, text=True, check=False)
+    finished = run([*DEMO, "--folder", folder], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "no key has state left" in finished.stdout
@@ -46,7 +46,9 @@ def test_a_week_of_answers_is_what_plain_pandas_says(
 
 
 def test_times_are_timestamps_in_utc(answers: Path) -> None:
-    dtypes = {name: pd.read_parquet(answers / f"{name}.parquet").dtypes.astype(str) for name in ("airborne", "cascades")}
+    dtypes = {
+        name: pd.read_parquet(answers / f"{name}.parquet").dtypes.astype(str) for name in ("airborne", "cascades")
+    }
 
     assert dtypes["airborne"]["start"] == dtypes["airborne"]["end"] == "datetime64[us, UTC]"
     assert dtypes["cascades"]["arrival"] == dtypes["cascades"]["departure"] == "datetime64[us, UTC]"
@@ -57,7 +59,7 @@ def test_a_run_whose_jvm_is_killed_goes_on_to_the_same_files(answers: Path, tmp_
         _wait_for_batches(cut_short, tmp_path, 2)
         _jvm_of(cut_short).send_signal(signal.SIGKILL)
         _, complaint = cut_short.communicate(timeout=60)
-    resumed = run([*DEMO, "--folder", tmp_path], cwd=ROOT, stdout=PIPE, stderr=PIPE, text=True, check=False)
+    resumed = run([*DEMO, "--folder", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert cut_short.returncode == 1
     assert "the same command goes on from here" in complaint

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pandas as pd
+
 from tests.demo.truth import airborne, cascades, delays
 
 MINUTE = pd.Timedelta("1 minute")
