@@ -51,8 +51,8 @@ class Run:
         """Run a batch and check what must hold whatever the query is."""
         if batch.restart_before:
             self._bucket = self._start()
-        for change in batch.changes:
-            self._stream.take(change)
+        for step in batch.changes:
+            self._stream.take(step)
         arrived = progress_of(self.case, batch)
         self.before, self.since, self.progress = self.table(), self.progress, self.progress.advance(arrived)
         result = self._bucket.process(by_key(self.case, batch, self._random), arrived)

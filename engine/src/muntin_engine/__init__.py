@@ -2,8 +2,10 @@
 
 from muntin_engine.errors import (
     JavaNotFoundError,
+    ModuleNotOnWorkerError,
     SessionConflictError,
     SetupError,
+    ShippingError,
     SparkStartError,
     StateError,
     StateMismatchError,
@@ -14,9 +16,11 @@ __all__ = [
     "EventStream",
     "JavaNotFoundError",
     "ModuleCall",
+    "ModuleNotOnWorkerError",
     "Query",
     "SessionConflictError",
     "SetupError",
+    "ShippingError",
     "SparkStartError",
     "StateError",
     "StateMismatchError",

@@ -82,7 +82,9 @@ class StateMismatchError(StateError):
 
     def __init__(self, differences: Mapping[str, tuple[object, object]]) -> None:
         self.differences = dict(differences)
-        lines = "".join(f"\n  {name}: the checkpoint has {old!r}, the query {new!r}" for name, (old, new) in differences.items())
+        lines = "".join(
+            f"\n  {name}: the checkpoint has {old!r}, the query {new!r}" for name, (old, new) in differences.items()
+        )
         super().__init__(
             f"the checkpoint belongs to another query{lines}\n"
             "  start the changed query with a new checkpoint, or change it back"
@@ -101,7 +103,7 @@ class ShippingError(SetupError):
         names = ", ".join(f"{module.name} {module.version}" for module in modules)
         super().__init__(
             f"{reason}\n  modules: {names}\n"
-            "  keep open files, connections and large tables out of a module's attributes; load them when they are first used"
+            "  keep open files, connections and large tables out of a module's attributes; load them at first use"
         )
 
 

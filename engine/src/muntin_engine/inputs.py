@@ -41,11 +41,13 @@ class BoundInputs:
     Attributes:
         reads: For each column, what the module reads of it.
         result: The type of the module's result, with type variables bound by the columns.
+        converters: For each column, what turns a stored value into the module's; None where they are the same.
         make: What builds a record from the columns, by keyword; None for a payload of one column, or of none.
     """
 
     reads: tuple[Field, ...]
     result: Field
+    converters: tuple[Converter | None, ...] = ()
     make: Callable[..., Any] | None = None
 
     def selector(self, columns: Sequence[int]) -> Callable[[tuple[Any, ...]], Any]:
@@ -54,13 +56,12 @@ class BoundInputs:
         Args:
             columns: The places of the module's columns in that row.
         """
-        converters = tuple(converter_of(field) for field in self.reads)
         if self.make is not None:
             names = [field.name for field in self.reads]
-            return _Record(self.make, tuple(zip(columns, names, converters, strict=True)))
+            return _Record(self.make, tuple(zip(columns, names, self.converters, strict=True)))
         if not columns:
             return _nothing
-        return itemgetter(columns[0]) if converters[0] is None else _Single(columns[0], converters[0])
+        return itemgetter(columns[0]) if self.converters[0] is None else _Single(columns[0], self.converters[0])
 
 
 def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
@@ -80,7 +81,8 @@ def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
     if len(reads) != len(given):
         got = f"got {len(given)}: {_spell_all(given)}"
         raise TypeMismatchError(f"{cls.name} takes one column of {spell(wanted)}, {got}")
-    return BoundInputs(reads, _result(cls, _unify(cls, reads, given)), make)
+    result = _result(cls, _unify(cls, reads, given))
+    return BoundInputs(reads, result, tuple(map(_converter, reads, given)), make)
 
 
 def matching(struct: Struct, given: Struct) -> list[tuple[int, Field]] | None:
@@ -103,18 +105,28 @@ def is_tuple(struct: Struct) -> bool:
     return [part.name for part in struct.fields] == [f"_{place}" for place in range(1, len(struct.fields) + 1)]
 
 
-def converter_of(field: Field) -> Converter | None:
-    """Return what turns a stored value into a module's; None where they are the same."""
-    data_type = field.type
-    if isinstance(data_type, Struct):
-        parts = tuple((part.name, converter_of(part)) for part in data_type.fields)
-        return _Tuple(data_type.make, parts) if is_tuple(data_type) else _Struct(data_type.make, parts)
-    if isinstance(data_type, ListOf):
-        element = converter_of(data_type.element)
+def _converter(wanted: Field, given: Field) -> Converter | None:
+    """Return what turns the stored values of a column into a module's own; None where they are the same."""
+    data_type, column = wanted.type, given.type
+    if isinstance(data_type, Variable):
+        return _converter(given, given) if not isinstance(column, Variable) else None
+    if isinstance(data_type, Struct) and isinstance(column, Struct):
+        return _struct_converter(data_type, column)
+    if isinstance(data_type, ListOf) and isinstance(column, ListOf):
+        element = _converter(data_type.element, column.element)
         return None if element is None else _List(element)
-    if isinstance(data_type, MapOf):
-        return _Map(converter_of(data_type.key), converter_of(data_type.value))
+    if isinstance(data_type, MapOf) and isinstance(column, MapOf):
+        return _Map(_converter(data_type.key, column.key), _converter(data_type.value, column.value))
     return None
+
+
+def _struct_converter(struct: Struct, column: Struct) -> Converter | None:
+    parts = tuple(
+        (column.fields[place].name, part.name, _converter(part, column.fields[place]))
+        for place, part in matching(struct, column) or ()
+    )
+    is_same = struct.make is dict and all(convert is None for _, _, convert in parts)
+    return None if is_same else _Struct(struct.make, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,21 +150,10 @@ class _Record:
 @dataclass(frozen=True, slots=True)
 class _Struct:
     make: Callable[..., Any]
-    parts: tuple[tuple[str, Converter | None], ...]
+    parts: tuple[tuple[str, str, Converter | None], ...]
 
     def __call__(self, value: Mapping[str, Any]) -> Any:
-        known = [(name, convert) for name, convert in self.parts if name in value]
-        return self.make(**{name: _converted(value[name], convert) for name, convert in known})
-
-
-@dataclass(frozen=True, slots=True)
-class _Tuple:
-    make: Callable[..., Any]
-    parts: tuple[tuple[str, Converter | None], ...]
-
-    def __call__(self, value: Mapping[str, Any]) -> Any:
-        pairs = zip(self.parts, value.values(), strict=True)
-        return self.make(**{name: _converted(part, convert) for (name, convert), part in pairs})
+        return self.make(**{name: _converted(value[stored], convert) for stored, name, convert in self.parts})
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ class Admission:
         self.refusals: list[Refusal] = []
         self._state = state
         self._punctuation = punctuation
+        self._is_closed = punctuation == INFINITY
 
     def admit(self, changes: Iterable[InputChange]) -> None:
         """Take the changes of the batch; the index itself stays as it is until `settle`."""
@@ -169,6 +170,6 @@ class Admission:
         self.refusals.append(Refusal(reason, message, change))
 
     def _refuse_late(self, change: InputChange, sync_time: int) -> None:
-        late = self._punctuation - sync_time
-        message = f"it changes the axis at {sync_time}, {late} before the punctuation {self._punctuation}"
+        by = f"{self._punctuation - sync_time} before the punctuation {self._punctuation}"
+        message = f"it changes the axis at {sync_time}, " + ("after the end of the stream" if self._is_closed else by)
         self._refuse(Reason.LATE, message, change)

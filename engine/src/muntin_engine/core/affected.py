@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from muntin import INFINITY, EmitPolicy, Window
-from muntin_engine.core.admission import Admission, Versions
+from muntin_engine.core.admission import Admission
+from muntin_engine.core.assignment import Assigner
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.computation import Computation
 from muntin_engine.core.event_index import StoredEvent
@@ -36,6 +38,29 @@ class Affected:
         return bool(self.added or self.removed)
 
 
+class _Shown(NamedTuple):
+    """A change of an event, with the stretch `[start, end)` of the axis on which it shows."""
+
+    before: StoredEvent | None
+    after: StoredEvent | None
+    start: int
+    end: int
+
+    @property
+    def sync_time(self) -> int:
+        """The earliest tick at which the event's lifetime changes (SI-14)."""
+        if self.before is not None and self.after is not None:
+            return min(self.before.end, self.after.end)
+        event = self.before if self.before is not None else self.after
+        return INFINITY if event is None else event.start
+
+    def seen_to(self, horizon: int) -> int:
+        """Return where the stretch ends, if windows that do not wait for events start before a horizon."""
+        if self.end < INFINITY:
+            return self.end
+        return max(event.until if event and event.until < INFINITY else horizon for event in (self.before, self.after))
+
+
 class AffectedWindows:
     """Finds the windows that a batch affects, before and after the index has taken the batch in.
 
@@ -49,54 +74,38 @@ class AffectedWindows:
 
     def find(self, state: KeyState, admission: Admission, before: Progress, now: Progress) -> dict[Window, Affected]:
         """Settle an admission, and return the windows it affects and those that come into sight."""
-        changes = list(admission.touched.values())
-        stretches = [self._stretch(*versions) for versions in changes]
+        changes = [self._shown(*versions) for versions in admission.touched.values()]
         affected: dict[Window, Affected] = {}
-        for versions, (start, end) in zip(changes, stretches, strict=True):
-            for window, entry in state.windows.overlapping(start, end):
+        for change in changes:
+            for window, entry in state.windows.overlapping(change.start, change.end):
                 if entry.size:
-                    self._note(affected.setdefault(window, Affected()), window, *versions)
+                    self._note(affected.setdefault(window, Affected()), window, change)
         admission.settle()
-        seen = [(s, self._seen_to(state, e, versions, now)) for versions, (s, e) in zip(changes, stretches, strict=True)]
-        for stretch in union(seen):
-            for window in self._in_sight(state, stretch, now):
-                affected.setdefault(window, Affected()).exists = True
-        if self._query.is_time_bound:
-            for versions, stretch in zip(changes, seen, strict=True):
-                for window in self._in_sight(state, stretch, now):
-                    affected[window].sync_time = min(affected[window].sync_time, _sync_time(*versions))
-        for window in self._newly_visible(state, admission, before, now):
+        self._mark_existing(state.assigner, changes, now, affected)
+        for window in self._newly_visible(state, changes, before, now):
             found = affected.setdefault(window, Affected())
             found.exists, found.sync_time = True, before.punctuation
         return affected
 
-    def _in_sight(self, state: KeyState, stretch: tuple[int, int], now: Progress) -> list[Window]:
-        limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
-        return state.assigner.overlapping(*stretch, limit)
-
-    def _seen_to(self, state: KeyState, end: int, versions: Versions, now: Progress) -> int:
-        """Return how far a stretch has windows; where these do not wait for events, not further than the horizon."""
-        if end < INFINITY or not state.assigner.has_horizon:
-            return end
-        return max(event.until if event and event.until < INFINITY else now.horizon for event in versions)
-
-    def _stretch(self, before: StoredEvent | None, after: StoredEvent | None) -> tuple[int, int]:
-        """Return the stretch of the axis on which a change of an event shows (SI-69).
+    def _shown(self, before: StoredEvent | None, after: StoredEvent | None) -> _Shown:
+        """Find the stretch of the axis on which a change of an event shows (SI-69).
 
         Where a module sees ends outside its window, a new end shows in every window of the event, also in those
         that lie before both ends; the paper's rule covers the windows between the ends alone. Where a boundary may
         come or go, the windows on both sides of it are affected.
         """
         versions = [event for event in (before, after) if event is not None and event.is_member]
-        if not versions:
-            return INFINITY, INFINITY
-        first, last = min(event.since for event in versions), max(event.until for event in versions)
+        first = min((event.since for event in versions), default=INFINITY)
+        last = max((event.until for event in versions), default=INFINITY)
         if len(versions) == 2 and not self._query.counts and not self._query.waits_for_ends:
             first = min(event.end for event in versions)
-        return (first - 1, min(last + 1, INFINITY)) if self._query.boundary_moves else (first, last)
+        if self._query.boundary_moves:
+            first, last = first - 1, min(last + 1, INFINITY)
+        return _Shown(before, after, first, last)
 
-    def _note(self, affected: Affected, window: Window, before: StoredEvent | None, after: StoredEvent | None) -> None:
-        affected.sync_time = min(affected.sync_time, _sync_time(before, after))
+    def _note(self, affected: Affected, window: Window, change: _Shown) -> None:
+        before, after = change.before, change.after
+        affected.sync_time = min(affected.sync_time, change.sync_time)
         was, is_now = _is_member(before, window), _is_member(after, window)
         if was and is_now and before and after and self._looks_alike(before, after, window):
             return
@@ -105,12 +114,25 @@ class AffectedWindows:
         if is_now and after:
             affected.added.append(after)
 
+    def _mark_existing(
+        self, assigner: Assigner, changes: Sequence[_Shown], now: Progress, affected: dict[Window, Affected]
+    ) -> None:
+        limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
+        ends = [change.seen_to(now.horizon) if assigner.has_horizon else change.end for change in changes]
+        for start, end in union((change.start, end) for change, end in zip(changes, ends, strict=True)):
+            for window in assigner.overlapping(start, end, limit):
+                affected.setdefault(window, Affected()).exists = True
+        if self._query.is_time_bound:
+            for change, end in zip(changes, ends, strict=True):
+                for window in assigner.overlapping(change.start, end, limit):
+                    affected[window].sync_time = min(affected[window].sync_time, change.sync_time)
+
     def _looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
         return all(computation.looks_alike(before, after, window) for computation in self._computations)
 
     def _newly_visible(
-        self, state: KeyState, admission: Admission, before: Progress, now: Progress
-    ) -> Iterable[Window]:
+        self, state: KeyState, changes: Sequence[_Shown], before: Progress, now: Progress
+    ) -> list[Window]:
         """Return the windows that come into sight, be there a change in them or not."""
         assigner = state.assigner
         if self._query.emit is EmitPolicy.SPECULATIVE:
@@ -118,7 +140,9 @@ class AffectedWindows:
             return assigner.ending(events, before.watermark, now.watermark, now.horizon)
         if before.horizon >= now.horizon or not assigner.has_horizon:
             return []
-        were_endless = [after for event, after in admission.touched.values() if event and after and event.is_endless]
+        were_endless = [
+            change.after for change in changes if change.after and change.before and change.before.is_endless
+        ]
         endless = state.events.until_after(INFINITY - 1) + were_endless
         windows = assigner.ending(endless, before.horizon, INFINITY, now.horizon)
         return [window for window in windows if window.start >= before.horizon]
@@ -142,10 +166,3 @@ def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _is_member(event: StoredEvent | None, window: Window) -> bool:
     return event is not None and window.start < event.until and event.since < window.end and event.is_member
-
-
-def _sync_time(before: StoredEvent | None, after: StoredEvent | None) -> int:
-    if before is not None and after is not None:
-        return min(before.end, after.end)
-    event = before if before is not None else after
-    return INFINITY if event is None else event.start

@@ -15,7 +15,7 @@ class Samples:
     """The times of a key's samples with the ids of their events. Every operation is logarithmic."""
 
     def __init__(self, samples: Iterable[Neighbour] = ()) -> None:
-        self._ids: SortedDict = SortedDict(samples)
+        self._ids: SortedDict[int, Hashable] = SortedDict(samples)
 
     def add(self, at: int, id: Hashable) -> None:
         """Take in a sample."""

@@ -28,7 +28,7 @@ class WindowEntry(NamedTuple):
     """One window that has been put out.
 
     Attributes:
-        size: How many members it has; zero for one that no longer exists but whose past output stands.
+        size: How many members it has; zero for one that is past: it no longer exists, but some of its output stands.
         states: The state of each module, None for one without; empty while none is worth keeping.
         standing: The output events that stand.
     """
@@ -47,10 +47,11 @@ class WindowIndex:
 
     Cost: reading and writing an entry takes constant time. Going through the windows in order sorts them first, if
     there are new ones: linear, since they are almost sorted. `overlapping` then takes logarithmic time plus the
-    entries returned; it looks at every earlier entry if the index keeps the history of windows that no longer exist.
+    entries returned; where windows that are past are kept, it looks at every earlier entry.
     """
 
     def __init__(self, *, keeps_history: bool = False) -> None:
+        """Start an index; it keeps a history where output is shortened and not taken back."""
         self._keeps_history = keeps_history
         self._entries: dict[Window, WindowEntry] = {}
         self._order: list[Window] | None = None
@@ -88,22 +89,25 @@ class WindowIndex:
         return found
 
     def close(self, frontier: int, punctuation: int) -> None:
-        """Forget the windows that are closed; what they put out stands for good.
+        """Forget the windows that are closed, and what stands for good of those that are past.
 
         Args:
             frontier: Existing windows that start before it are closed.
-            punctuation: Rows that end at it or before stand for good.
+            punctuation: Where output is shortened and not taken back, rows that end at it or before stand for good.
         """
         if not self._entries:
             return
         order = self._in_order()
         for window in order[: bisect_left(order, frontier, key=by_start)]:
-            entry = self._entries[window]
-            if entry.size or all(out.row.end <= punctuation for out in entry.standing):
+            if self._entries[window].size:
                 self._discard(window)
+        for window, entry in self.items() if self._keeps_history else ():
+            if any(out.row.end <= punctuation for out in entry.standing):
+                left = [out for out in entry.standing if out.row.end > punctuation]
+                self.put(window, entry._replace(standing=left))
 
     def unsettled(self) -> Iterable[int]:
-        """Return, for each window that no longer exists, the tick at which its output stands for good."""
+        """Return, for each window that is past, the tick at which its output stands for good."""
         if not self._keeps_history:
             return ()
         return [max(out.row.end for out in entry.standing) for entry in self._entries.values() if not entry.size]

@@ -52,7 +52,7 @@ def make_module(cls: type[Module], parameters: Mapping[str, Any]) -> Module:
     Raises:
         ParameterError: The constructor does not take them, or raises `ValueError` or `TypeError` on them.
     """
-    signature = inspect.signature(cls)
+    signature = _signature(cls)
     try:
         signature.bind(**parameters)
         module: Module = cls(**parameters)
@@ -86,3 +86,12 @@ def plan_module(
     module = make_module(cls, parameters)
     columns = tuple(place(number, field) for number, field in enumerate(bound.reads))
     return ModulePlan(output, module, dict(parameters), columns, bound.reads, bound.selector(columns), bound.result)
+
+
+def _signature(cls: type[Module]) -> inspect.Signature:
+    """Return a constructor's signature as a reader of an error wants it."""
+    try:
+        signature = inspect.signature(cls, eval_str=True)
+    except NameError:  # an annotation for type checkers alone
+        signature = inspect.signature(cls)
+    return signature.replace(return_annotation=inspect.Signature.empty)

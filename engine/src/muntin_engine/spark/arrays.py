@@ -28,7 +28,6 @@ _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
     ScalarKind.INTERVAL: (timedelta,),
     ScalarKind.INSTANT: (Integral,),
 }
-_EXACT: Final = Context(prec=76, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
 
 
 class MisfitError(ValueError):
@@ -161,7 +160,8 @@ def _is_accepted(cls: type, kind: ScalarKind) -> bool:
 
 def _rounded(value: Decimal | int, field: Field, arrow_type: pa.Decimal128Type) -> Decimal:
     try:
-        return _EXACT.quantize(Decimal(value), Decimal(1).scaleb(-arrow_type.scale))
+        digits = Context(prec=arrow_type.precision, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
+        return digits.quantize(Decimal(value), Decimal(1).scaleb(-arrow_type.scale))
     except InvalidOperation as error:
         raise MisfitError(value, field, f": a column of {arrow_type} cannot hold it") from error
 

@@ -61,7 +61,7 @@ def run_bucket(job: Job, cells: Cells, blobs: Iterable[bytes], arrived: Progress
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Put off looking for cycles: rows are in none, and walking over all of a batch again and again takes most of it."""
+    """Put off looking for cycles: rows are in none, and walking over a batch again and again takes most of it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -31,8 +31,7 @@ def _all() -> list[Function[..., Any]]:
 
 def _udf(function: Function[..., Any]) -> Any:
     result = spark_type_of(function.result, spark_types.TimestampType())
+    wrap: Any = pandas_udf if function.is_vectorized else F.udf
     implementation = function.implementation
-    if function.is_vectorized:
-        # a lambda has no annotations: those of a plugin may name what it imports for type checkers alone
-        return pandas_udf(lambda *columns: implementation(*columns), result)  # type: ignore[call-overload]  # noqa: PLW0108
-    return F.udf(implementation, result)
+    # a lambda has no annotations: Spark would read those of the plugin, and guess from them
+    return wrap(lambda *columns: implementation(*columns), result)  # noqa: PLW0108

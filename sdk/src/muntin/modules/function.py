@@ -71,8 +71,6 @@ def function(
         (212.0, 'demo_fahrenheit')
     """
     check_name(name)
-    if not version:
-        raise ModuleDefinitionError(f"{name} has no version\n  give one: function({name!r}, version='1.0.0')")
 
     def wrap(implementation: Callable[A, R]) -> Function[A, R]:
         field = _result_field(name, implementation, result, vectorized=vectorized)

@@ -1,0 +1,197 @@
+"""Short ways to write the data of the evaluator's tests."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    Aggregate,
+    IncrementalAggregate,
+    Module,
+    TimeSensitiveAggregate,
+    Window,
+    WindowSpecification,
+    tumbling,
+)
+from muntin_engine.core.admission import Admission
+from muntin_engine.core.assignment import Assigner, assigner_of
+from muntin_engine.core.bucket import BatchResult, Bucket
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import InputChange, OutputChange, Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.event_index import EventIndex, StoredEvent
+from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.keys import Key
+from muntin_engine.core.query import Binding, WindowedQuery
+
+
+class Total(Aggregate[int, int]):
+    name, version = "test.total", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return sum(payloads)
+
+
+class Members(Aggregate[int, tuple[int, ...]]):
+    name, version = "test.members", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sorted(payloads))
+
+
+class RunningTotal(IncrementalAggregate[int, int, int]):
+    """Counts how often it is called, and with how many payloads."""
+
+    name, version = "test.running_total", "2.1.0"
+
+    def __init__(self) -> None:
+        self.added = self.removed = self.built = 0
+
+    def create_state(self) -> int:
+        self.built += 1
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        self.added += len(payloads)
+        return state + sum(payloads)
+
+    def remove_events(self, state: int, payloads: Sequence[int]) -> int:
+        self.removed += len(payloads)
+        return state - sum(payloads)
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+class Lengths(TimeSensitiveAggregate[int, tuple[int, ...]]):
+    name, version = "test.lengths", "1.0.0"
+
+    def compute_result(self, events: Sequence[Any], window: Window) -> tuple[int, ...]:
+        return tuple(sorted(event.end - event.start for event in events))
+
+
+def first_value(payload: Sequence[Any]) -> Any:
+    return payload[0]
+
+
+def query(window: WindowSpecification, module: Module | None = None, **policies: Any) -> WindowedQuery:
+    return WindowedQuery(window, (Binding(module or Members(), first_value),), **policies)
+
+
+def row(id: Hashable, start: int, end: int | None = INFINITY, value: Any = 0) -> InputChange:
+    """An insertion."""
+    return InputChange(id, start, end, (value,))
+
+
+def revision(id: Hashable, start: int, end: int | None, new_end: int) -> InputChange:
+    return InputChange(id, start, end, (), new_end)
+
+
+def stored(assigner: Assigner, id: Hashable, start: int, end: int = INFINITY) -> StoredEvent:
+    return StoredEvent(id, start, end, (0,), *assigner.membership(start, end))
+
+
+def index(*events: StoredEvent) -> EventIndex:
+    found = EventIndex()
+    found.replace((), events)
+    return found
+
+
+class Axis:
+    """A way of cutting the axis, with events on it."""
+
+    def __init__(self, specification: WindowSpecification, *lifetimes: tuple[int, int]) -> None:
+        self.assigner = assigner_of(specification)
+        self.events = index(*(stored(self.assigner, i, *lifetime) for i, lifetime in enumerate(lifetimes)))
+        self.assigner.add(self.events)
+
+    def ending(self, limit: int, after: int = EARLIEST, horizon: int = EARLIEST) -> list[tuple[int, int]]:
+        return extents(self.assigner.ending(list(self.events), after, limit, horizon))
+
+    def overlapping(self, start: int, end: int, limit: int = INFINITY) -> list[tuple[int, int]]:
+        return extents(self.assigner.overlapping(start, end, limit))
+
+    def close(self, limit: int) -> int:
+        """Move the frontier."""
+        self.assigner.frontier = self.assigner.frontier_at(limit)
+        return self.assigner.frontier
+
+    def first_open(self) -> tuple[int, int] | None:
+        window = self.assigner.first_open(self.events.earliest(self.assigner.frontier))
+        return None if window is None else (window.start, window.end)
+
+
+def extents(windows: Iterable[Window]) -> list[tuple[int, int]]:
+    return [(window.start, window.end) for window in windows]
+
+
+class Taken:
+    """A key into which batches are taken, one after the other."""
+
+    def __init__(self, *batches: list[InputChange], state: KeyState | None = None, punctuation: int = EARLIEST) -> None:
+        self.state = state or KeyState(query(tumbling(10)))
+        self.refused: list[tuple[object, str]] = []
+        for batch in batches:
+            self.take(batch, punctuation)
+
+    def take(self, rows: list[InputChange], punctuation: int = EARLIEST, after: int = EARLIEST) -> Admission:
+        """Take a batch behind a punctuation, which itself says a punctuation."""
+        admission = Admission(self.state, punctuation)
+        admission.admit(rows)
+        admission.expire_parked(max(punctuation, after))
+        admission.settle()
+        self.refused += [(refusal.change.id, str(refusal.reason)) for refusal in admission.refusals]
+        return admission
+
+    @property
+    def events(self) -> dict[object, tuple[int, int]]:
+        return {event.id: (event.start, event.end) for event in self.state.events}
+
+
+class Feed:
+    """A bucket with its state, fed batch by batch; the progress of a batch is that of its rows unless given."""
+
+    def __init__(self, query: WindowedQuery, codec: Codec | None = None) -> None:
+        self.query = query
+        self.cells = MemoryCells()
+        self.codec = codec or Codec()
+
+    def batch(self, *rows: InputChange, key: Any = "k", punctuation: int = EARLIEST) -> BatchResult:
+        return self.batches([((key,), rows)] if rows else [], punctuation)
+
+    def batches(self, pairs: Sequence[tuple[Key, Sequence[InputChange]]], punctuation: int = EARLIEST) -> BatchResult:
+        """Run a batch of several keys."""
+        rows = [row for _, some in pairs for row in some]
+        starts = [row.start for row in rows]
+        ends = [end for row in rows for end in (row.end, row.new_end) if end is not None and end != INFINITY]
+        known = [*(start + 1 for start in starts), *ends, *([punctuation] if punctuation != INFINITY else [])]
+        arrived = Progress(punctuation, max(known, default=EARLIEST), max(starts, default=EARLIEST))
+        return Bucket(self.query, self.cells, self.codec, {}).process(pairs, arrived)
+
+    @property
+    def shelves(self) -> list[str]:
+        return sorted(name for name in self.cells.cells if name != "ledger")
+
+
+def output(result: BatchResult) -> list[OutputChange]:
+    """The output of a batch, of all its keys."""
+    return [change for _, changes in result.output for change in changes]
+
+
+def spelled(result: BatchResult) -> list[str]:
+    """The output of a batch as text: `+` for an insertion, `-` for a retraction, `~` for a revision of the end."""
+    return [spell(change) for change in output(result)]
+
+
+def spell(change: OutputChange) -> str:
+    mark = {"insert": "+", "retract": "-", "revise": "~"}[change.kind]
+    values = change.value if len(change.value) > 1 else change.value[0]
+    end = change.end if change.new_end is None else f"{change.end}->{change.new_end}"
+    return f"{mark}{change.id} [{change.start},{end}) {values}".replace(str(INFINITY), "inf")
+
+
+def reasons(result: BatchResult) -> list[str]:
+    return [str(refusal.reason) for _, refusal in result.refusals]

@@ -1,0 +1,69 @@
+"""What is remembered of a key comes back as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muntin import INFINITY, EmitPolicy, OutputContract, Window, count_by_end, hopping, snapshot
+from muntin_engine.core.changes import InputChange
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.computation import OutputRow
+from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.window_index import StandingRow, WindowEntry
+from tests.core.build import query, revision, stored
+
+EAGER = {"emit": EmitPolicy.EAGER, "contract": OutputContract.TIME_BOUND}
+
+
+def again(asked: WindowedQuery, state: KeyState) -> KeyState:
+    return KeyState.from_data(asked, Codec().unpack(Codec().pack(state.to_data())))
+
+
+@pytest.mark.parametrize("window", [hopping(4, 9, reach=2), snapshot(), count_by_end(2)])
+def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> None:
+    asked = query(window, **EAGER)
+    state = KeyState(asked, serial=7)
+    state.assigner.frontier = -3
+    state.replace(
+        (), [stored(state.assigner, id, *lifetime) for id, lifetime in enumerate([(0, 3), (1, INFINITY), (5, 9)])]
+    )
+    state.parked["p"] = [revision("p", 4, None, 6), InputChange("p", 4, 6, (1, "x"), 5)]
+    state.windows.put(Window(0, 4), WindowEntry(2, [None, {"sum": 1}], [StandingRow(3, OutputRow(0, 4, ((1, 2),)))]))
+    back = again(asked, state)
+    assert list(back.events) == list(state.events)
+    assert back.parked == state.parked
+    assert back.windows.items() == state.windows.items()
+    assert (back.serial, back.assigner.frontier) == (7, -3)
+    assert back.to_data() == state.to_data()
+    assert extents(back) == extents(state) != []
+
+
+def extents(state: KeyState) -> list[Window]:
+    return state.assigner.ending(list(state.events), -100, 20, 20)
+
+
+def test_the_samples_of_an_edge_stream_come_back_with_its_events() -> None:
+    asked = query(snapshot(), is_edge=True)
+    state = KeyState(asked)
+    state.replace((), [stored(state.assigner, 1, 0, 5), stored(state.assigner, 2, 5)])
+    back = again(asked, state)
+    assert back.samples is not None
+    assert back.samples.around(4) == ((0, 1), (5, 2))
+    assert back.samples.around(7) == ((5, 2), None)
+
+
+def test_numbers_go_on_where_they_stopped() -> None:
+    state = KeyState(query(snapshot()), serial=41)
+    assert (state.next_serial(), state.anonymous_id(), state.serial) == (42, ("anonymous", 43), 43)
+    assert KeyState(query(snapshot(), has_ids=False)).anonymous_id() == 1
+
+
+def test_a_state_is_empty_when_forgetting_it_loses_nothing() -> None:
+    state = KeyState(query(snapshot()), serial=9)
+    assert state.is_empty
+    state.parked["p"] = [revision("p", 4, 8, 6)]
+    assert not state.is_empty
+    assert state.parked_count == 1

@@ -1,0 +1,70 @@
+"""The ledger: what a bucket reads first and writes last."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.ledger import Due, Ledger, soonest
+from muntin_engine.errors import StateError, StateMismatchError
+
+IDENTITY = {"window": "tumbling(5)", "modules": [["test.total", "1.0.0"]], "shelves": 64}
+
+
+def read(data: bytes | None, **identity: object) -> Ledger:
+    return Ledger.from_bytes(data, {**IDENTITY, **identity}, Codec())
+
+
+def test_a_ledger_comes_back_as_it_was_written() -> None:
+    ledger = read(None)
+    assert ledger.progress == Progress(EARLIEST, EARLIEST, EARLIEST)
+    ledger.progress = Progress(5, 9, 7)
+    ledger.dues = {63: Due(10, INFINITY, 0), 2: Due(INFINITY, 8, EARLIEST)}
+    ledger.serial = 12
+    again = read(ledger.to_bytes(Codec()))
+    assert (again.progress, again.dues, again.serial) == (ledger.progress, ledger.dues, 12)
+
+
+def test_its_bytes_do_not_depend_on_the_order_of_shelves() -> None:
+    one, other = read(None), read(None)
+    one.dues = {1: Due(1, 2, 3), 2: Due(4, 5, 6)}
+    other.dues = {2: Due(4, 5, 6), 1: Due(1, 2, 3)}
+    assert one.to_bytes(Codec()) == other.to_bytes(Codec())
+
+
+def test_another_query_is_told_what_differs() -> None:
+    data = read(None).to_bytes(Codec())
+    with pytest.raises(StateMismatchError) as caught:
+        read(data, modules=[["test.total", "2.0.0"]], clip="full")
+    assert caught.value.differences == {
+        "modules": ([["test.total", "1.0.0"]], [["test.total", "2.0.0"]]),
+        "clip": (None, "full"),
+    }
+    assert re.search(r"modules: the checkpoint has .*1\.0\.0.*, the query .*2\.0\.0", str(caught.value))
+    assert "start the changed query with a new checkpoint, or change it back" in str(caught.value)
+
+
+def test_another_layout_is_not_read() -> None:
+    with pytest.raises(StateError, match="the checkpoint has state layout 99, this Muntin reads 1"):
+        read(Codec().pack([99, "whatever"]))
+
+
+def test_a_due_is_at_hand_when_either_of_its_times_has_come() -> None:
+    due = Due(closing=10, sight=20, bound=0)
+    assert not due.is_at(punctuation=9, sight=19)
+    assert due.is_at(punctuation=10, sight=0)
+    assert due.is_at(punctuation=0, sight=20)
+
+
+def test_the_soonest_of_none_is_never() -> None:
+    assert soonest([]) == Due(INFINITY, INFINITY, INFINITY)
+
+
+def test_progress_never_goes_back() -> None:
+    assert Progress(5, 9, 7).advance(Progress(3, 12, 1)) == Progress(5, 12, 7)
+    assert Progress(5, 9, 7).watermark == 7
+    assert Progress(8, 9, 7).watermark == 8

@@ -1,0 +1,77 @@
+"""The index of windows that are out and may change again.
+
+         0    5    10   15
+A        [---------)            [0, 10)
+B             [---------)       [5, 15)
+past             !              [8, 9): it no longer exists, but something of it stands
+"""
+
+from __future__ import annotations
+
+from muntin import Window
+from muntin_engine.core.computation import OutputRow
+from muntin_engine.core.window_index import NEW, StandingRow, WindowEntry, WindowIndex
+
+A, B, PAST = Window(0, 10), Window(5, 15), Window(8, 9)
+
+
+def entry(size: int, *extents: tuple[int, int]) -> WindowEntry:
+    return WindowEntry(size, [], [StandingRow(i, OutputRow(*extent, "v")) for i, extent in enumerate(extents)])
+
+
+def history() -> WindowIndex:
+    index = WindowIndex(keeps_history=True)
+    index.put(PAST, entry(0, (8, 9)))
+    index.put(B, entry(2, (5, 7), (7, 15)))
+    index.put(A, entry(1, (0, 10)))
+    return index
+
+
+def windows(index: WindowIndex, start: int, end: int) -> list[Window]:
+    return [window for window, _ in index.overlapping(start, end)]
+
+
+def test_windows_lie_in_order_and_overlap_is_half_open() -> None:
+    index = WindowIndex()
+    index.put(B, entry(1))
+    index.put(A, entry(1))
+    assert [window for window, _ in index.items()] == [A, B]
+    assert windows(index, 0, 5) == [A]
+    assert windows(index, 9, 10) == [B, A]
+    assert windows(index, 10, 99) == [B]
+    assert windows(index, 15, 99) == []
+
+
+def test_a_window_that_is_past_does_not_hide_those_before_it() -> None:
+    assert windows(history(), 9, 10) == [B, A]
+    assert windows(history(), 8, 9) == [PAST, B, A]
+
+
+def test_an_entry_that_says_nothing_is_forgotten() -> None:
+    index = WindowIndex()
+    assert index.get(A) is NEW
+    index.put(A, entry(1))
+    index.put(A, entry(0))
+    assert index.get(A) is NEW
+    assert len(index) == 0
+
+
+def test_closing_forgets_the_existing_windows_before_the_frontier() -> None:
+    index = history()
+    index.close(frontier=5, punctuation=0)
+    assert [window for window, _ in index.items()] == [B, PAST]
+
+
+def test_closing_forgets_rows_that_cannot_be_shortened_any_more() -> None:
+    """
+             0    5    10   15
+    B             [-)                5 to 7: stands for good at 9
+                    [-------)        7 to 15
+    past             !               8 to 9: so does this
+    """
+    index = history()
+    assert list(index.unsettled()) == [9]
+    index.close(frontier=0, punctuation=9)
+    assert [window for window, _ in index.items()] == [A, B]
+    assert [out.row.start for out in index.get(B).standing] == [7]
+    assert list(index.unsettled()) == []

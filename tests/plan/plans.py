@@ -1,0 +1,33 @@
+"""Plans without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from muntin import ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbling
+from muntin.schemas import describe
+from muntin_engine.plan import Column, Columns, ModulePlan, Plan, plan_module
+from tests.spark.modules import Count
+
+AT = Column("at", "timestamp")
+
+
+def planned(cls: type[Module], output: str = "m", inputs: int = 1, **parameters: Any) -> ModulePlan:
+    """Return a module that reads the first columns of a query, all of them integers."""
+    given = [describe(int, f"c{place}") for place in range(inputs)]
+    return plan_module(output, cls, parameters, given, lambda place, _: place)
+
+
+def plan_of(*modules: ModulePlan, columns: Mapping[str, Any] | None = None, **changed: Any) -> Plan:
+    """Return a plan; what is not given is the plainest."""
+    named: dict[str, Any] = {"start": AT, "keys": (Column("key", "string"),), "inputs": (Column("c0", "bigint"),)}
+    settings: dict[str, Any] = {
+        "axis": "time",
+        "window": tumbling("10 minutes"),
+        "clip": ClipPolicy.NONE,
+        "timestamps": TimestampPolicy.ALIGN,
+        "emit": EmitPolicy.FINAL,
+        "modules": modules or (planned(Count),),
+    }
+    return Plan(columns=Columns(**(named | dict(columns or {}))), **(settings | changed))

@@ -1,0 +1,199 @@
+"""Fitting columns to a module's input type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+
+import pytest
+
+from muntin import Aggregate, Instant, Module, TypeMismatchError
+from muntin.schemas import Field, ListOf, MapOf, Struct, describe, spell
+from muntin_engine.inputs import bind_inputs
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Trip:
+    miles: float
+    name: str | None
+    tolls: int = 0
+
+
+class Point(NamedTuple):
+    x: float
+    y: float = 0.0
+
+
+class Options(TypedDict, total=False):
+    low: int
+    high: int
+
+
+@dataclass
+class Leg:
+    stops: list[Point]
+    by_name: dict[str, Point]
+
+
+class Shown(Aggregate[T, T], Generic[T]):
+    """A module of any type that is only asked for its types."""
+
+    name, version = "show.shown", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[T]) -> T:
+        return payloads[0]
+
+
+def reading(annotation: Any) -> type[Module]:
+    class Reads(Aggregate[annotation, int]):  # type: ignore[valid-type]
+        name, version = "show.reads", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[Any]) -> int:
+            return 0
+
+    return Reads
+
+
+def column(annotation: Any, name: str = "x") -> Field:
+    """Return a column, which may be null at any depth."""
+    field = describe(annotation, name)
+    return Field(name, field.type, is_nullable=True)
+
+
+def struct(**parts: Any) -> Field:
+    return Field("s", Struct(tuple(column(part, name) for name, part in parts.items()), dict), is_nullable=True)
+
+
+def payload(annotation: Any, given: list[Field], row: tuple[Any, ...], places: Sequence[int] | None = None) -> Any:
+    bound = bind_inputs(reading(annotation), given)
+    return bound.selector(range(len(given)) if places is None else places)(row)
+
+
+def test_one_column_is_the_payload_itself() -> None:
+    assert payload(int, [column(int)], (5, 6)) == 5
+    assert payload(int, [column(int)], (5, 6), places=[1]) == 6
+
+
+def test_no_column_gives_payloads_of_none() -> None:
+    assert payload(Any, [], (5, 6)) is None
+    assert payload(int | None, [], ()) is None
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        (Trip, Trip(1.5, None, 3)),
+        (tuple[float, str | None, int], (1.5, None, 3)),
+    ],
+)
+def test_several_columns_are_the_fields_of_a_record(annotation: Any, expected: Any) -> None:
+    given = [column(float, "a"), column(str, "b"), column(int, "c")]
+    assert payload(annotation, given, (0, 3, None, 1.5), places=[3, 2, 1]) == expected
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given", "row", "expected"),
+    [
+        (Trip, [column(float), column(str)], (1.5, "a"), Trip(1.5, "a")),
+        (Point, [column(float)], (1.5,), Point(1.5)),
+        (Options, [column(int)], (3,), {"low": 3}),
+        (Options, [column(int), column(int)], (3, 4), {"low": 3, "high": 4}),
+    ],
+)
+def test_fields_with_a_default_may_be_left_out(annotation: Any, given: list[Field], row: Any, expected: Any) -> None:
+    assert payload(annotation, given, row) == expected
+
+
+def test_a_struct_fills_a_record_by_the_names_of_its_fields() -> None:
+    given = struct(name=str, tolls=int, extra=bool, miles=float)
+    row = ({"name": "a", "tolls": 2, "extra": True, "miles": 1.5},)
+    assert payload(Trip, [given], row) == Trip(1.5, "a", 2)
+    assert payload(Trip, [struct(name=str, miles=float)], ({"name": "a", "miles": 1.5},)) == Trip(1.5, "a")
+
+
+def test_a_struct_fills_a_tuple_by_place() -> None:
+    assert payload(tuple[int, str], [struct(b=int, a=str)], ({"b": 1, "a": "x"},)) == (1, "x")
+
+
+def test_records_inside_lists_and_maps_are_made_too() -> None:
+    point = struct(x=float, y=float)
+    stops = Field("stops", ListOf(point), is_nullable=True)
+    by_name = Field("by_name", MapOf(column(str), point), is_nullable=True)
+    given = Field("s", Struct((stops, by_name), dict), is_nullable=True)
+    here = {"x": 1.0, "y": 2.0}
+    made = payload(Leg, [given], ({"stops": [here, None], "by_name": [("a", here), ("b", None)]},))
+    assert made == Leg([Point(1.0, 2.0), None], {"a": Point(1.0, 2.0), "b": None})  # type: ignore[list-item,dict-item]
+    assert payload(Leg | None, [given], (None,)) is None
+
+
+def test_a_map_is_a_dict_with_keys_of_the_declared_type() -> None:
+    given = Field("m", MapOf(struct(a=int, b=int), column(int)), is_nullable=True)
+    assert payload(dict[tuple[int, int], int], [given], ([({"a": 1, "b": 2}, 3)],)) == {(1, 2): 3}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given"),
+    [
+        (float, column(int)),
+        (float, column(Decimal)),
+        (Instant, column(int)),
+        (list[float], column(list[int])),
+        (Any, column(dict[str, int])),
+        (dict[str, float], column(dict[str, int])),
+    ],
+)
+def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> None:
+    assert bind_inputs(reading(annotation), [given]).reads == (describe(annotation, "input"),)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given", "message"),
+    [
+        (int, [column(float)], r"show\.reads reads integer, but the column x is float"),
+        (int, [column(bool)], "x is boolean"),
+        (int, [column(list[int])], "x is list"),
+        (list[int], [column(list[str])], "x is list"),
+        (Trip, [struct(miles=float)], "s is struct"),
+        (tuple[int, int], [struct(a=int, b=int, c=int)], "s is struct"),
+        (int, [column(int), column(int)], "takes one column of integer, got 2"),
+        (Trip, [column(float)], "takes struct.*, got 1 columns: x float"),
+        (Trip, [column(float)] * 4, "got 4 columns"),
+        (int, [], "reads integer, but the query gives it no column"),
+        (Trip, [], "gives it no column"),
+    ],
+)
+def test_what_does_not_fit_is_refused(annotation: Any, given: list[Field], message: str) -> None:
+    with pytest.raises(TypeMismatchError, match=message):
+        bind_inputs(reading(annotation), given)
+
+
+class Both(Aggregate[tuple[T, T], T], Generic[T]):
+    name, version = "show.both", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[tuple[T, T]]) -> T:
+        return payloads[0][0]
+
+
+def test_a_type_variable_is_bound_by_the_column() -> None:
+    assert spell(bind_inputs(Shown, [column(list[int])]).result) == "list[integer]"
+    assert spell(bind_inputs(Both, [column(str, "a"), column(str, "b")]).result) == "string"
+
+
+def test_one_type_variable_means_one_type() -> None:
+    with pytest.raises(TypeMismatchError, match="reads string, but the column b is integer"):
+        bind_inputs(Both, [column(str, "a"), column(int, "b")])
+
+
+def test_a_result_that_nothing_binds_is_refused() -> None:
+    class Loose(Aggregate[Any, T], Generic[T]):
+        name, version = "show.loose", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[Any]) -> T:
+            raise AssertionError
+
+    with pytest.raises(TypeMismatchError, match=r"the result type of show\.loose is not known: T"):
+        bind_inputs(Loose, [column(int)])

@@ -1,0 +1,308 @@
+"""A plan: what it derives, what it refuses, and what a checkpoint remembers of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+import pytest
+
+from muntin import (
+    Aggregate,
+    ClipPolicy,
+    EmitPolicy,
+    Event,
+    ModuleDefinitionError,
+    Operator,
+    OutputContract,
+    ParameterError,
+    PolicyError,
+    QueryError,
+    TimeSensitiveOperator,
+    TimestampPolicy,
+    TypeMismatchError,
+    Window,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin_engine.plan import Column, Plan, check_definition
+from muntin_engine.plan.parameters import spell_parameter
+from tests.plan.plans import AT, plan_of, planned
+from tests.spark.modules import Count, Echo, Lifetimes, Members
+
+
+class Colour(Enum):
+    RED = 1
+
+
+class Span(NamedTuple):
+    low: int
+    high: int
+
+
+class Scaled(Aggregate[int, int]):
+    name, version = "show.scaled", "1.0.0"
+
+    def __init__(self, by: Any = 1, *, labels: Any = ()) -> None:
+        if by == 0:
+            raise ValueError("by must not be 0")
+        self.by = by
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return sum(payloads)
+
+
+class Spans(Operator[int, Span]):
+    name, version = "show.spans", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[Span]:
+        return []
+
+
+class Bound(TimeSensitiveOperator[int, int]):
+    name, version = "show.bound", "1.0.0"
+    accepted_clips = frozenset({ClipPolicy.FULL, ClipPolicy.RIGHT})
+    contract = OutputContract.TIME_BOUND
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[int]:
+        return []
+
+
+class Free(Bound):
+    name = "show.free"
+    accepted_clips = frozenset(ClipPolicy)
+    contract = OutputContract.UNRESTRICTED
+
+
+def names(plan: Plan) -> list[str]:
+    return [output.name for output in plan.outputs]
+
+
+# what it derives
+
+
+def test_an_aggregate_has_a_column_by_the_name_the_query_gives_it() -> None:
+    plan = plan_of(planned(Count, "n", inputs=0), planned(Members, "m"))
+    assert names(plan) == ["n", "m"]
+    assert not plan.is_operator
+
+
+def test_an_operator_has_the_columns_of_its_row() -> None:
+    assert names(plan_of(planned(Spans, ""))) == ["low", "high"]
+    assert names(plan_of(planned(Echo, ""))) == ["value"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "lifetimes"),
+    [
+        ({}, "point"),
+        ({"columns": {"end": AT}}, "interval"),
+        ({"is_edge": True}, "edge"),
+    ],
+)
+def test_the_columns_say_how_long_events_last(changed: dict[str, Any], lifetimes: str) -> None:
+    assert plan_of(**changed).lifetimes == lifetimes
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [({}, False), ({"delay": 0}, True), ({"columns": {"change": Column("what", "string")}}, True)],
+)
+def test_a_stream_ends_its_windows_by_a_delay_or_by_rows(changed: dict[str, Any], says: bool) -> None:
+    assert plan_of(**changed).says_when_complete is says
+
+
+@pytest.mark.parametrize(
+    ("timestamps", "emit", "added"),
+    [
+        ("align", "final", ("window",)),
+        ("point_at_end", "final", ("window", "lifetime")),
+        ("unchanged", "speculative", ("window", "lifetime", "change", "event_id")),
+        ("unchanged", "eager", ("window", "lifetime", "change", "event_id", "new_end")),
+        ("align", "eager", ("window", "change", "event_id")),
+    ],
+)
+def test_policies_add_columns(timestamps: str, emit: str, added: tuple[str, ...]) -> None:
+    policies: dict[str, Any] = {
+        "timestamps": TimestampPolicy(timestamps),
+        "emit": EmitPolicy(emit),
+        "clip": ClipPolicy.FULL,
+    }
+    assert plan_of(planned(Bound, ""), **policies).added == added
+
+
+@pytest.mark.parametrize(
+    ("cls", "timestamps", "emit", "contract"),
+    [
+        (Echo, "unchanged", "eager", "window_based"),
+        (Free, "unchanged", "final", "unrestricted"),
+        (Free, "align", "final", "window_based"),
+        (Bound, "clip", "eager", "time_bound"),
+        (Bound, "clip", "speculative", "window_based"),
+        (Bound, "align", "eager", "window_based"),
+    ],
+)
+def test_a_promise_holds_where_the_module_sets_the_lifetimes(
+    cls: Any, timestamps: str, emit: str, contract: str
+) -> None:
+    policies: dict[str, Any] = {
+        "timestamps": TimestampPolicy(timestamps),
+        "emit": EmitPolicy(emit),
+        "clip": ClipPolicy.FULL,
+    }
+    assert plan_of(planned(cls, ""), **policies).contract == contract
+
+
+def test_the_reach_is_that_of_the_window() -> None:
+    assert plan_of(window=tumbling(10, reach=4)).reach == 4
+    assert plan_of(window=snapshot()).reach == 0
+
+
+# what it refuses
+
+
+@pytest.mark.parametrize("taken", ["key", "Key", "window", "WINDOW"])
+def test_two_columns_of_one_name_are_refused(taken: str) -> None:
+    with pytest.raises(QueryError, match=f"two columns named '{taken}'"):
+        plan_of(planned(Count, taken))
+
+
+def test_a_key_may_not_be_named_like_a_column_of_the_result() -> None:
+    with pytest.raises(QueryError, match=r"two columns named 'window'(.|\n)*rename the key"):
+        plan_of(columns={"keys": (Column("window", "string"),)})
+    with pytest.raises(QueryError, match="two columns named 'low'"):
+        plan_of(planned(Spans, ""), columns={"keys": (Column("low", "string"),)})
+
+
+def test_a_name_is_free_where_no_policy_takes_it() -> None:
+    assert names(plan_of(planned(Count, "change"), planned(Count, "lifetime"))) == ["change", "lifetime"]
+    with pytest.raises(QueryError, match="two columns named 'change'"):
+        plan_of(planned(Count, "change"), emit=EmitPolicy.EAGER)
+
+
+@pytest.mark.parametrize("buckets", [0, -1, 257])
+def test_a_number_of_buckets_that_cannot_be_spread_is_refused(buckets: int) -> None:
+    with pytest.raises(QueryError, match=f"1 to 256 buckets, got {buckets}"):
+        plan_of(buckets=buckets)
+
+
+@pytest.mark.parametrize("window", ["10 minutes", 600, None])
+def test_what_is_no_window_is_refused(window: Any) -> None:
+    with pytest.raises(QueryError, match="is not a window specification"):
+        plan_of(window=window)
+
+
+@pytest.mark.parametrize(
+    "window", [tumbling(2**61), hopping(10, 2**61), tumbling(10, 2**61), tumbling(10, reach=2**61)]
+)
+def test_a_window_longer_than_the_axis_is_refused(window: Any) -> None:
+    with pytest.raises(QueryError, match="too long for a window"):
+        plan_of(window=window)
+
+
+def test_a_clip_that_a_module_does_not_accept_is_refused() -> None:
+    with pytest.raises(
+        PolicyError, match=r"show\.bound 1\.0\.0 is not right under clip='none'\n  it accepts 'full', 'right'"
+    ):
+        plan_of(planned(Bound, ""))
+
+
+@pytest.mark.parametrize("cls", [Count, Lifetimes, Spans])
+def test_lifetimes_that_a_module_does_not_set_cannot_be_kept(cls: Any) -> None:
+    with pytest.raises(PolicyError, match="returns no lifetimes"):
+        plan_of(planned(cls, "" if cls.is_operator else "m"), timestamps=TimestampPolicy.UNCHANGED)
+
+
+@pytest.mark.parametrize("parameters", [{"by": 0}, {"times": 3}])
+def test_parameters_that_a_module_does_not_take_are_refused(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=r"show\.scaled\(by: Any = 1") as caught:
+        planned(Scaled, **parameters)
+    assert caught.value.parameters == parameters
+
+
+def test_columns_are_checked_before_they_are_taken_in() -> None:
+    with pytest.raises(TypeMismatchError):
+        planned(Members, inputs=2)
+
+
+def test_an_aggregate_is_not_applied_and_an_operator_is_no_column() -> None:
+    check_definition(Count, is_operator=False)
+    check_definition(Echo, is_operator=True)
+    with pytest.raises(QueryError, match=r"show\.echo is an operator, which returns rows: use \.apply"):
+        check_definition(Echo, is_operator=False)
+    with pytest.raises(QueryError, match=r"show\.count is an aggregate, which returns one value: use \.aggregate"):
+        check_definition(Count, is_operator=True)
+
+
+@pytest.mark.parametrize("cls", [int, Count(), "stats.count", Aggregate])
+def test_what_is_no_complete_module_is_refused(cls: Any) -> None:
+    with pytest.raises(ModuleDefinitionError):
+        check_definition(cls, is_operator=False)
+
+
+# what a checkpoint remembers
+
+
+def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
+    plan = plan_of(planned(Scaled, by=2.5, labels={"b", "a"}), delay=5)
+    identity = plan.identity()
+    assert json.loads(json.dumps(identity)) == identity
+    assert identity["modules"] == [["show.scaled", "1.0.0", {"by": "2.5", "labels": "{'a', 'b'}"}, [0]]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "differs"),
+    [
+        ({"window": tumbling(5)}, "window"),
+        ({"clip": ClipPolicy.LEFT}, "clip"),
+        ({"timestamps": TimestampPolicy.POINT_AT_END}, "timestamps"),
+        ({"emit": EmitPolicy.EAGER}, "emit"),
+        ({"is_edge": True}, "lifetimes"),
+        ({"buckets": 8}, "buckets"),
+        ({"axis": "ticks"}, "times"),
+        ({"columns": {"start": Column("at", "timestamp_ntz")}}, "times"),
+        ({"columns": {"end": AT}}, "lifetimes"),
+        ({"columns": {"id": Column("id", "bigint")}}, "id"),
+        ({"columns": {"keys": (Column("key", "int"),)}}, "keys"),
+        ({"columns": {"keys": (Column("other", "string"),)}}, "keys"),
+        ({"columns": {"inputs": (Column("c0", "int"),)}}, "inputs"),
+        ({"modules": (planned(Members),)}, "modules"),
+    ],
+)
+def test_what_the_state_depends_on_is_in_the_identity(changed: dict[str, Any], differs: str) -> None:
+    before, after = plan_of().identity(), plan_of(**changed).identity()
+    assert [name for name in before if before[name] != after[name]] == [differs]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"delay": 5},
+        {"modules": (planned(Count, "other"),)},
+        {"columns": {"start": Column("other", "timestamp")}},
+        {"columns": {"change": Column("what", "string")}},
+    ],
+)
+def test_what_the_state_does_not_depend_on_may_change(changed: dict[str, Any]) -> None:
+    assert plan_of().identity() == plan_of(**changed).identity()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("6 hours", "'6 hours'"),
+        ([1, (2.0, None)], "[1, [2.0, None]]"),
+        (Colour.RED, "Colour.RED"),
+        (frozenset({"b", "a"}), "{'a', 'b'}"),
+        ({"x": {2, 1}}, "{'x': {1, 2}}"),
+        (len, "<builtins.len>"),
+        (Count, "<tests.spark.modules.Count>"),
+        (object(), "<builtins.object>"),
+        (AT, "Column(name='at', type='timestamp')"),
+    ],
+)
+def test_a_parameter_is_spelled_the_same_in_every_process(value: Any, text: str) -> None:
+    assert spell_parameter(value) == text

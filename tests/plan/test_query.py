@@ -1,0 +1,77 @@
+"""What `events`, `window` and `module` refuse before Spark is asked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from muntin import DurationError, PolicyError, QueryError, UnknownModuleError, tumbling
+from muntin_engine import EventStream, events, module
+from tests.spark.modules import Count, Echo
+
+DF = cast(Any, object())
+"""Stands for a DataFrame that nobody asks anything."""
+
+
+def stream(**columns: Any) -> EventStream:
+    return events(DF, **(columns or {"at": "ts"}))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"key": "k"}, "either start .* or at, .* got neither"),
+        ({"start": "a", "end": "b", "at": "c"}, "got both"),
+        ({"at": "c", "end": "b"}, "an event with at has no end of its own"),
+        ({"start": "a"}, "events with a start need an end"),
+        ({"start": "a", "end": "b", "edge": True}, "give that time as at"),
+        ({"at": "c", "new_end": "d"}, "new_end needs id and change as well"),
+        ({"at": "c", "new_end": "d", "id": "i"}, "new_end needs id and change as well"),
+        ({"at": "c", "delay": -5}, "a delay cannot be negative, got -5"),
+    ],
+)
+def test_columns_that_make_no_events_are_refused(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        stream(**columns)
+
+
+def test_a_delay_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(DurationError, match="'a while' is not a duration"):
+        stream(at="ts", delay="a while")
+
+
+@pytest.mark.parametrize(
+    ("delay", "expected"), [(None, None), (0, 0), ("1 minute", 60_000_000), (timedelta(seconds=1), 10**6)]
+)
+def test_a_delay_becomes_ticks(delay: Any, expected: int | None) -> None:
+    assert stream(at="ts", delay=delay).delay == expected
+
+
+@pytest.mark.parametrize(("key", "expected"), [((), ()), ("k", ("k",)), (["a", "b"], ("a", "b")), (("a",), ("a",))])
+def test_one_key_several_or_none(key: Any, expected: tuple[str, ...]) -> None:
+    assert stream(at="ts", key=key).keys == expected
+
+
+@pytest.mark.parametrize("policy", [{"clip": "all"}, {"timestamps": "later"}, {"emit": "never"}])
+def test_a_policy_that_is_none_is_refused(policy: dict[str, str]) -> None:
+    with pytest.raises(PolicyError, match=r"is not a .*Policy; there are"):
+        stream().window(tumbling(10), **policy)
+
+
+def test_a_query_needs_a_module_of_the_right_kind() -> None:
+    windowed = stream().window(tumbling(10))
+    with pytest.raises(QueryError, match=r"aggregate\(\) needs at least one module"):
+        windowed.aggregate()
+    with pytest.raises(QueryError, match=r"use \.apply"):
+        windowed.aggregate(m=module(Echo))
+    with pytest.raises(QueryError, match=r"use \.aggregate"):
+        windowed.apply(module(Count))
+
+
+def test_a_module_is_named_or_given_as_a_class() -> None:
+    call = module(Count, "a", "b", q=1)
+    assert (call.cls, call.inputs, call.parameters) == (Count, ("a", "b"), {"q": 1})
+    with pytest.raises(UnknownModuleError, match=r"no module is named 'nobody\.knows'"):
+        module("nobody.knows")

@@ -1,0 +1,141 @@
+"""The map side: rows to buckets, times to ticks, and the progress that goes to everybody."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin import EARLIEST, INFINITY, hopping
+from muntin_engine.core.changes import Progress
+from muntin_engine.plan import LATEST
+from muntin_engine.spark import distribute
+from muntin_engine.spark.blobs import from_blob
+from muntin_engine.spark.distribute import read_rows
+from muntin_engine.spark.job import Job
+from tests.spark_units.jobs import job_of, rows, sent
+
+CHANGING = job_of(has_changes=True)
+
+
+def progress_of(job: Job, **columns: Any) -> Progress:
+    return read_rows(job, rows(**columns))[1]
+
+
+def column(job: Job, name: str, **columns: Any) -> list[Any]:
+    values: list[Any] = read_rows(job, rows(**columns))[0].column(name).to_pylist()
+    return values
+
+
+def test_each_bucket_gets_its_rows_in_one_blob_and_in_order() -> None:
+    batch = rows(start=[5, 1, 4, 2], end=[9, 9, 9, 9], bucket=[3, 0, 3, 0])
+    blobs = {row["bucket"]: from_blob(row["rows"]) for row in sent(job_of(), batch) if row["rows"] is not None}
+    assert {bucket: table.column("start").to_pylist() for bucket, table in blobs.items()} == {12: [1, 2], 0: [5, 4]}
+
+
+def test_every_bucket_learns_the_progress_of_all_rows() -> None:
+    told = [row for row in sent(job_of(), rows(start=[5], end=[9]), rows(start=[8], end=[20])) if row["rows"] is None]
+    assert [row["bucket"] for row in told] == [12, 6, 2, 0]
+    assert {(row["newest"], row["horizon"], row["punctuation"]) for row in told} == {(8, 20, EARLIEST)}
+
+
+def test_a_task_without_rows_still_reports() -> None:
+    assert [(row["bucket"], row["rows"], row["newest"]) for row in sent(job_of())] == [
+        (bucket, None, EARLIEST) for bucket in (12, 6, 2, 0)
+    ]
+
+
+def test_small_batches_are_gathered_into_one_blob() -> None:
+    batches = [rows(start=[tick], end=[tick + 1]) for tick in range(50)]
+    assert sum(row["rows"] is not None for row in sent(job_of(), *batches)) == 1
+
+
+def test_a_blob_is_bounded_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [rows(start=[tick] * 4, end=[99] * 4) for tick in range(6)]
+    monkeypatch.setattr(distribute, "MOST_ROWS", 8)
+    assert sum(row["rows"] is not None for row in sent(job_of(), *batches)) == 3
+    monkeypatch.setattr(distribute, "MOST_BYTES", 1)
+    assert sum(row["rows"] is not None for row in sent(job_of(), *batches)) == 6
+
+
+def test_an_end_that_is_null_is_infinite_and_a_point_lasts_a_tick() -> None:
+    assert column(job_of(), "end", start=[3, 3], end=[None, 5]) == [INFINITY, 5]
+    assert column(job_of(is_point=True), "end", start=[3]) == [4]
+    assert column(job_of(), "end", start=[3]) == [INFINITY]  # a sample has no column of ends
+
+
+def test_a_retraction_ends_an_event_where_it_starts() -> None:
+    batch = {"start": [3, 3, 3], "end": [9, None, 9], "new_end": [None, 5, 7], "id": [1, 1, 1]}
+    changes = {"change": ["retract", "revise", "insert"]}
+    assert column(CHANGING, "new_end", **batch, **changes) == [3, 5, None]
+    assert column(CHANGING, "end", **batch, **changes) == [9, None, 9]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)], pa.timestamp("us", tz="America/New_York")),
+        pa.array([datetime(1970, 1, 1, 0, 0, 1)], pa.timestamp("us")),  # noqa: DTZ001
+        pa.array([1_000_000], pa.int32()),
+        pa.array([1_000_000], pa.int64()),
+    ],
+)
+def test_times_become_ticks(times: pa.Array) -> None:
+    assert column(job_of(), "start", start=times, end=times) == [1_000_000]
+
+
+def test_timestamps_travel_in_utc_and_instants_as_ticks() -> None:
+    at = pa.array([[datetime(2024, 5, 1, 8, tzinfo=UTC)]], pa.list_(pa.timestamp("us", tz="Asia/Tokyo")))
+    in_utc = job_of(inputs=(pa.list_(pa.timestamp("us", tz="UTC")),))
+    assert column(in_utc, "i0", start=[1], i0=at) == [[datetime(2024, 5, 1, 8, tzinfo=UTC)]]
+    as_ticks = job_of(inputs=(pa.list_(pa.int64()),))
+    assert column(as_ticks, "i0", start=[1], i0=at) == [[1_714_550_400_000_000]]
+
+
+def test_a_huge_integer_read_as_a_float_is_rounded_and_not_refused() -> None:
+    assert column(job_of(inputs=(pa.float64(),)), "i0", start=[1], i0=[2**60 + 1]) == [2.0**60]
+
+
+def test_punctuation_is_progress_and_no_row() -> None:
+    table, progress = read_rows(
+        CHANGING, rows(start=[5, 30], end=[8, None], id=[1, None], change=["insert", "punctuate"])
+    )
+    assert table.num_rows == 1
+    assert progress == Progress(30, 30, 5)
+
+
+def test_a_batch_of_punctuation_alone_sends_no_blob() -> None:
+    told = sent(CHANGING, rows(start=[30], end=[None], change=["punctuate"]))
+    assert {(row["rows"], row["punctuation"]) for row in told} == {(None, 30)}
+
+
+def test_a_close_row_needs_no_time() -> None:
+    table, progress = read_rows(CHANGING, rows(start=[None], end=[None], change=["close"]))
+    assert table.num_rows == 0
+    assert progress == Progress(INFINITY, EARLIEST, EARLIEST)
+
+
+@pytest.mark.parametrize("tick", [LATEST, INFINITY])
+def test_punctuation_beyond_all_times_closes_without_saying_that_they_were_seen(tick: int) -> None:
+    assert progress_of(
+        CHANGING, start=[4, tick], end=[5, None], id=[1, None], change=["insert", "punctuate"]
+    ) == Progress(INFINITY, 5, 4)
+
+
+def test_the_horizon_lies_past_starts_and_ends_with_their_reach() -> None:
+    assert progress_of(job_of(), start=[4, 6], end=[9, None]) == Progress(EARLIEST, 9, 6)
+    assert progress_of(job_of(), start=[4, 11], end=[9, None]) == Progress(EARLIEST, 12, 11)
+    reaching = job_of(query={"window": hopping(10, 10, reach=5)}, reach=5)
+    assert progress_of(reaching, start=[4], end=[9]) == Progress(EARLIEST, 14, 4)
+
+
+def test_a_new_end_moves_the_horizon_and_not_the_newest_start() -> None:
+    progress = progress_of(CHANGING, start=[4], end=[9], new_end=[40], id=[1], change=["revise"])
+    assert progress == Progress(EARLIEST, 40, EARLIEST)
+
+
+@pytest.mark.parametrize("bad", [{"start": [90], "end": [80]}, {"start": [90], "end": [95], "i0": [None]}])
+def test_a_bad_row_says_nothing_about_progress(bad: dict[str, Any]) -> None:
+    assert progress_of(job_of(), **bad) == Progress()

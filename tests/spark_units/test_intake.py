@@ -1,0 +1,125 @@
+"""The bucket side: blobs back to changes by key, and rows that cannot be taken."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin import INFINITY
+from muntin_engine.core.changes import InputChange
+from muntin_engine.spark.intake import Intake, take_in
+from muntin_engine.spark.job import Job
+from tests.spark_units.jobs import UTC, arrived, job_of, rows
+
+CHANGING = job_of(
+    has_changes=True,
+    names={"k0": "station", "change": "what", "id": "ride", "start": "since", "end": "until", "i0": "km"},
+)
+FAR = 2**61
+"""A tick in the year 75,000, where Python's calendar has ended."""
+
+
+def taken(job: Job, *batches: pa.RecordBatch) -> Intake:
+    return take_in(job, arrived(job, *batches)[0])
+
+
+def test_rows_are_grouped_by_key_in_the_order_in_which_they_came() -> None:
+    intake = taken(
+        job_of(), rows(start=[5, 1, 4], end=[9, 9, None], k0=["b", None, "b"], i0=[1, 2, 3]), rows(start=[2], end=[3])
+    )
+    assert intake.changes == [
+        (("b",), [InputChange(None, 5, 9, (1,)), InputChange(None, 4, INFINITY, (3,))]),
+        ((None,), [InputChange(None, 1, 9, (2,))]),
+        (("a",), [InputChange(None, 2, 3, (7,))]),
+    ]
+
+
+def test_a_query_without_keys_and_inputs_has_one_key_and_empty_payloads() -> None:
+    job = job_of(keys=(), inputs=(), reads=())
+    assert taken(job, rows(start=[5, 1], end=[9, 9])).changes == [
+        ((), [InputChange(None, 5, 9, ()), InputChange(None, 1, 9, ())])
+    ]
+
+
+def test_changes_of_every_kind_keep_their_payload() -> None:
+    intake = taken(
+        CHANGING,
+        rows(
+            change=["insert", "revise", "retract"],
+            id=[1, 1, 2],
+            start=[3, 3, 4],
+            end=[None, None, 9],
+            new_end=[8, 6, None],
+        ),
+    )
+    assert intake.changes == [
+        (
+            ("a",),
+            [InputChange(1, 3, INFINITY, (7,)), InputChange(1, 3, None, (7,), 6), InputChange(2, 4, 9, (7,), 4)],
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "groups"),
+    [
+        (pa.array([[1, 2], [1, 2], None, [2, 1]]), 3),
+        (pa.array([{"x": 1, "y": "a"}, {"x": 1, "y": "a"}, {"x": None, "y": "a"}, {"x": 1, "y": None}]), 3),
+        (pa.array([math.nan, math.nan, -0.0, 0.0]), 2),
+        (pa.array([[math.nan], [math.nan], [-0.0], [0.0]]), 2),
+        (pa.array([b"\xff", b"\xff", b"", None]), 3),
+        (pa.array([True, True, False, None]), 3),
+    ],
+)
+def test_keys_of_any_type_find_their_group(keys: pa.Array, groups: int) -> None:
+    intake = taken(job_of(keys=(keys.type,)), rows(start=[1, 2, 3, 4], end=[9] * 4, k0=keys))
+    assert len(intake.changes) == groups
+    assert sum(len(changes) for _, changes in intake.changes) == 4
+
+
+def test_an_array_or_a_struct_can_be_an_id() -> None:
+    for ids in (pa.array([[1, 2], None]), pa.array([{"x": 1, "y": [2]}, None])):
+        intake = taken(CHANGING, rows(start=[1, 2], end=[9, 9], id=ids, change=["insert"] * 2))
+        ((_, [change]),) = intake.changes
+        assert hash(change.id) is not None
+        assert [row.reason for row in intake.refused] == ["null id"]
+
+
+def test_a_refused_row_is_shown_under_the_querys_own_names() -> None:
+    intake = taken(CHANGING, rows(start=[None], end=[8], id=[1], change=["insert"], i0=[None], k0=["north"]))
+    (row,) = intake.refused
+    assert (row.is_late, row.reason, row.message) == (False, "null time", "its time is null")
+    assert json.loads(row.row) == {
+        "station": "north",
+        "what": "insert",
+        "ride": 1,
+        "since": None,
+        "until": 8,
+        "km": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1, FAR, 2]).cast(UTC),
+        pa.array([[1], [0, FAR], []], pa.list_(pa.int64())).cast(pa.list_(UTC)),
+        pa.array([1, 2**30, 2], pa.int32()).cast(pa.date32()),
+        pa.array([b"a", b"\xff", b"c"]).view(pa.string()),
+    ],
+)
+@pytest.mark.parametrize("place", ["k0", "i0", "id"])
+def test_a_value_that_python_cannot_hold_costs_its_row_alone(values: pa.Array, place: str) -> None:
+    types: dict[str, Any] = (
+        {"keys": (values.type,)} if place == "k0" else {"inputs": (values.type,)} if place == "i0" else {}
+    )
+    job = job_of(reads=(), has_changes=True, **types)
+    columns = {"id": [1, 2, 3], "change": ["insert"] * 3, "start": [1, 2, 3], "end": [9] * 3} | {place: values}
+    intake = taken(job, rows(**columns))
+    assert [change.start for _, changes in intake.changes for change in changes] == [1, 3]
+    assert [row.reason for row in intake.refused] == ["unreadable value"]
+    assert json.loads(intake.refused[0].row)["since"] == 2

@@ -1,0 +1,117 @@
+"""What travels to the workers."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muntin import Aggregate, IncrementalAggregate
+from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
+from muntin_engine.spark.job import open_job, pack_job
+from tests.spark.modules import Members
+from tests.spark_units.jobs import job_of
+
+
+class Holding(Members):
+    name, version = "show.holding", "3.0.0"
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+def test_a_job_comes_back_as_it_was_and_is_opened_once() -> None:
+    job = job_of(Holding([1]))
+    data = pack_job(job)
+    opened = open_job(data)
+    assert opened.results == job.results
+    assert opened.query.bindings[0].select((5,)) == 5
+    assert opened.query.bindings[0].module.held == [1]  # type: ignore[attr-defined]
+    assert open_job(bytes(bytearray(data))) is opened
+
+
+def test_a_class_that_no_package_has_travels_itself() -> None:
+    class Local(Aggregate[int, int]):
+        name, version = "show.local", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[int]) -> int:
+            return len(payloads)
+
+    module: Any = open_job(pack_job(job_of(Local()))).query.bindings[0].module
+    assert module.compute_result([1, 2]) == 2
+
+
+def test_a_module_that_cannot_be_pickled_is_named() -> None:
+    with pytest.raises(ShippingError, match=r"lock(.|\n)*modules: show\.holding 3\.0\.0") as caught:
+        pack_job(job_of(Holding(threading.Lock())))
+    assert [module.name for module in caught.value.modules] == ["show.holding"]
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_a_module_that_holds_too_much_is_refused_before_spark_is() -> None:
+    with pytest.raises(ShippingError, match=r"take 2,\d{3},\d{3} bytes, more than 900,000"):
+        pack_job(job_of(Holding(bytes(2_000_000))))
+
+
+@pytest.mark.parametrize("left", [None, "# empty"])
+def test_a_module_whose_package_is_elsewhere_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str | None
+) -> None:
+    source = "from tests.spark.modules import Members\nclass Far(Members):\n    name, version = 'far.far', '1.0.0'\n"
+    file = tmp_path / "muntin_far_away.py"
+    file.write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    data = pack_job(job_of(importlib.import_module("muntin_far_away").Far()))
+    del sys.modules["muntin_far_away"]
+    file.unlink()
+    if left is not None:
+        file.write_text(left)
+    importlib.invalidate_caches()
+    with pytest.raises(ModuleNotOnWorkerError, match=r"muntin_far_away(.|\n)*install the module's package"):
+        open_job(data)
+    sys.modules.pop("muntin_far_away", None)
+
+
+def test_an_error_of_the_modules_own_is_not_mistaken_for_a_missing_package() -> None:
+    with pytest.raises(ZeroDivisionError):
+        open_job(pack_job(job_of(Holding(Thorny()))))
+
+
+class Thorny:
+    """Fails where it is opened."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _divide, (1, 0)
+
+
+def _divide(one: int, other: int) -> float:
+    return one / other
+
+
+@dataclass
+class Sum:
+    total: int = 0
+
+
+class Summing(IncrementalAggregate[int, Sum, int]):
+    name, version = "show.summing", "1.0.0"
+
+    def create_state(self) -> Sum:
+        return Sum()
+
+    def add_events(self, state: Sum, payloads: Sequence[int]) -> Sum:
+        return Sum(state.total + sum(payloads))
+
+    def compute_result(self, state: Sum) -> int:
+        return state.total
+
+
+def test_the_codec_knows_the_records_of_the_modules_states() -> None:
+    codec = job_of(Summing()).codec
+    assert codec.unpack(codec.pack([Sum(3)])) == [Sum(3)]
