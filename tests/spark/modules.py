@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from muntin import (
-    INFINITY,
     Aggregate,
     Event,
     IncrementalAggregate,
     Instant,
-    Operator,
     TimeSensitiveAggregate,
     TimeSensitiveOperator,
     Window,
@@ -69,9 +66,7 @@ class Lifetimes(TimeSensitiveAggregate[int, list[tuple[Instant, Instant | None, 
 
     name, version = "show.lifetimes", "1.0.0"
 
-    def compute_result(
-        self, events: Sequence[Event[int]], window: Window
-    ) -> list[tuple[Instant, Instant | None, int]]:
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[tuple[Instant, Instant | None, int]]:
         return sorted((event.start, event.end, event.payload) for event in events)
 
 

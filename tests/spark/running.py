@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin_engine import Query
 
@@ -83,7 +83,12 @@ def run_together(queries: Mapping[str, Query], checkpoint: Path) -> dict[str, li
 
     A start of Spark's machinery and a commit per micro-batch then serve all of them.
     """
-    named = [query.named(name).results().select(F.lit(name).alias("name"), F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row")) for name, query in queries.items()]
+    named = [
+        query.named(name)
+        .results()
+        .select(F.lit(name).alias("name"), F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
+        for name, query in queries.items()
+    ]
     rows = run(reduce(DataFrame.union, named), checkpoint).rows
     return {name: [json.loads(row["row"]) for row in rows if row["name"] == name] for name in queries}
 

@@ -35,7 +35,14 @@ SCHEMA = pa.schema(
         ("payload", pa.int64()),
     ]
 )
-COLUMNS = {"key": "key", "id": "id", "start": "start", "end": "end", "change": "change", "new_end": "new_end"}
+COLUMNS: dict[str, Any] = {
+    "key": "key",
+    "id": "id",
+    "start": "start",
+    "end": "end",
+    "change": "change",
+    "new_end": "new_end",
+}
 """How `events` reads the rows of a script."""
 
 Row = Hashable
@@ -120,9 +127,7 @@ def _seen(case: Case, row: dict[str, Any]) -> Row:
     return _named(row["key"], window["start"], window["end"], lifetime["start"], lifetime["end"], value, case)
 
 
-def _named(
-    key: Any, start: int, end: int | None, since: int, until: int | None, value: Any, case: Case
-) -> Row:
+def _named(key: Any, start: int, end: int | None, since: int, until: int | None, value: Any, case: Case) -> Row:
     return key, start, _finite(end), since, _finite(until), freeze(_comparable(value))
 
 

@@ -8,10 +8,9 @@ from pyspark.sql import SparkSession
 
 from muntin import count_by_end, count_by_start, hopping, snapshot, tumbling
 from muntin.testing import random_stream, shuffle, split
-from muntin_engine import events, module
 from tests.spark.modules import Count, Echo, Lifetimes, Members, Total
 from tests.spark.running import run_together, stream_of
-from tests.spark.scripts import COLUMNS, Case, expected, standing, tables
+from tests.spark.scripts import Case, expected, standing, tables
 
 CASES = {
     "tumbling": Case(tumbling(10), (Members, Count, Total)),

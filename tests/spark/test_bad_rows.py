@@ -1,0 +1,104 @@
+"""Rows that are late or make no sense: set aside with a reason, counted, and never in the way of the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from muntin import tumbling
+from muntin_engine import Query, events, module
+from tests.spark.modules import Count, Total
+from tests.spark.running import read_stream, run, write_batches
+
+SCHEMA = pa.schema(
+    [
+        ("what", pa.string()),
+        ("key", pa.string()),
+        ("id", pa.int64()),
+        ("from", pa.int64()),
+        ("to", pa.int64()),
+        ("new", pa.int64()),
+        ("x", pa.float64()),
+    ]
+)
+
+GOOD: tuple[object, ...] = ("insert", "a", 1, 12, 14, None, 1.0)
+BATCHES: list[list[tuple[object, ...]]] = [
+    [
+        GOOD,
+        ("insert", "a", 1, 13, 15, None, 1.0),  # the id is alive
+        ("insert", "a", 2, None, 15, None, 1.0),
+        ("insert", "a", 3, 15, 11, None, 1.0),
+        ("insert", "a", None, 12, 15, None, 1.0),
+        ("insert", "a", 4, 12, 15, None, None),  # Total wants a float
+        ("upsert", "a", 5, 12, 15, None, 1.0),
+        (None, "a", 6, 12, 15, None, 1.0),
+        ("revise", "a", 1, 12, 99, 16, None),  # it ends at 14
+        ("revise", "a", 1, 12, 14, None, None),
+        ("revise", "a", 1, 12, 14, 3, None),
+        ("punctuate", None, None, 12, None, None, None),
+    ],
+    [
+        ("insert", "b", 1, 5, 15, None, 1.0),  # before 12
+        ("retract", "a", 9, 3, 20, None, None),  # as late, whatever it deletes
+        ("revise", "a", 7, 8, 20, 15, None),  # never inserted, and cannot come any more
+        ("insert", "a", 8, 13, 15, None, 2.0),
+        ("close", None, None, None, None, None, None),
+    ],
+]
+
+
+def query(spark: SparkSession, folder: Path) -> Query:
+    stream = events(
+        read_stream(spark, folder), key="key", id="id", start="from", end="to", change="what", new_end="new", buckets=2
+    )
+    return stream.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "x"))
+
+
+def _tables() -> list[pa.Table]:
+    names = SCHEMA.names
+    return [pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], SCHEMA) for rows in BATCHES]
+
+
+def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write_batches(tmp_path / "stream", _tables())
+    results = run(query(spark, folder).results(), tmp_path / "results")
+    rejected = run(query(spark, folder).rejected(), tmp_path / "rejected")
+    late = run(query(spark, folder).late(), tmp_path / "late")
+
+    assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results.rows] == [("a", 10, 2, 3.0)]
+    assert _ids_by_reason(rejected.rows) == {
+        "duplicate id": [1],
+        "null time": [1, 2],
+        "empty lifetime": [1, 3],
+        "null id": [None],
+        "null input": [4],
+        "unknown change": [5, 6],
+        "stale revision": [1],
+        "unknown event": [7],
+    }
+    assert _ids_by_reason(late.rows) == {"late": [1, 9]}
+    assert (results.total("late"), results.total("rejected")) == (2, 11)
+    assert results.total("accepted") == 2
+
+
+def test_a_refused_row_says_why_and_shows_itself_under_the_names_of_the_query(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = write_batches(tmp_path / "stream", _tables())
+    late = run(query(spark, folder).late(), tmp_path / "late").rows
+    row = next(row for row in late if json.loads(row["row"])["key"] == "b")
+
+    assert "7 before the punctuation 12" in row["message"]
+    assert json.loads(row["row"]) | {"x": 1.0} == json.loads(row["row"])
+
+
+def _ids_by_reason(rows: list[dict[str, Any]]) -> dict[str, list[int | None]]:
+    found: dict[str, list[int | None]] = {}
+    for row in rows:
+        found.setdefault(row["reason"], []).append(json.loads(row["row"])["id"])
+    return {reason: sorted(ids, key=lambda id: id or 0) for reason, ids in found.items()}

@@ -1,0 +1,60 @@
+"""Queries over the results of queries, in one query of Spark's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from muntin import QueryError, tumbling
+from muntin_engine import Query, events, module
+from tests.spark.modules import Count, Members, Total
+from tests.spark.running import run, stream_of
+
+MINUTE = 60_000_000
+
+
+@pytest.fixture(scope="module")
+def minutes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """A point every half minute, in three batches, and one far behind them that closes what was."""
+    halves = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 60]]
+    tables = [
+        pa.table({"at": pa.array([half * MINUTE // 2 for half in batch], pa.timestamp("us", tz="UTC"))})
+        for batch in halves
+    ]
+    return stream_of(spark, tmp_path_factory.mktemp("minutes"), tables)
+
+
+def counts(df: DataFrame) -> Query:
+    return events(df, at="at", delay="0 seconds", buckets=2).window(tumbling("1 minute")).aggregate(n=module(Count))
+
+
+def test_a_query_over_the_results_of_a_query(minutes: DataFrame, tmp_path: Path) -> None:
+    first = counts(minutes).named("inner").results()
+    second = events(first, start="window.start", end="window.end", delay="0 seconds", buckets=2)
+    query = second.window(tumbling("2 minutes")).aggregate(all=module(Members, "n"), total=module(Total, "n"))
+    outcome = run(query.results(), tmp_path / "checkpoint")
+
+    assert [(row["window"]["start"] // MINUTE, row["all"], row["total"]) for row in sorted(outcome.rows, key=str)] == [
+        (0, [2, 2], 4.0),
+        (2, [2, 2], 4.0),
+    ]  # the window from minute 4 waits for a later result than that of the last minute
+    assert outcome.total("accepted") == 5
+
+
+def test_two_queries_that_count_under_one_name_are_told_apart_first(minutes: DataFrame) -> None:
+    second = events(counts(minutes).results(), at="window.end", delay=0).window(tumbling(10)).aggregate(n=module(Count))
+    with pytest.raises(QueryError, match=r"counts under the name 'muntin' already\n.*\.named"):
+        second.results()
+
+
+def test_sparks_own_window_over_the_results_of_a_query(minutes: DataFrame, tmp_path: Path) -> None:
+    results = counts(minutes).results().select(F.col("window.start").alias("start"), "n")
+    sums = (
+        results.withWatermark("start", "0 seconds").groupBy(F.window("start", "2 minutes")).agg(F.sum("n").alias("n"))
+    )
+    outcome = run(sums, tmp_path / "checkpoint")
+    assert sorted((row["window"]["start"] // MINUTE, row["n"]) for row in outcome.rows) == [(0, 4), (2, 4)]

@@ -1,0 +1,142 @@
+"""What a user sees when a module fails, cannot travel, or is not there."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from muntin import Aggregate, Module, QueryError, tumbling
+from muntin_engine import Query, SetupError, ShippingError, events, module
+from muntin_engine.spark.failures import root_cause
+from tests.spark.modules import Count
+from tests.spark.running import run, stream_of
+
+
+class Picky(Aggregate[int, int]):
+    """Refuses a window that holds a seven."""
+
+    name, version = "show.picky", "3.1.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return sum(self.checked(payload) for payload in payloads)
+
+    def checked(self, payload: int) -> int:
+        if payload == 7:
+            raise ZeroDivisionError("seven is not liked here")
+        return payload
+
+
+class Liar(Aggregate[int, int]):
+    """Declares an int and returns text."""
+
+    name, version = "show.liar", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return "many"  # type: ignore[return-value]  # on purpose
+
+
+class Locked(Aggregate[int, int]):
+    """Holds what cannot be pickled."""
+
+    name, version = "show.locked", "1.0.0"
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return len(payloads)
+
+
+def numbers(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([("a", 1, 3), ("a", 2, 7), ("b", 3, 4)], "key string, at bigint, payload bigint")
+
+
+def query(df: DataFrame, cls: type[Module], delay: int | None = None) -> Query:
+    stream = events(df, key="key", at="at", delay=delay, buckets=2)
+    return stream.window(tumbling(10)).aggregate(out=module(cls, "payload"))
+
+
+def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    batch = pa.table({"key": ["a", "a", "b"], "at": [1, 2, 30], "payload": [3, 7, 4]})
+    stream = stream_of(spark, tmp_path / "stream", [batch])
+
+    with pytest.raises(PySparkException) as failure:
+        run(query(stream, Picky, delay=0).results(), tmp_path / "checkpoint")
+    said = root_cause(failure.value)
+
+    assert "ZeroDivisionError: seven is not liked here" in said
+    assert "in checked" in said  # the module's own frame
+    assert "show.picky 3.1.0 failed in compute_result" in said
+    assert "key: ('a',)" in said
+    assert "start=0, end=10" in said
+    assert "exited unexpectedly" not in said
+
+
+def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_module(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException) as failure:
+        query(numbers(spark), Liar).results().collect()
+    said = root_cause(failure.value)
+
+    assert "show.liar 1.0.0 returned a value that is not what it declares" in said
+    assert "'many'" in said
+
+
+def test_a_module_that_cannot_travel_is_refused_when_the_query_is_built(spark: SparkSession) -> None:
+    with pytest.raises(ShippingError, match=r"cannot travel to the workers(.|\n)*show\.locked 1\.0\.0"):
+        query(numbers(spark), Locked).results()
+
+
+def test_a_module_whose_package_only_the_driver_has_is_one_clear_error(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "only_here.py").write_text(
+        "from muntin import Aggregate\n"
+        "class Far(Aggregate[int, int]):\n"
+        "    name, version = 'far.away', '1.0.0'\n"
+        "    def compute_result(self, payloads):\n"
+        "        return len(payloads)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import only_here  # type: ignore[import-not-found]  # written above
+
+    try:
+        with pytest.raises(PySparkException) as failure:
+            query(numbers(spark), only_here.Far).results().collect()
+    finally:
+        del sys.modules["only_here"]
+
+    said = root_cause(failure.value)
+    assert "a worker cannot load the query's modules" in said
+    assert "No module named 'only_here'" in said
+    assert "install the module's package" in said
+
+
+def test_a_session_whose_state_store_will_not_do_is_refused_with_the_line_that_mends_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
+    setting = "spark.sql.streaming.stateStore.providerClass"
+    rocksdb = spark.conf.get(setting)
+    spark.conf.set(setting, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    try:
+        with pytest.raises(SetupError, match="RocksDBStateStoreProvider"):
+            query(stream, Count, delay=0).results()
+    finally:
+        assert rocksdb is not None
+        spark.conf.set(setting, rocksdb)
+
+
+def test_a_stream_that_never_says_how_complete_it_is_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
+
+    with pytest.raises(QueryError, match="never says how complete it is"):
+        query(stream, Count).results()

@@ -1,0 +1,98 @@
+"""From columns to a plan: what is carried, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from muntin import QueryError, TypeMismatchError, tumbling
+from muntin_engine import Query, events, module
+from muntin_engine.spark.spread import bucket_ids, murmur3
+from tests.spark.modules import Count, Members, Total
+from tests.spark.running import collect
+
+
+@pytest.fixture(scope="module")
+def df(spark: SparkSession) -> DataFrame:
+    return spark.sql(
+        "SELECT 1 AS at, 2L AS later, 3 AS x, 'a' AS k, map('a', 1) AS m, timestamp'2024-05-01' AS t, "
+        "timestamp_ntz'2024-05-01' AS n, interval '1' month AS i, array(map(1, 2)) AS deep, parse_json('1') AS v"
+    )
+
+
+def query(df: DataFrame, *modules: Any, **columns: Any) -> Query:
+    stream = events(df, **({"at": "at"} | columns))
+    return stream.window(tumbling(10)).aggregate(**{f"m{place}": call for place, call in enumerate(modules)})
+
+
+def test_a_column_that_several_modules_read_is_carried_once(df: DataFrame) -> None:
+    plan = query(df, module(Members, "x"), module(Count, "x"), module(Total, "later"), module(Count, "later")).plan
+    assert [(column.name, column.type) for column in plan.columns.inputs] == [
+        ("x", "int"),
+        ("later", "bigint"),
+        ("later", "bigint"),
+    ]
+    assert [planned.columns for planned in plan.modules] == [(0,), (0,), (1,), (2,)]
+
+
+def test_an_expression_is_not_mistaken_for_a_column_of_its_name(df: DataFrame) -> None:
+    found = query(df, module(Members, (F.col("x") * 10).alias("x")), module(Members, "x"))
+    assert [(row["m0"], row["m1"]) for row in collect(found.results())] == [([30], [3])]
+
+
+def test_a_plan_remembers_names_and_types(df: DataFrame) -> None:
+    columns = query(
+        df, module(Count), key=["k", F.col("x") + 1], id="later", change=F.lit("insert"), delay=3
+    ).plan.columns
+    assert [(key.name, key.type) for key in columns.keys] == [("k", "string"), ("(x + 1)", "int")]
+    assert (columns.start.name, columns.id and columns.id.type, columns.end) == ("at", "bigint", None)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"at": "k"}, "the time column k is of type string"),
+        ({"at": None, "start": "at", "end": "t"}, "must be of one type, got at int, t timestamp"),
+        ({"at": None, "start": "t", "end": "n"}, "must be of one type"),
+        ({"key": "m"}, "the key m holds a map"),
+        ({"key": "deep"}, "the key deep holds a map"),
+        ({"key": "i"}, "of type interval month cannot be a key"),
+        ({"id": "v"}, "of type variant cannot be a key, an id"),
+        ({"key": ["k", "k"]}, "two columns named 'k'"),
+        ({"buckets": 0}, "1 to 256 buckets"),
+    ],
+)
+def test_columns_that_cannot_be_what_they_are_named_for_are_refused(
+    df: DataFrame, columns: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(QueryError, match=message):
+        query(df, module(Count), **columns)
+
+
+def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
+    with pytest.raises(QueryError, match="of type variant cannot be a key, an id or an input"):
+        query(df, module(Count, "v"))
+    with pytest.raises(TypeMismatchError, match=r"show\.members reads integer, but the column k is string"):
+        query(df, module(Members, "k"))
+    with pytest.raises(AnalysisException, match="nowhere"):
+        query(df, module(Members, "nowhere"))
+
+
+def test_whole_and_mixed_integer_axes_are_fine(df: DataFrame) -> None:
+    assert collect(query(df, module(Count), at=None, start="at", end="later").results())[0]["window"] == {
+        "start": 0,
+        "end": 10,
+    }
+
+
+def test_bucket_ids_hash_as_spark_hashes_and_lie_evenly_in_its_partitions(spark: SparkSession) -> None:
+    numbers = spark.range(-500, 2000).selectExpr("cast(id as int) as n").select("n", F.hash("n").alias("h"))
+    assert all(murmur3(row["n"]) == row["h"] for row in numbers.collect())
+    ids = spark.createDataFrame([(id,) for id in bucket_ids(16)], "bucket int")
+    for partitions in (1, 2, 4, 8, 16):
+        spread = ids.repartition(partitions, "bucket").groupBy(F.spark_partition_id()).count().collect()
+        assert [row["count"] for row in spread] == [16 // partitions] * partitions

@@ -1,0 +1,218 @@
+"""Keys, times and values of every type, on a static DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple, TypedDict
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from muntin import Aggregate, Event, Instant, Operator, TimeSensitiveOperator, Window, hopping, snapshot, tumbling
+from muntin_engine import events, functions, module
+from tests.spark.modules import Count, Members
+from tests.spark.running import collect
+
+
+@pytest.mark.parametrize(
+    ("key", "groups"),
+    [
+        ("cast(x as string)", 4),
+        ("case when x > 1 then cast('NaN' as double) when x = 1 then -0.0D else 0.0D end", 2),
+        ("cast(x as decimal(10, 2))", 4),
+        ("timestamp_micros(x * 1000000 - 5000000000)", 4),
+        ("cast(cast(x as string) as binary)", 4),
+        ("array(x % 2, null)", 2),
+        ("named_struct('left', x % 2, 'right', 'r')", 2),
+        ("if(x < 2, null, date'1969-12-31')", 2),
+        ("x > 1", 2),
+    ],
+)
+def test_a_key_of_any_type_groups_as_in_spark(spark: SparkSession, key: str, groups: int) -> None:
+    df = spark.range(40).selectExpr("id % 4 as x", "id as at").selectExpr(f"{key} as k", "at")
+    found = events(df, key="k", at="at", buckets=3).window(tumbling(100)).aggregate(n=module(Count)).results()
+    expected = df.groupBy("k").agg(F.count("*").alias("n"))
+
+    assert expected.count() == groups
+    assert found.select("k", "n").schema["k"].dataType == expected.schema["k"].dataType
+    assert sorted(map(str, found.select("k", "n").collect())) == sorted(map(str, expected.collect()))
+
+
+def test_no_key_at_all_makes_one_group(spark: SparkSession) -> None:
+    df = spark.range(10).selectExpr("id as at")
+    found = events(df, at="at").window(hopping(10, 5)).aggregate(n=module(Count)).results()
+
+    assert [(row["window"]["start"], row["n"]) for row in sorted(collect(found), key=str)] == [(-5, 5), (0, 10), (5, 5)]
+
+
+def test_two_keys_and_a_null_among_them(spark: SparkSession) -> None:
+    df = spark.createDataFrame(
+        [("a", None, 1), ("a", 2, 3), (None, None, 4), (None, None, 5)], "p string, q int, at int"
+    )
+    found = events(df, key=["p", "q"], at="at").window(tumbling(10)).aggregate(n=module(Count)).results()
+
+    assert {(row["p"], row["q"], row["n"]) for row in collect(found)} == {("a", None, 1), ("a", 2, 1), (None, None, 2)}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+def test_times_keep_their_type_and_mean_the_same_in_every_session_zone(
+    spark: SparkSession, zone: str, kind: str
+) -> None:
+    with _session_zone(spark, zone):
+        df = spark.sql(f"SELECT {kind}'1969-12-31 23:59:00' AS at UNION ALL SELECT {kind}'1970-01-01 00:00:00'")
+        results = events(df, at="at").window(tumbling("1 hour")).aggregate(n=module(Count)).results()
+        rows = results.selectExpr("cast(window.start as string) as start", "cast(window.end as string) as end", "n")
+
+        assert results.dtypes[0] == ("window", f"struct<start:{kind},end:{kind}>")
+        assert {tuple(row) for row in rows.collect()} == {
+            ("1969-12-31 23:00:00", "1970-01-01 00:00:00", 1),
+            ("1970-01-01 00:00:00", "1970-01-01 01:00:00", 1),
+        }
+
+
+@contextmanager
+def _session_zone(spark: SparkSession, zone: str) -> Iterator[None]:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        yield
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before or "UTC")
+
+
+def test_huge_and_negative_ticks_are_windowed_without_counting_up_to_them(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(-(2**61),), (0,), (2**61,)], "at bigint")
+    found = events(df, at="at").window(hopping(10, 5)).aggregate(n=module(Count)).results()
+
+    assert len(collect(found)) == 6
+
+
+def test_an_event_that_never_ends_has_a_null_end(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(1, 5), (3, None)], "start bigint, end bigint")
+    found = events(df, start="start", end="end").window(snapshot()).aggregate(all=module(Members, "start")).results()
+
+    assert sorted((row["window"]["start"], row["window"]["end"], row["all"]) for row in collect(found)) == [
+        (1, 3, [1]),
+        (3, 5, [1, 3]),
+        (5, None, [3]),
+    ]
+
+
+def test_samples_last_until_the_next_whatever_order_they_come_in(spark: SparkSession) -> None:
+    df = spark.createDataFrame([("k", 9, 30), ("k", 2, 10), ("k", 5, 20)], "k string, at int, v int")
+    query = events(df, key="k", at="at", edge=True).window(snapshot()).aggregate(v=module(Members, "v"))
+
+    assert sorted((row["window"]["start"], row["window"]["end"], row["v"]) for row in collect(query.results())) == [
+        (2, 5, [10]),
+        (5, 9, [20]),
+        (9, None, [30]),
+    ]
+
+
+class Reading(NamedTuple):
+    place: str
+    values: list[float]
+    unit: str = "C"
+
+
+@dataclass(frozen=True)
+class Note:
+    text: str
+    seen: Instant
+    parts: dict[str, list[int]]
+    when: datetime
+
+
+class Notes(TimeSensitiveOperator[Reading, Note]):
+    """A row of nested values per event."""
+
+    name, version = "show.notes", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[Reading]], window: Window) -> list[Event[Note]]:
+        return [Event(event.start, event.end, self.note(event)) for event in events]
+
+    def note(self, event: Event[Reading]) -> Note:
+        reading = event.payload
+        parts = {reading.place: [round(value) for value in reading.values]}
+        return Note(f"{len(reading.values)} {reading.unit}", event.start, parts, event.starts_at or datetime.now(UTC))
+
+
+def test_records_lists_and_maps_go_in_and_come_out(spark: SparkSession) -> None:
+    df = spark.sql("SELECT timestamp'2024-05-01 08:00' AS at, 'north' AS place, array(1.2D, 3.9D) AS temperatures")
+    query = events(df, at="at").window(tumbling("1 day"), timestamps="unchanged")
+    found = query.apply(module(Notes, "place", "temperatures")).results()
+    row = found.select("text", "seen", "parts", "when", "lifetime").collect()[0]
+
+    assert row["text"] == "2 C"
+    assert row["seen"] == row["when"] == row["lifetime"]["start"] == datetime(2024, 5, 1, 8)  # noqa: DTZ001  # Spark's
+    assert row["lifetime"]["end"] - row["lifetime"]["start"] == timedelta(microseconds=1)
+    assert row["parts"] == {"north": [1, 4]}
+
+
+class Size(TypedDict):
+    size: int
+    widest: float | None
+
+
+class Sizes(Operator[dict[str, float], Size]):
+    """Rows that are plain dicts."""
+
+    name, version = "show.sizes", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[dict[str, float]]) -> list[Size]:
+        return [{"size": len(payload), "widest": max(payload.values(), default=None)} for payload in payloads]
+
+
+def test_maps_are_dicts_and_rows_may_be_typed_dicts(spark: SparkSession) -> None:
+    df = spark.sql("SELECT 1 AS at, map('a', 1.5D, 'b', 2.5D) AS m UNION ALL SELECT 2, map()")
+    found = events(df, at="at").window(tumbling(10)).apply(module(Sizes, "m")).results()
+
+    assert sorted((row["size"], row["widest"]) for row in collect(found)) == [(0, None), (2, 2.5)]
+
+
+def test_an_expression_and_an_int_fit_a_module_that_reads_floats(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(1, 3), (2, 4)], "at int, x int")
+    query = (
+        events(df, at="at")
+        .window(tumbling(10))
+        .aggregate(mean=module("stats.average", F.col("x") * 2), top=module("stats.max", "x"), n=module("stats.count"))
+    )
+
+    assert [(row["mean"], row["top"], row["n"]) for row in collect(query.results())] == [(7.0, 4, 2)]
+
+
+def test_an_empty_input_has_an_empty_result_of_the_right_schema(spark: SparkSession) -> None:
+    df = spark.createDataFrame([], "k string, at timestamp, x double")
+    found = events(df, key="k", at="at").window(tumbling("1 hour")).aggregate(m=module("stats.median", "x")).results()
+
+    assert found.collect() == []
+    assert found.dtypes == [("k", "string"), ("window", "struct<start:timestamp,end:timestamp>"), ("m", "double")]
+
+
+def test_installed_functions_are_there_in_sql(spark: SparkSession) -> None:
+    assert "stats_clamp" in functions(spark)
+    row = spark.sql("SELECT stats_clamp(7.0D, 0.0D, 5.0D) AS x, stats_log1p(0.0D) AS y").collect()[0]
+
+    assert (row["x"], row["y"]) == (5.0, 0.0)
+
+
+class Last(Aggregate[int, int]):
+    """The largest payload."""
+
+    name, version = "show.last", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return max(payloads)
+
+
+def test_fifty_thousand_keys_and_a_hot_one_are_all_there(spark: SparkSession) -> None:
+    df = spark.range(100_000).selectExpr("if(id % 2 = 0, id, 1) as key", "id as at", "id as x")
+    query = events(df, key="key", at="at").window(tumbling(200_000)).aggregate(last=module(Last, "x"), n=module(Count))
+    found: DataFrame = query.results().agg(F.count("*"), F.max("n"), F.sum("last"))
+
+    assert tuple(found.collect()[0]) == (50_001, 50_000, sum(range(0, 100_000, 2)) + 99_999)
