@@ -86,7 +86,7 @@ def test_plain_data_comes_back_equal_and_of_its_type(value: Any) -> None:
     back = there_and_back(value)
     assert back == value
     assert type(back) is type(value)
-    assert repr(back) == repr(value)
+    assert isinstance(value, set) or repr(back) == repr(value)  # -0.0 stays; the order of a set means nothing
 
 
 def test_nan_comes_back() -> None:

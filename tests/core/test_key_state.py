@@ -15,8 +15,6 @@ from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.window_index import StandingRow, WindowEntry
 from tests.core.build import query, revision, stored
 
-EAGER = {"emit": EmitPolicy.EAGER, "contract": OutputContract.TIME_BOUND}
-
 
 def again(asked: WindowedQuery, state: KeyState) -> KeyState:
     return KeyState.from_data(asked, Codec().unpack(Codec().pack(state.to_data())))
@@ -24,7 +22,7 @@ def again(asked: WindowedQuery, state: KeyState) -> KeyState:
 
 @pytest.mark.parametrize("window", [hopping(4, 9, reach=2), snapshot(), count_by_end(2)])
 def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> None:
-    asked = query(window, **EAGER)
+    asked = query(window, emit=EmitPolicy.EAGER, contract=OutputContract.TIME_BOUND)
     state = KeyState(asked, serial=7)
     state.assigner.frontier = -3
     state.replace(
@@ -62,8 +60,6 @@ def test_numbers_go_on_where_they_stopped() -> None:
 
 
 def test_a_state_is_empty_when_forgetting_it_loses_nothing() -> None:
-    state = KeyState(query(snapshot()), serial=9)
-    assert state.is_empty
-    state.parked["p"] = [revision("p", 4, 8, 6)]
-    assert not state.is_empty
-    assert state.parked_count == 1
+    fresh, waiting = KeyState(query(snapshot()), serial=9), KeyState(query(snapshot()))
+    waiting.parked["p"] = [revision("p", 4, 8, 6)]
+    assert (fresh.is_empty, waiting.is_empty, waiting.parked_count) == (True, False, 1)

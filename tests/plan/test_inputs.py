@@ -49,7 +49,7 @@ class Shown(Aggregate[T, T], Generic[T]):
 
 
 def reading(annotation: Any) -> type[Module]:
-    class Reads(Aggregate[annotation, int]):  # type: ignore[valid-type]
+    class Reads(Aggregate[annotation, int]):
         name, version = "show.reads", "1.0.0"
 
         def compute_result(self, payloads: Sequence[Any]) -> int:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark import SparkContext
@@ -26,7 +27,8 @@ def main(folder: Path, kill_after: int) -> None:
     def write(batch: DataFrame, number: int) -> None:
         pq.write_table(batch.toArrow(), folder / "parts" / f"{number:04}.parquet")
         if number + 1 == kill_after:
-            os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+            gateway: Any = SparkContext._gateway
+            os.kill(gateway.proc.pid, signal.SIGKILL)
 
     stream = events(read_stream(spark, folder / "stream"), key="key", at="at", delay="0 seconds", buckets=4)
     query = stream.window(tumbling("15 seconds")).aggregate(n=module(Count), all=module(Members, "x"))

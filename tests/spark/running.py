@@ -83,13 +83,23 @@ def run_together(queries: Mapping[str, Query], checkpoint: Path) -> dict[str, li
 
     A start of Spark's machinery and a commit per micro-batch then serve all of them.
     """
-    named = [
-        query.named(name)
-        .results()
-        .select(F.lit(name).alias("name"), F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
-        for name, query in queries.items()
-    ]
-    rows = run(reduce(DataFrame.union, named), checkpoint).rows
+    return _by_name(queries, run(_together(queries), checkpoint).rows)
+
+
+def collect_together(queries: Mapping[str, Query]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of several static queries over integer ticks, computed as one."""
+    return _by_name(queries, collect(_together(queries)))
+
+
+def _together(queries: Mapping[str, Query]) -> DataFrame:
+    def labelled(name: str, query: Query) -> DataFrame:
+        row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
+        return query.named(name).results().select(F.lit(name).alias("name"), row.alias("row"))
+
+    return reduce(DataFrame.union, [labelled(name, query) for name, query in queries.items()])
+
+
+def _by_name(queries: Mapping[str, Query], rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return {name: [json.loads(row["row"]) for row in rows if row["name"] == name] for name in queries}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from muntin import tumbling
 from muntin_engine import Query, events, module
@@ -67,11 +68,12 @@ def _tables() -> list[pa.Table]:
 def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_batches(tmp_path / "stream", _tables())
     results = run(query(spark, folder).results(), tmp_path / "results")
-    rejected = run(query(spark, folder).rejected(), tmp_path / "rejected")
-    late = run(query(spark, folder).late(), tmp_path / "late")
+    late, rejected = query(spark, folder).named("late").late(), query(spark, folder).named("rejected").rejected()
+    both = late.withColumn("is_late", F.lit(True)).union(rejected.withColumn("is_late", F.lit(False)))
+    refused = run(both, tmp_path / "refused").rows
 
     assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results.rows] == [("a", 10, 2, 3.0)]
-    assert _ids_by_reason(rejected.rows) == {
+    assert _ids_by_reason([row for row in refused if not row["is_late"]]) == {
         "duplicate id": [1],
         "null time": [1, 2],
         "empty lifetime": [1, 3],
@@ -81,20 +83,14 @@ def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: 
         "stale revision": [1],
         "unknown event": [7],
     }
-    assert _ids_by_reason(late.rows) == {"late": [1, 9]}
+    assert _ids_by_reason([row for row in refused if row["is_late"]]) == {"late": [1, 9]}
     assert (results.total("late"), results.total("rejected")) == (2, 11)
     assert results.total("accepted") == 2
 
-
-def test_a_refused_row_says_why_and_shows_itself_under_the_names_of_the_query(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    folder = write_batches(tmp_path / "stream", _tables())
-    late = run(query(spark, folder).late(), tmp_path / "late").rows
-    row = next(row for row in late if json.loads(row["row"])["key"] == "b")
-
+    row = next(row for row in refused if json.loads(row["row"])["key"] == "b")
     assert "7 before the punctuation 12" in row["message"]
-    assert json.loads(row["row"]) | {"x": 1.0} == json.loads(row["row"])
+    shown = {"key": "b", "what": "insert", "id": 1, "from": 5, "to": 15, "new": None, "x": 1.0}
+    assert json.loads(row["row"]) == shown
 
 
 def _ids_by_reason(rows: list[dict[str, Any]]) -> dict[str, list[int | None]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -130,4 +129,3 @@ def test_a_batch_that_failed_after_it_was_computed_is_computed_again_from_the_sa
     assert "the sink is full" in root_cause(failures[0])
     assert failures[1] is None
     assert plain(kept.table) == plain(whole.table)
-    shutil.rmtree(tmp_path / "kept")

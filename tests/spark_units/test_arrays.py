@@ -32,6 +32,10 @@ class NamedSpan(NamedTuple):
     high: float
 
 
+class Low(NamedTuple):
+    low: float
+
+
 class DictSpan(TypedDict):
     low: float
     high: float
@@ -111,7 +115,7 @@ def test_nan_and_infinity_are_floats() -> None:
         (list[int], pa.list_(pa.int64()), 5, "5"),
         (dict[str, int], pa.map_(pa.string(), pa.int64()), [("a", 1)], "'a'"),
         (dict[str, int], pa.map_(pa.string(), pa.int64()), {None: 1}, "null as a key"),
-        (Span, SPAN, NamedTuple("Low", [("low", float)])(1.0), "'high'"),
+        (Span, SPAN, Low(1.0), "'high'"),
         (Span, SPAN, (1.0, 2.0, 3.0), "3 parts"),
         (Span, SPAN, {"low": 1.0}, "'high'"),
         (Span, SPAN, Span("a", 1), "'m.low'"),  # type: ignore[arg-type]
