@@ -1,4 +1,4 @@
-"""Run a query in a session of its own, and kill the JVM once so many micro-batches are out."""
+"""Run a query in a session of its own, and kill the JVM once three micro-batches are out."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark import SparkContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from muntin import tumbling
 from muntin_engine import events, module
-from muntin_engine.spark.session import local_session, stop_session
+from muntin_engine.spark.session import local_session
 from tests.spark.modules import Count, Members
 from tests.spark.running import read_stream
 
 
-def main(folder: Path, kill_after: int) -> None:
+def run_query(spark: SparkSession, folder: Path, kill_after: int | None = None) -> None:
+    """Run the query over what is left of the stream in a folder; put each micro-batch into a file of its own."""
     (folder / "parts").mkdir(exist_ok=True)
-    conf = {"spark.sql.session.timeZone": "America/New_York"}
-    spark = local_session("killed", log=folder / "spark.log", conf=conf)
 
     def write(batch: DataFrame, number: int) -> None:
         pq.write_table(batch.toArrow(), folder / "parts" / f"{number:04}.parquet")
@@ -34,8 +33,9 @@ def main(folder: Path, kill_after: int) -> None:
     query = stream.window(tumbling("15 seconds")).aggregate(n=module(Count), all=module(Members, "x"))
     writer = query.results().writeStream.trigger(availableNow=True)
     writer.option("checkpointLocation", str(folder / "checkpoint")).foreachBatch(write).start().awaitTermination()
-    stop_session(spark)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    here = Path(sys.argv[1])
+    session = local_session("killed", log=here / "spark.log", conf={"spark.sql.session.timeZone": "America/New_York"})
+    run_query(session, here, kill_after=3)

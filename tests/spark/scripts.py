@@ -145,11 +145,10 @@ def _comparable(value: Any) -> Any:
 
 
 def _horizon(case: Case, script: Script) -> int:
-    """Return the first tick of which the input says nothing, also by ends that were revised later."""
+    """Return the first tick of which the rows say nothing, also by ends that were revised later."""
     reach = case.window.reach if isinstance(case.window, HoppingWindows) else 0
-    known = [script.horizon(case.window), EARLIEST]
-    for step in script.changes():
-        change = step.change
+    known = [EARLIEST, *(batch.punctuation for batch in script.batches() if batch.punctuation not in (None, INFINITY))]
+    for change in (step.change for step in script.changes()):
         ends = [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]
-        known += [end + reach for end in ends if end != INFINITY]
+        known += [change.event.start + 1, *(end + reach for end in ends if end != INFINITY)]
     return max(known)
