@@ -54,7 +54,7 @@ def test_it_says_what_moves_a_query_on(changed: dict[str, Any], expected: str) -
 
 
 def test_a_query_without_keys_says_so() -> None:
-    assert line("key", columns={"keys": ()}) == "none, over 16 buckets"
+    assert line("key", columns={"keys": ()}) == "none: all rows are one group, in one task"
 
 
 @pytest.mark.parametrize(

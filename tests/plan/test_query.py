@@ -30,6 +30,7 @@ def stream(**columns: Any) -> EventStream:
         ({"at": "c", "new_end": "d"}, "new_end needs id and change as well"),
         ({"at": "c", "new_end": "d", "id": "i"}, "new_end needs id and change as well"),
         ({"at": "c", "delay": -5}, "a delay cannot be negative, got -5"),
+        ({"at": "c", "buckets": 300}, "1 to 256 buckets, got 300"),
     ],
 )
 def test_columns_that_make_no_events_are_refused(columns: dict[str, Any], message: str) -> None:

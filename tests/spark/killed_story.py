@@ -1,4 +1,4 @@
-"""Run a query in a session of its own, and kill the JVM once three micro-batches are out."""
+"""Run a query in a session of its own, and kill the JVM once two micro-batches are out."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ def run_query(spark: SparkSession, folder: Path, kill_after: int | None = None) 
 if __name__ == "__main__":
     here = Path(sys.argv[1])
     session = local_session("killed", log=here / "spark.log", conf={"spark.sql.session.timeZone": "America/New_York"})
-    run_query(session, here, kill_after=3)
+    run_query(session, here, kill_after=2)

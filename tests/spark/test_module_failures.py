@@ -16,7 +16,7 @@ from muntin import Aggregate, Module, QueryError, tumbling
 from muntin_engine import Query, SetupError, ShippingError, events, module
 from muntin_engine.spark.failures import root_cause
 from tests.spark.modules import Count
-from tests.spark.running import run, stream_of
+from tests.spark.running import run, setting, stream_of
 
 
 class Picky(Aggregate[int, int]):
@@ -124,15 +124,10 @@ def test_a_session_whose_state_store_will_not_do_is_refused_with_the_line_that_m
     spark: SparkSession, tmp_path: Path
 ) -> None:
     stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
-    setting = "spark.sql.streaming.stateStore.providerClass"
-    rocksdb = spark.conf.get(setting)
-    spark.conf.set(setting, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
-    try:
-        with pytest.raises(SetupError, match="RocksDBStateStoreProvider"):
-            query(stream, Count, delay=0).results()
-    finally:
-        assert rocksdb is not None
-        spark.conf.set(setting, rocksdb)
+    hdfs = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    provider = setting(spark, "spark.sql.streaming.stateStore.providerClass", hdfs)
+    with provider, pytest.raises(SetupError, match="RocksDBStateStoreProvider"):
+        query(stream, Count, delay=0).results()
 
 
 def test_a_stream_that_never_says_how_complete_it_is_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from muntin import count_by_end, hopping, snapshot, tumbling
 from muntin.testing import random_stream, shuffle, split
 from tests.spark.modules import Count, Echo, Lifetimes, Members, Total
-from tests.spark.running import collect_together, run_together, stream_of
+from tests.spark.running import collect_together, run_together, setting, stream_of
 from tests.spark.scripts import Case, expected, standing, tables
 
 CASES = {
@@ -29,7 +29,10 @@ def test_streams_and_tables_through_spark_mean_what_the_reference_says(spark: Sp
     assert len(batches) == 4
     stream = stream_of(spark, tmp_path / "stream", batches)
     whole = spark.read.parquet(str(tmp_path / "stream"))
-    streamed = run_together({name: case.query(stream) for name, case in CASES.items()}, tmp_path / "checkpoint")
+    with setting(
+        spark, "spark.sql.execution.arrow.maxRecordsPerBatch", "1"
+    ):  # the rows of a bucket come piece by piece
+        streamed = run_together({name: case.query(stream) for name, case in CASES.items()}, tmp_path / "checkpoint")
     at_once = collect_together({name: case.query(whole) for name, case in CASES.items()})
     for name, case in CASES.items():
         wanted = expected(case, script)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TypedDict
@@ -15,7 +14,7 @@ from pyspark.sql import functions as F
 from muntin import Aggregate, Event, Instant, Operator, TimeSensitiveOperator, Window, hopping, snapshot, tumbling
 from muntin_engine import events, functions, module
 from tests.spark.modules import Count, Members
-from tests.spark.running import collect
+from tests.spark.running import collect, setting
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,7 @@ def test_two_keys_and_a_null_among_them(spark: SparkSession) -> None:
 def test_times_keep_their_type_and_mean_the_same_in_every_session_zone(
     spark: SparkSession, zone: str, kind: str
 ) -> None:
-    with _session_zone(spark, zone):
+    with setting(spark, "spark.sql.session.timeZone", zone):
         df = spark.sql(f"SELECT {kind}'1969-12-31 23:59:00' AS at UNION ALL SELECT {kind}'1970-01-01 00:00:00'")
         results = events(df, at="at").window(tumbling("1 hour")).aggregate(n=module(Count)).results()
         rows = results.selectExpr("cast(window.start as string) as start", "cast(window.end as string) as end", "n")
@@ -73,16 +72,6 @@ def test_times_keep_their_type_and_mean_the_same_in_every_session_zone(
             ("1969-12-31 23:00:00", "1970-01-01 00:00:00", 1),
             ("1970-01-01 00:00:00", "1970-01-01 01:00:00", 1),
         }
-
-
-@contextmanager
-def _session_zone(spark: SparkSession, zone: str) -> Iterator[None]:
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", zone)
-    try:
-        yield
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", before or "UTC")
 
 
 def test_huge_and_negative_ticks_are_windowed_without_counting_up_to_them(spark: SparkSession) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from muntin import INFINITY, Aggregate, Instant, tumbling
 from muntin_engine import Query, events, module
 from tests.spark.modules import Count
-from tests.spark.running import collect
+from tests.spark.running import collect, setting
 
 T = TypeVar("T")
 
@@ -117,8 +117,7 @@ def test_times_and_decimals_inside_values(df: DataFrame) -> None:
 
 
 def test_a_module_sees_utc_whatever_the_zone_of_the_session(spark: SparkSession) -> None:
-    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
-    try:
+    with setting(spark, "spark.sql.session.timeZone", "America/New_York"):
         df = spark.sql("SELECT timestamp'2024-05-01 08:00' AS t")
         key = "named_struct('t', t, 'm', map_keys(map(t, 1)))"
         query = events(df.selectExpr("t", f"{key} AS k"), at="t", key="k").window(tumbling("1 day"))
@@ -130,8 +129,6 @@ def test_a_module_sees_utc_whatever_the_zone_of_the_session(spark: SparkSession)
         assert [str(row["k"]["t"]) for row in results.selectExpr("struct(string(k.t) as t) as k").collect()] == [
             "2024-05-01 08:00:00"
         ]
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 def rejected(query: Query) -> dict[str, list[int]]:

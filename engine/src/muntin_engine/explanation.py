@@ -16,13 +16,18 @@ def explain_plan(plan: Plan) -> str:
     """
     lines = [
         ("window", f"{plan.window}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
-        ("key", f"{', '.join(key.name for key in plan.columns.keys) or 'none'}, over {plan.buckets} buckets"),
+        ("key", _explain_key(plan)),
         ("progress", _explain_progress(plan)),
         *(("module", _explain_module(plan, module)) for module in plan.modules),
         ("state", _explain_state(plan)),
         ("output", _explain_lag(plan)),
     ]
     return "\n".join(f"{title:<12}{text}" for title, text in lines)
+
+
+def _explain_key(plan: Plan) -> str:
+    names = ", ".join(key.name for key in plan.columns.keys)
+    return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
 
 
 def _explain_progress(plan: Plan) -> str:

@@ -19,7 +19,7 @@ from muntin import (
 )
 from muntin.policies import parse_policy
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Plan, check_definition
+from muntin_engine.plan import Plan, check_buckets, check_definition
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -91,7 +91,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             `"close"` (the stream has ended). Without it every row is an insertion.
         new_end: The new end in a revision.
         delay: Take the input as complete up to this long before the newest start seen, where no rows say so.
-        buckets: Over how many buckets keys are spread; 1 to 256. A checkpoint remembers it.
+        buckets: Over how many buckets keys are spread; 1 to 256. A checkpoint remembers it. Without keys there is one.
 
     Raises:
         QueryError: The columns do not make events, for example neither `start` nor `at` is given.
@@ -113,6 +113,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     span = None if delay is None else ticks(delay)
     if span is not None and span < 0:
         raise QueryError(f"a delay cannot be negative, got {delay!r}")
+    check_buckets(buckets)
     return EventStream(df, keys, id, begins, end, edge, change, new_end, span, buckets)
 
 

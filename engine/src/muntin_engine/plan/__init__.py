@@ -1,8 +1,18 @@
 """The plan of a query."""
 
-from muntin_engine.plan.checks import MOST_BUCKETS, check_definition
+from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_definition
 from muntin_engine.plan.columns import Column, Columns
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
 from muntin_engine.plan.plan import LATEST, Plan
 
-__all__ = ["LATEST", "MOST_BUCKETS", "Column", "Columns", "ModulePlan", "Plan", "check_definition", "plan_module"]
+__all__ = [
+    "LATEST",
+    "MOST_BUCKETS",
+    "Column",
+    "Columns",
+    "ModulePlan",
+    "Plan",
+    "check_buckets",
+    "check_definition",
+    "plan_module",
+]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from muntin_engine.query import ColumnLike, EventStream, ModuleCall, WindowedStream
 
 _ROLES: Final = ("start", "end", "id", "change", "new_end")
-_FLOATING: Final = (spark_types.FloatType, spark_types.DoubleType)
 
 
 @dataclass(frozen=True)
@@ -89,12 +88,12 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
         modules=modules,
         is_edge=events.is_edge,
         delay=events.delay,
-        buckets=events.buckets,
+        buckets=events.buckets if keys else 1,
     )
     if "id" in roles:
         arrow_type_of(roles["id"].dataType)
     types = tuple(_key_type(part) for part in keys.values())
-    return Projection(_project(events, plan.buckets, list(keys.values()), inputs), types, tuple(inputs.types)), plan
+    return Projection(_project(events, plan.buckets, inputs), types, tuple(inputs.types)), plan
 
 
 def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
@@ -132,28 +131,16 @@ def _key_type(part: spark_types.StructField) -> pa.DataType:
     return arrow_type_of(part.dataType)
 
 
-def _project(
-    events: EventStream, buckets: int, key_fields: Sequence[spark_types.StructField], inputs: _Inputs
-) -> DataFrame:
-    keys = [_normal(_as_column(key), part.dataType) for key, part in zip(events.keys, key_fields, strict=True)]
-    bucket = F.pmod(F.xxhash64(*keys), F.lit(buckets)) if keys else F.lit(0)
+def _project(events: EventStream, buckets: int, inputs: _Inputs) -> DataFrame:
     roles = {name: getattr(events, name) for name in _ROLES}
     named = {name: _as_column(column) for name, column in roles.items() if column is not None}
     if "change" in named:
         named["change"] = named["change"].cast("string")
-    return events.df.select(
-        bucket.cast("int").alias("bucket"),
-        *(column.alias(name) for name, column in named.items()),
-        *(key.alias(f"k{place}") for place, key in enumerate(keys)),
-        *(column.alias(f"i{place}") for place, column in enumerate(inputs.columns)),
-    )
-
-
-def _normal(column: Column, data_type: spark_types.DataType) -> Column:
-    """Return a key column in which equal keys are identical: one NaN, and no negative zero."""
-    if not isinstance(data_type, _FLOATING):
-        return column
-    return F.when(F.isnan(column), F.lit(float("nan"))).otherwise(column + F.lit(0.0)).cast(data_type)
+    keys = {f"k{place}": _as_column(key) for place, key in enumerate(events.keys)}
+    named |= keys | {f"i{place}": column for place, column in enumerate(inputs.columns)}
+    projected = events.df.select(*(column.alias(name) for name, column in named.items()))
+    bucket = F.pmod(F.xxhash64(*keys), F.lit(buckets)) if keys else F.lit(0)
+    return projected.withColumn("bucket", bucket.cast("int"))
 
 
 def _as_column(column: Any) -> Column:
