@@ -46,6 +46,7 @@ PLAIN = (*SDK, *PLANNING, "muntin_engine.core")
 TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
+    Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
     Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest")),
     Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),

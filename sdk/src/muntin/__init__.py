@@ -3,6 +3,7 @@
 from muntin.axis import EARLIEST, INFINITY, Duration, Instant, instant, moment, ticks
 from muntin.catalog import Catalog, Plugin, installed
 from muntin.changes import Change, Insertion, Punctuation, Revision, fold, retraction
+from muntin.components import Component, Merge
 from muntin.errors import (
     DuplicateNameError,
     DurationError,
@@ -25,11 +26,13 @@ from muntin.events import Event, Lifetime
 from muntin.hooks import hookimpl
 from muntin.modules import (
     Aggregate,
+    ColumnarAggregate,
     Function,
     IncrementalAggregate,
     IncrementalOperator,
     Module,
     Operator,
+    SupportsColumns,
     SupportsCombine,
     SupportsDeduct,
     SupportsRemove,
@@ -60,6 +63,8 @@ __all__ = [
     "Catalog",
     "Change",
     "ClipPolicy",
+    "ColumnarAggregate",
+    "Component",
     "CountWindows",
     "DuplicateNameError",
     "Duration",
@@ -73,6 +78,7 @@ __all__ = [
     "Insertion",
     "Instant",
     "Lifetime",
+    "Merge",
     "Module",
     "ModuleContractError",
     "ModuleDefinitionError",
@@ -91,6 +97,7 @@ __all__ = [
     "Revision",
     "SnapshotWindows",
     "StreamError",
+    "SupportsColumns",
     "SupportsCombine",
     "SupportsDeduct",
     "SupportsRemove",

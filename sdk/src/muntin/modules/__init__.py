@@ -1,7 +1,8 @@
-"""What a module writer subclasses: eight base classes, the function decorator and the capabilities."""
+"""What a module writer subclasses: base classes, the function decorator and the capabilities."""
 
 from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
-from muntin.modules.capabilities import SupportsCombine, SupportsDeduct, SupportsRemove
+from muntin.modules.capabilities import SupportsColumns, SupportsCombine, SupportsDeduct, SupportsRemove
+from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.function import Function, function
 from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
 from muntin.modules.incremental_operator import IncrementalOperator, TimeSensitiveIncrementalOperator
@@ -10,11 +11,13 @@ from muntin.modules.operator import Operator, TimeSensitiveOperator
 
 __all__ = [
     "Aggregate",
+    "ColumnarAggregate",
     "Function",
     "IncrementalAggregate",
     "IncrementalOperator",
     "Module",
     "Operator",
+    "SupportsColumns",
     "SupportsCombine",
     "SupportsDeduct",
     "SupportsRemove",

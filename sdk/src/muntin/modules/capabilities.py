@@ -6,7 +6,12 @@ hold; the engine then rebuilds a state from its events instead.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+from muntin.schemas import Field
+
+if TYPE_CHECKING:
+    from muntin.modules.columnar_aggregate import ColumnarAggregate
 
 S = TypeVar("S")
 
@@ -44,4 +49,21 @@ class SupportsDeduct(Protocol[S]):
 
     def deduct(self, state: S, other: S) -> S:
         """Return the state without the events of `other`."""
+        ...
+
+
+@runtime_checkable
+class SupportsColumns(Protocol):
+    """Has a form that computes on arrays, for some types of its input if not for all.
+
+    Law: for every window the form gives the module's own result; floats may differ by the rounding of sums whose
+    terms are the window's own payloads.
+    """
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form for an input of a type, with the module's parameters; None if there is none.
+
+        Args:
+            reads: The input as the query binds it, without type variables.
+        """
         ...

@@ -1,0 +1,36 @@
+"""Arrays of arrays of different lengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """The collected values of n groups, one group after the other.
+
+    Attributes:
+        values: All values; those of a group are in ascending order, NaN last.
+        offsets: n + 1 places: group i is `values[offsets[i]:offsets[i + 1]]`.
+
+    Example:
+        >>> import numpy as np
+        >>> Ragged(np.array([1.0, 2.0, 5.0]), np.array([0, 2, 3])).counts.tolist()
+        [2, 1]
+    """
+
+    values: Any
+    offsets: Any
+
+    @property
+    def counts(self) -> Any:
+        """How many values each group has."""
+        return np.diff(self.offsets)
+
+    @property
+    def groups(self) -> Any:
+        """For each value the number of its group."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.counts)

@@ -1,0 +1,154 @@
+"""What a columnar aggregate keeps: named components, each with the way two of its values become one.
+
+A component is plain data and needs no NumPy; whoever computes with it turns its names into array functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from muntin.errors import ModuleDefinitionError
+
+
+class Merge(StrEnum):
+    """How two values of a component become one, named by the NumPy function that does it."""
+
+    ADD = "add"
+    MULTIPLY = "multiply"
+    MIN = "fmin"
+    """The smaller; NaN counts as larger than any number, as in Spark SQL."""
+    MAX = "maximum"
+    """The larger; NaN counts as larger than any number, as in Spark SQL."""
+    BIT_AND = "bitwise_and"
+    BIT_OR = "bitwise_or"
+    COUNT = "count"
+    """How many payloads there are; the engine counts them, nothing is lifted."""
+    COLLECT = "collect"
+    """All values, side by side; nothing becomes less."""
+    CUSTOM = "custom"
+    """A function of the writer's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One thing that a columnar aggregate keeps per key and slice: a number, or a vector of fixed shape.
+
+    Make one with the constructors below. Components of the same kind and type are equal.
+
+    Laws: merging is associative and commutative, `identity` changes nothing, and `inverse`, where there is one, gives
+    the other operand back exactly: `inverse(merge(a, b), b)` equals `a` bit for bit. Floating-point addition has no
+    such inverse, so windows of float sums are made by adding alone and never drift.
+
+    Attributes:
+        merge: How two values become one.
+        dtype: The NumPy type of the values, by name, such as `"float64"`.
+        identity: What merging leaves as it is; for a vector, of every element.
+        shape: Empty for a number; the lengths of a vector's axes otherwise.
+        function: For `Merge.CUSTOM`: takes two arrays of values, with the values along the first axis, and returns the
+            merged ones. A NumPy ufunc of two operands is one.
+        inverse: Undoes `function`, exactly, or None. Integer addition has its own.
+
+    Example:
+        >>> Component.sum("int64")
+        Component(merge=<Merge.ADD: 'add'>, dtype='int64', identity=0, shape=(), function=None, inverse=None)
+    """
+
+    merge: Merge
+    dtype: str
+    identity: Any
+    shape: tuple[int, ...] = ()
+    function: Callable[[Any, Any], Any] | None = None
+    inverse: Callable[[Any, Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.merge is Merge.CUSTOM) != (self.function is not None):
+            raise ModuleDefinitionError("a component has a function if, and only if, it merges by one of its own")
+        if any(length <= 0 for length in self.shape):
+            raise ModuleDefinitionError(f"the axes of a vector have at least one element, got the shape {self.shape}")
+
+    @classmethod
+    def count(cls) -> Component:
+        """How many payloads were lifted. It is not among what `lift` returns."""
+        return cls(Merge.COUNT, "int64", 0)
+
+    @classmethod
+    def sum(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
+        """A sum. Integers wrap around at the ends of their type: choose one that is wide enough."""
+        return cls(Merge.ADD, dtype, 0, shape)
+
+    @classmethod
+    def product(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
+        """A product."""
+        return cls(Merge.MULTIPLY, dtype, 1, shape)
+
+    @classmethod
+    def min(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
+        """The smallest value."""
+        return cls(Merge.MIN, dtype, _extreme(dtype, largest=True), shape)
+
+    @classmethod
+    def max(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
+        """The largest value."""
+        return cls(Merge.MAX, dtype, _extreme(dtype, largest=False), shape)
+
+    @classmethod
+    def bit_and(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
+        """The bits that all values have. Of booleans: whether all are true."""
+        return cls(Merge.BIT_AND, dtype, dtype == "bool" or -1, shape)
+
+    @classmethod
+    def bit_or(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
+        """The bits that any value has. Of booleans: whether any is true."""
+        return cls(Merge.BIT_OR, dtype, False if dtype == "bool" else 0, shape)
+
+    @classmethod
+    def merged(
+        cls,
+        function: Callable[[Any, Any], Any],
+        identity: Any,
+        dtype: str = "float64",
+        shape: tuple[int, ...] = (),
+        inverse: Callable[[Any, Any], Any] | None = None,
+    ) -> Component:
+        """A value that is merged by a function on whole arrays, such as `numpy.logaddexp` with the identity `-inf`."""
+        return cls(Merge.CUSTOM, dtype, identity, shape, function, inverse)
+
+    @classmethod
+    def values(cls, dtype: str = "float64") -> Component:
+        """All values. `compute_results` gets a `Ragged` of them. State grows with the rows: a last resort."""
+        return cls(Merge.COLLECT, dtype, None)
+
+    @property
+    def is_lifted(self) -> bool:
+        """True if `lift` returns it."""
+        return self.merge is not Merge.COUNT
+
+    @property
+    def has_inverse(self) -> bool:
+        """True if a merge can be undone exactly."""
+        is_whole = self.dtype.startswith(("int", "uint"))
+        return self.inverse is not None or self.merge is Merge.COUNT or (self.merge is Merge.ADD and is_whole)
+
+
+_INTEGERS: Final = {f"{sign}int{bits}": (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def _extreme(dtype: str, *, largest: bool) -> Any:
+    """Return the value of a type that a minimum, or a maximum, leaves as it is."""
+    if dtype in _INTEGERS:
+        sign, bits = _INTEGERS[dtype]
+        low, high = (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        return high if largest else low
+    if dtype.startswith("float"):
+        return float("nan") if largest else float("-inf")
+    if dtype == "bool":
+        return largest
+    if dtype.startswith(("datetime64", "timedelta64")):
+        return 2**63 - 1 if largest else -(2**63) + 1
+    raise ModuleDefinitionError(
+        f"there is no smallest and no largest {dtype}\n"
+        "  expected: an integer, a float, bool, datetime64 or timedelta64, or Component.merged with a function"
+    )

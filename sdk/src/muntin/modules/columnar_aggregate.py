@@ -1,0 +1,129 @@
+"""Aggregates that are computed for all keys and windows at once, on arrays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic
+
+from typing_extensions import TypeVar
+
+from muntin.components import Component
+from muntin.modules.module import Module
+from muntin.schemas import Field
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class ColumnarAggregate(Module, ABC, Generic[In, Out]):
+    """Reduce a window to one value by array functions, each called once for very many rows, keys and windows.
+
+    Say what is kept (`components`), what each payload contributes to it (`lift`), and how what was kept becomes the
+    result (`compute_results`). The engine does the rest: it merges the contributions of a key per slice where the rows
+    are, sends and stores only these, and makes all windows of all keys from them in a few passes.
+
+    Payloads come as NumPy arrays: `bool` for bool, `int64` for int and `Instant`, `float64` for float,
+    `datetime64[us]`, `datetime64[D]` and `timedelta64[us]` for datetime (in UTC), date and timedelta, and `object`, of
+    Python values, for the rest. An input of several fields (a dataclass, a named tuple) comes as a mapping from field
+    name to array. Nulls are left out before; with `skips_nulls = False` they come as masked entries of
+    `numpy.ma.MaskedArray`.
+
+    The class is an incremental aggregate too, of one payload at a time if need be, so it runs under every window and
+    policy; there it is slower than one that was written for it.
+
+    Laws (checked by `muntin.testing.ColumnarAggregateLaws`):
+
+    1. *Rows are independent.* Lifting two batches one after the other equals lifting them together, in any order.
+    2. *Merging is associative and commutative*, has its identity, and an inverse really inverts.
+    3. *Results are independent.* The result of a window does not depend on those computed along with it.
+    4. *Arrays are read-only.*
+
+    Cost: one `lift` per batch of rows, one `compute_results` per batch and bucket; state is one value of each
+    component per key and slice.
+
+    Attributes:
+        skips_nulls: True if null payloads, and those with a null field, are left out.
+        empty_result: The result where all payloads of a window were left out.
+
+    Example:
+        >>> import numpy as np
+        >>> class Mean(ColumnarAggregate[float, float]):
+        ...     name, version = "demo.mean", "1.0.0"
+        ...     def components(self):
+        ...         return {"total": Component.sum(), "count": Component.count()}
+        ...     def lift(self, payloads):
+        ...         return {"total": payloads}
+        ...     def compute_results(self, components):
+        ...         return components["total"] / components["count"]
+        >>> mean = Mean()
+        >>> mean.compute_result(mean.add_events(mean.create_state(), [1.0, 2.0, 6.0]))
+        3.0
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "result")
+    is_incremental: ClassVar[bool] = True
+    skips_nulls: ClassVar[bool] = True
+    empty_result: ClassVar[Any] = None
+
+    @abstractmethod
+    def components(self) -> Mapping[str, Component]:
+        """Return what is kept, by name. The same each time: it is part of the layout of a checkpoint."""
+
+    @abstractmethod
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        """Return what each payload contributes.
+
+        Args:
+            payloads: n payloads, as above; None if the query gives the module no column.
+
+        Returns:
+            By the name of each component but the counts, an array of n values: its first axis has length n, the others
+            the component's shape.
+        """
+
+    @abstractmethod
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the results of n windows.
+
+        Args:
+            components: By name, an array of the n windows' values. Of collected values, a `Ragged`.
+
+        Returns:
+            An array of n results of the declared type; masked entries of a `numpy.ma.MaskedArray` are null.
+        """
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return what runs on arrays: the module itself (`SupportsColumns`)."""
+        del reads
+        return self
+
+    @classmethod
+    def state_type(cls) -> Any:
+        """Return the annotation of the state that the incremental methods keep: plain values by component."""
+        return dict[str, Any]
+
+    def create_state(self) -> dict[str, Any]:
+        """Return the state of no payloads."""
+        from muntin.columnar.single import create_state
+
+        return create_state(self)
+
+    def add_events(self, state: dict[str, Any], payloads: Sequence[In]) -> dict[str, Any]:
+        """Return the state with more payloads."""
+        from muntin.columnar.single import add_events
+
+        return add_events(self, state, payloads)
+
+    def combine(self, state: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        """Return the state of the payloads of both."""
+        from muntin.columnar.single import combine
+
+        return combine(self, state, other)
+
+    def compute_result(self, state: dict[str, Any]) -> Out:
+        """Return the result of a state."""
+        from muntin.columnar.single import compute_result
+
+        result: Out = compute_result(self, state)
+        return result
