@@ -47,10 +47,10 @@ TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
     Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
-    Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest")),
+    Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest", "numpy")),
     Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),
-    Layer("muntin_engine.columnar", (*PLAIN, "muntin_engine.columnar", "numpy", "pyarrow"), never=TESTING),
+    Layer("muntin_engine.columnar", (*PLAIN, "muntin_engine.columnar", "numpy", "pyarrow", "msgpack"), never=TESTING),
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
     Layer(
         "muntin_engine",

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from muntin import Module, tumbling
 from muntin.schemas import Field, describe
-from muntin_engine.core.changes import Progress
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.inputs import bind_inputs
+from muntin_engine.spark.bucket_task import Arrived
 from muntin_engine.spark.distribute import Distributor
 from muntin_engine.spark.job import Job, Read, pack_job
 from muntin_engine.spark.problems import forbids_null
@@ -74,7 +74,7 @@ def sent(job: Job, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     return [row for batch in Distributor(pack_job(job))(batches) for row in batch.to_pylist()]
 
 
-def arrived(job: Job, *batches: pa.RecordBatch) -> tuple[list[bytes], Progress]:
+def arrived(job: Job, *batches: pa.RecordBatch) -> Arrived:
     """Return what reaches a bucket, where there is only one."""
     return collect(sent(job, *batches))
 

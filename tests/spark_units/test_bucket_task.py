@@ -22,7 +22,7 @@ from tests.spark_units.jobs import arrived, job_of, rows
 def run(job: Job, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, list[dict[str, Any]]]:
     """Return what a bucket puts out, by stream, and check the counts."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for blob in run_bucket(job, cells, *arrived(job, *batches)):
+    for blob in run_bucket(job, 0, cells, arrived(job, *batches)):
         if blob.data is None:
             found[blob.stream] = [{"rows": blob.rows}]
         else:

@@ -24,7 +24,7 @@ FAR = 2**61
 
 
 def taken(job: Job, *batches: pa.RecordBatch) -> Intake:
-    return take_in(job, arrived(job, *batches)[0])
+    return take_in(job, arrived(job, *batches).rows)
 
 
 def test_rows_are_grouped_by_key_in_the_order_in_which_they_came() -> None:

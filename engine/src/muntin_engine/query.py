@@ -19,7 +19,7 @@ from muntin import (
 )
 from muntin.policies import parse_policy
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Plan, check_buckets, check_definition
+from muntin_engine.plan import Evaluator, Plan, check_buckets, check_definition, parse_evaluator
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -139,6 +139,7 @@ class EventStream:
         clip: ClipPolicy | str = ClipPolicy.NONE,
         timestamps: TimestampPolicy | str = TimestampPolicy.ALIGN,
         emit: EmitPolicy | str = EmitPolicy.FINAL,
+        evaluator: str = "auto",
     ) -> WindowedStream:
         """Cut the axis into windows.
 
@@ -148,9 +149,12 @@ class EventStream:
             timestamps: Which lifetime the output gets.
             emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the watermark passes
                 its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
+            evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
+                that is right; `"columnar"`, `"sliced"` or `"general"`: in that way, for tests and comparisons. A
+                checkpoint remembers it.
 
         Raises:
-            PolicyError: A policy's text names none.
+            PolicyError: A policy's or an evaluator's text names none.
         """
         return WindowedStream(
             self,
@@ -158,6 +162,7 @@ class EventStream:
             parse_policy(ClipPolicy, clip),
             parse_policy(TimestampPolicy, timestamps),
             parse_policy(EmitPolicy, emit),
+            parse_evaluator(evaluator),
         )
 
 
@@ -170,6 +175,7 @@ class WindowedStream:
     clip: ClipPolicy
     timestamps: TimestampPolicy
     emit: EmitPolicy
+    evaluator: Evaluator | None = None
 
     def aggregate(self, **modules: ModuleCall) -> Query:
         """Compute one row per window and key, with a column per module.

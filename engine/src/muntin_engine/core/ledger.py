@@ -82,18 +82,33 @@ class Ledger:
         if data is None:
             return ledger
         layout, *rest = codec.unpack(data)
-        if layout != LAYOUT:
-            raise StateError(
-                f"the checkpoint has state layout {layout!r}, this Muntin reads {LAYOUT}; use the Muntin that wrote it"
-            )
+        check_layout(layout, LAYOUT)
         stored, progress, dues, ledger.serial = rest
-        _check_identity(stored, ledger.identity)
+        check_identity(stored, ledger.identity)
         ledger.progress = Progress(*progress)
         ledger.dues = {shelf: Due(*due) for shelf, *due in dues}
         return ledger
 
 
-def _check_identity(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def check_layout(stored: object, wanted: object) -> None:
+    """Raise unless a state has the layout that is wanted.
+
+    Raises:
+        StateError: It has another.
+    """
+    if stored != wanted:
+        raise StateError(
+            f"the checkpoint has state layout {stored!r}, this query reads {wanted!r}\n"
+            "  use the Muntin and the evaluator that wrote it, or a new checkpoint"
+        )
+
+
+def check_identity(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise unless a state was written by the query that wants it.
+
+    Raises:
+        StateMismatchError: The two differ.
+    """
     names = [name for name in {**stored, **wanted} if stored.get(name) != wanted.get(name)]
     if names:
         raise StateMismatchError({name: (stored.get(name), wanted.get(name)) for name in names})

@@ -2,17 +2,21 @@
 
 from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_definition
 from muntin_engine.plan.columns import Column, Columns
+from muntin_engine.plan.evaluators import Choice, Evaluator, parse_evaluator
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
 from muntin_engine.plan.plan import LATEST, Plan
 
 __all__ = [
     "LATEST",
     "MOST_BUCKETS",
+    "Choice",
     "Column",
     "Columns",
+    "Evaluator",
     "ModulePlan",
     "Plan",
     "check_buckets",
     "check_definition",
+    "parse_evaluator",
     "plan_module",
 ]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Module, ParameterError
-from muntin.schemas import Field
+from muntin import ColumnarAggregate, Module, ParameterError, SupportsColumns
+from muntin.schemas import Field, Struct, Variable
 from muntin_engine.inputs import bind_inputs
 from muntin_engine.plan.parameters import spell_parameter
 
@@ -25,6 +25,8 @@ class ModulePlan:
         reads: For each of them, what the module reads of it.
         select: Picks the module's payload out of a row of all inputs.
         result: The type of its result, with type variables bound.
+        form: What computes on arrays for columns of these types; None if nothing does.
+        known: As `reads`, with type variables bound.
     """
 
     output: str
@@ -34,6 +36,8 @@ class ModulePlan:
     reads: tuple[Field, ...]
     select: Callable[[tuple[Any, ...]], Any]
     result: Field
+    form: ColumnarAggregate[Any, Any] | None = None
+    known: tuple[Field, ...] = ()
 
     @property
     def label(self) -> str:
@@ -85,7 +89,33 @@ def plan_module(
     bound = bind_inputs(cls, given)
     module = make_module(cls, parameters)
     columns = tuple(place(number, field) for number, field in enumerate(bound.reads))
-    return ModulePlan(output, module, dict(parameters), columns, bound.reads, bound.selector(columns), bound.result)
+    known = tuple(map(_known, bound.reads, given))
+    return ModulePlan(
+        output,
+        module,
+        dict(parameters),
+        columns,
+        bound.reads,
+        bound.selector(columns),
+        bound.result,
+        _columnar_form(module, known),
+        known,
+    )
+
+
+def _known(part: Field, column: Field) -> Field:
+    """Return what a module reads of a column, with the column's type where the module takes any."""
+    return Field(part.name, column.type, part.is_nullable) if isinstance(part.type, Variable) else part
+
+
+def _columnar_form(module: Module, known: Sequence[Field]) -> ColumnarAggregate[Any, Any] | None:
+    """Return the form for these columns; a module that reads none is asked about nulls."""
+    if not isinstance(module, SupportsColumns):
+        return None
+    if len(known) == 1:
+        return module.columnar_form(known[0])
+    wanted = module.input_field()
+    return module.columnar_form(Field(wanted.name, Struct(tuple(known), dict) if known else wanted.type, not known))
 
 
 def _signature(cls: type[Module]) -> inspect.Signature:

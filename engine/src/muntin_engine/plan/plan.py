@@ -5,7 +5,7 @@ Building a plan needs no Spark; everything a query writer can get wrong is refus
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from muntin import ClipPolicy, EmitPolicy, HoppingWindows, OutputContract, TimestampPolicy, WindowSpecification
@@ -13,6 +13,7 @@ from muntin.schemas import Field, Struct
 from muntin.windows import to_dict
 from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_window
 from muntin_engine.plan.columns import Columns
+from muntin_engine.plan.evaluators import Choice, Evaluator, choose_evaluator, forbids_steps
 from muntin_engine.plan.module_plan import ModulePlan
 
 LATEST: Final = 2**62
@@ -36,9 +37,12 @@ class Plan:
         delay: How far behind the newest start the input is taken to be complete, in ticks; None where punctuation
             rows say so.
         buckets: Over how many buckets keys are spread. Part of a checkpoint.
+        wanted: The evaluator that was asked for; None to have the cheapest one that is right.
+        choice: The evaluator that it gets.
 
     Raises:
-        QueryError: The window, the buckets or the names of the result cannot be.
+        QueryError: The window, the buckets or the names of the result cannot be, or the evaluator that was asked for
+            cannot evaluate the query.
         PolicyError: A module is not right under the policies.
     """
 
@@ -52,6 +56,8 @@ class Plan:
     is_edge: bool = False
     delay: int | None = None
     buckets: int = 16
+    wanted: Evaluator | None = None
+    choice: Choice = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         check_window(self.window)
@@ -59,6 +65,7 @@ class Plan:
         check_names([*(key.name for key in self.columns.keys), *self.added, *(part.name for part in self.outputs)])
         for module in self.modules:
             check_policies(module.module, self.clip, self.timestamps)
+        object.__setattr__(self, "choice", choose_evaluator(self, self.wanted))
 
     @property
     def is_operator(self) -> bool:
@@ -92,6 +99,15 @@ class Plan:
         return self.window.reach if isinstance(self.window, HoppingWindows) else 0
 
     @property
+    def moves_in_steps(self) -> bool:
+        """True if output changes only where a window ends, so that progress need not be known any finer.
+
+        A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
+        the punctuation.
+        """
+        return forbids_steps(self) is None
+
+    @property
     def added(self) -> tuple[str, ...]:
         """The names of the result columns that are neither keys nor a module's."""
         lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
@@ -121,5 +137,6 @@ class Plan:
             "timestamps": str(self.timestamps),
             "emit": str(self.emit),
             "buckets": self.buckets,
+            "evaluator": str(self.choice.evaluator),
             "modules": [module.identity() for module in self.modules],
         }

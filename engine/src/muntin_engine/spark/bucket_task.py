@@ -5,14 +5,21 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from muntin import EARLIEST, INFINITY
+import pyarrow as pa
+
+from muntin import EARLIEST, INFINITY, HoppingWindows
+from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
+from muntin_engine.core.sliced.bucket import SliceBucket
+from muntin_engine.core.sliced.grid import SliceGrid, settled
+from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.spark.blobs import to_blob
+from muntin_engine.spark.closed import closed_tables
 from muntin_engine.spark.intake import take_in
 from muntin_engine.spark.job import Job
 from muntin_engine.spark.output import result_tables
@@ -22,6 +29,9 @@ RESULTS: Final = "results"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
 ACCEPTED: Final = "accepted"
+
+_KEPT: Final = KeptStores()
+"""What this worker keeps between micro-batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +49,62 @@ class OutputBlob:
     data: bytes | None = None
 
 
-def run_bucket(job: Job, cells: Cells, blobs: Iterable[bytes], arrived: Progress) -> Iterator[OutputBlob]:
+@dataclass(slots=True)
+class Arrived:
+    """What a micro-batch brings a bucket.
+
+    Attributes:
+        rows: Blobs of rows.
+        partials: Blobs of partial states.
+        progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
+    """
+
+    rows: list[bytes] = field(default_factory=list)
+    partials: list[bytes] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
+
+
+def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
     """Evaluate a micro-batch for one bucket.
 
     Args:
         job: The query.
+        bucket: The id of the bucket.
         cells: The bucket's state.
-        blobs: Its rows.
-        arrived: The progress of the whole input, as all tasks of the map side saw it in this batch.
+        arrived: The batch.
     """
+    if job.grid is None:
+        yield from _run_general(job, cells, arrived)
+    else:
+        yield from _run_sliced(job, job.grid, bucket, cells, arrived)
+
+
+def _run_general(job: Job, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
     with _without_collector():
-        intake = take_in(job, blobs)
-        result = Bucket(job.query, cells, job.codec, job.identity).process(intake.changes, _complete(job, arrived))
+        intake = take_in(job, arrived.rows)
+        bucket = Bucket(job.query, cells, job.codec, job.identity)
+        result = bucket.process(intake.changes, _complete(job, arrived.progress))
         tables = list(result_tables(job, result.output))
     yield OutputBlob(ACCEPTED, result.accepted)
-    yield from (OutputBlob(RESULTS, table.num_rows, to_blob(table)) for table in tables)
+    yield from _results(tables)
     refused = [*intake.refused, *(refused_row(job, key, refusal) for key, refusal in result.refusals)]
     yield from _refused(LATE, [row for row in refused if row.is_late])
     yield from _refused(REJECTED, [row for row in refused if not row.is_late])
+
+
+def _run_sliced(job: Job, grid: SliceGrid, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+    with _without_collector():
+        intake = take_in(job, arrived.rows)
+        bucket: SliceBucket[Closed] = SliceBucket(
+            grid, lambda: ColumnarStore(grid, job.forms), cells, job.codec, job.identity, _KEPT, (job.name, number)
+        )
+        result = bucket.process(arrived.partials, _complete(job, arrived.progress))
+        tables = [table for closed in result.output for table in closed_tables(job, grid, closed)]
+    yield OutputBlob(ACCEPTED, result.accepted)
+    yield from _results(tables)
+    if result.late:
+        yield OutputBlob(LATE, result.late)
+    yield from _refused(REJECTED, intake.refused)
 
 
 @contextmanager
@@ -73,11 +121,17 @@ def _without_collector() -> Iterator[None]:
 
 def _complete(job: Job, arrived: Progress) -> Progress:
     """Return the progress with what the rows do not say themselves: the end of a static input, or the delay."""
-    if job.is_static:
-        return Progress(INFINITY, arrived.horizon, arrived.newest)
-    if job.delay is None or arrived.newest == EARLIEST:
-        return arrived
-    return Progress(max(arrived.punctuation, arrived.newest - job.delay), arrived.horizon, arrived.newest)
+    punctuation = INFINITY if job.is_static else arrived.punctuation
+    if job.delay is not None and arrived.newest > EARLIEST:
+        punctuation = max(punctuation, arrived.newest - job.delay)
+    window = job.query.window
+    if job.moves_in_steps and isinstance(window, HoppingWindows):
+        punctuation = settled(window, punctuation)
+    return Progress(punctuation, arrived.horizon, arrived.newest)
+
+
+def _results(tables: Iterable[pa.Table]) -> Iterator[OutputBlob]:
+    return (OutputBlob(RESULTS, table.num_rows, to_blob(table)) for table in tables)
 
 
 def _refused(stream: str, rows: list[RefusedRow]) -> Iterator[OutputBlob]:

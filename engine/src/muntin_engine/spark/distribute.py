@@ -6,8 +6,8 @@ input, so a bucket knows the exact watermark of the very micro-batch it is in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,27 +18,32 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.blobs import to_blob
 from muntin_engine.spark.job import Job, open_job
+from muntin_engine.spark.lifting import lift
 from muntin_engine.spark.problems import CHANGES, CLOSE, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
 
 EXCHANGE: Final = pa.schema(
     [
         ("bucket", pa.int32()),
         ("rows", pa.binary()),
+        ("partials", pa.binary()),
         ("punctuation", pa.int64()),
         ("horizon", pa.int64()),
         ("newest", pa.int64()),
     ]
 )
-"""What crosses the shuffle: blobs of rows, and one row of progress per task and bucket."""
+"""What crosses the shuffle: blobs of rows or of partial states, and one row of progress per task and bucket."""
 
 MOST_ROWS: Final = 100_000
 """After how many rows a task sends its blobs; also after `MOST_BYTES`."""
 
-MOST_BYTES: Final = 32 * 2**20
+MOST_LIFTED: Final = 2_000_000
+"""The same where it sends partial states, of which there are the fewer the more rows they are made of."""
+
+MOST_BYTES: Final = 64 * 2**20
 
 
 class Distributor:
-    """Sends the rows of one task to their buckets; picklable, and opened on the worker.
+    """Sends the rows of one task to their buckets, or what their partial states are; opened on the worker.
 
     Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
     """
@@ -50,16 +55,23 @@ class Distributor:
         """Yield blobs of rows, then the progress of all of them."""
         job = open_job(self._job)
         progress = Progress()
-        waiting: list[pa.Table] = []
-        for batch in batches:
+        for batch in _gather(batches, MOST_ROWS if job.grid is None else MOST_LIFTED):
             rows, seen = read_rows(job, batch)
             progress = progress.advance(seen)
-            waiting.append(rows)
-            if sum(table.num_rows for table in waiting) >= MOST_ROWS or sum(t.nbytes for t in waiting) >= MOST_BYTES:
-                yield from _blobs(job, waiting)
-                waiting.clear()
-        yield from _blobs(job, waiting)
-        yield _exchange(list(job.buckets), [None] * len(job.buckets), progress)
+            yield from _blobs(job, rows) if job.grid is None else _lifted(job, rows)
+        yield _exchange(list(job.buckets), {}, progress)
+
+
+def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    """Yield larger batches: every one costs the same few hundred calls, whatever its length."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= most or sum(some.nbytes for some in waiting) >= MOST_BYTES:
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_batches(waiting)
 
 
 def read_rows(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, Progress]:
@@ -142,9 +154,8 @@ def _largest(ticks: pa.Array) -> int:
     return EARLIEST if largest is None else int(largest)
 
 
-def _blobs(job: Job, tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
+def _blobs(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     """Yield one blob for each bucket that has rows; the rows of a bucket keep their order."""
-    rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({})
     if not rows.num_rows:
         return
     bucket = rows.column("bucket").to_numpy()
@@ -152,12 +163,23 @@ def _blobs(job: Job, tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
     ordered = rows.drop_columns(["bucket"]).take(pa.array(order))
     places, starts, counts = np.unique(bucket[order], return_index=True, return_counts=True)
     blobs = [to_blob(ordered.slice(start, count)) for start, count in zip(starts, counts, strict=True)]
-    yield _exchange([job.buckets[place] for place in places], blobs, Progress())
+    yield _exchange([job.buckets[place] for place in places], {"rows": blobs}, Progress())
 
 
-def _exchange(buckets: list[int], blobs: list[bytes] | list[None], progress: Progress) -> pa.RecordBatch:
-    columns = [[tick] * len(buckets) for tick in (progress.punctuation, progress.horizon, progress.newest)]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(values, field.type) for values, field in zip([buckets, blobs, *columns], EXCHANGE, strict=True)],
-        schema=EXCHANGE,
-    )
+def _lifted(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yield the partial states of the good rows for each bucket that has any, and the other rows as they are."""
+    problems = rows.column("problem")
+    if problems.null_count < len(problems):
+        yield from _blobs(job, rows.filter(pc.is_valid(problems)))
+        rows = rows.filter(pc.is_null(problems))
+    lifted = list(lift(job, rows))
+    blobs = [blob.blob for blob in lifted]
+    yield _exchange([job.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
+
+
+def _exchange(buckets: list[int], blobs: Mapping[str, list[bytes]], progress: Progress) -> pa.RecordBatch:
+    given: dict[str, list[Any]] = {"bucket": buckets, **blobs}
+    given |= {name: [getattr(progress, name)] * len(buckets) for name in ("punctuation", "horizon", "newest")}
+    nothing = [None] * len(buckets)
+    columns = [pa.array(given.get(field.name, nothing), field.type) for field in EXCHANGE]
+    return pa.RecordBatch.from_arrays(columns, schema=EXCHANGE)

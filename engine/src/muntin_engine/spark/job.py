@@ -7,6 +7,7 @@ session is importable there; that process must hold the bytes and never open the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,11 +16,14 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from muntin import Module, MuntinError
+from muntin import HoppingWindows, Module, MuntinError
 from muntin.schemas import Field
+from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.codec import Codec, records_in
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
+from muntin_engine.plan import Evaluator
 
 MOST_BYTES: Final = 900_000
 """A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""
@@ -62,6 +66,9 @@ class Job:
         buckets: The ids of the buckets.
         results: The Arrow schema of the results.
         outputs: The types of the modules' results.
+        evaluator: How windows are computed.
+        forms: The modules' columnar forms, where the evaluator is the columnar one.
+        moves_in_steps: See `Plan.moves_in_steps`.
     """
 
     query: WindowedQuery
@@ -78,6 +85,22 @@ class Job:
     buckets: tuple[int, ...]
     results: pa.Schema
     outputs: tuple[Field, ...]
+    evaluator: Evaluator = Evaluator.GENERAL
+    forms: tuple[BoundForm, ...] = ()
+    moves_in_steps: bool = False
+
+    @cached_property
+    def name(self) -> bytes:
+        """Names the query among all that a worker may see, also those of other sessions."""
+        return os.urandom(16)
+
+    @property
+    def grid(self) -> SliceGrid | None:
+        """The slices of the query, if it is evaluated over slices."""
+        if self.evaluator is Evaluator.GENERAL:
+            return None
+        assert isinstance(self.query.window, HoppingWindows)
+        return SliceGrid.of(self.query.window)
 
     @property
     def key_names(self) -> tuple[str, ...]:

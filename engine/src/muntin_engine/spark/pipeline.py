@@ -8,6 +8,7 @@ A static input takes the same way with a grouped map instead of the stateful ope
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -17,9 +18,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import QueryError
+from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.query import Binding, WindowedQuery
-from muntin_engine.plan import Plan
+from muntin_engine.plan import Evaluator, Plan
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import ACCEPTED, LATE, REJECTED, RESULTS, run_bucket
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
@@ -38,12 +40,17 @@ if TYPE_CHECKING:
 def results(query: Query) -> DataFrame:
     """Return the results of a query."""
     schema = result_schema(query)
-    return _decode(_evaluate(query, schema).where(F.col("stream") == RESULTS), schema)
+    job = _job(query, schema)
+    return _decode(_evaluate(query, job).where(F.col("stream") == RESULTS), schema)
 
 
 def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
-    """Return the late or the rejected rows of a query."""
-    return _decode(_evaluate(query, result_schema(query)).where(F.col("stream") == stream), spark_schema_of(REFUSED))
+    """Return the late or the rejected rows of a query.
+
+    Partial states no longer have the rows in them, so a query over slices is evaluated from its rows here.
+    """
+    job = replace(_job(query, result_schema(query)), evaluator=Evaluator.GENERAL)
+    return _decode(_evaluate(query, job).where(F.col("stream") == stream), spark_schema_of(REFUSED))
 
 
 def result_schema(query: Query) -> spark_types.StructType:
@@ -58,13 +65,13 @@ def result_schema(query: Query) -> spark_types.StructType:
     return spark_types.StructType([spark_types.StructField(name, data_type) for name, data_type in columns])
 
 
-def _evaluate(query: Query, schema: spark_types.StructType) -> DataFrame:
+def _evaluate(query: Query, described: Job) -> DataFrame:
     """Return the blobs that come out of the buckets."""
     source = query.source.df
     if source.isStreaming:
         check_session(source.sparkSession)
         _check_progress(query.plan)
-    job = pack_job(_job(query, schema))
+    job = pack_job(described)
     grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
     if not source.isStreaming:
         return grouped.applyInArrow(static_bucket(job), OUTPUT)
@@ -120,8 +127,7 @@ def static_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]
     schema = arrow_schema_of(OUTPUT)
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        blobs, progress = collect(table.to_pylist())
-        output = list(run_bucket(open_job(job), MemoryCells(), blobs, progress))
+        output = list(run_bucket(open_job(job), key[0].as_py(), MemoryCells(), collect(table.to_pylist())))
         columns = {part.name: [getattr(blob, part.name) for blob in output] for part in schema}
         return pa.table(columns, schema=schema)
 
@@ -145,6 +151,19 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         buckets=bucket_ids(plan.buckets),
         results=arrow_schema_of(schema),
         outputs=plan.outputs,
+        evaluator=plan.choice.evaluator,
+        forms=_forms(plan),
+        moves_in_steps=plan.moves_in_steps,
+    )
+
+
+def _forms(plan: Plan) -> tuple[BoundForm, ...]:
+    if plan.choice.evaluator is not Evaluator.COLUMNAR:
+        return ()
+    return tuple(
+        BoundForm(module.form, module.label, module.columns, module.known)
+        for module in plan.modules
+        if module.form is not None
     )
 
 

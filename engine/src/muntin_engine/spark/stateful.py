@@ -10,7 +10,7 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from muntin_engine.core.changes import Progress
-from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.spark.bucket_task import Arrived, run_bucket
 from muntin_engine.spark.job import open_job
 
 OUTPUT: Final = spark_types.StructType(
@@ -61,20 +61,20 @@ class BucketProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
-        blobs, progress = collect(rows)
-        for blob in run_bucket(open_job(self._job), self._cells, blobs, progress):
+        for blob in run_bucket(open_job(self._job), key[0], self._cells, collect(rows)):
             yield Row(stream=blob.stream, rows=blob.rows, data=blob.data)
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def collect(rows: Iterable[Any]) -> tuple[list[bytes], Progress]:
-    """Return the blobs among some exchanged rows, and the progress of all of them."""
-    blobs: list[bytes] = []
-    progress = Progress()
+def collect(rows: Iterable[Any]) -> Arrived:
+    """Return what some exchanged rows bring."""
+    arrived = Arrived()
     for row in rows:
-        progress = progress.advance(Progress(row["punctuation"], row["horizon"], row["newest"]))
+        arrived.progress = arrived.progress.advance(Progress(row["punctuation"], row["horizon"], row["newest"]))
         if row["rows"] is not None:
-            blobs.append(bytes(row["rows"]))
-    return blobs, progress
+            arrived.rows.append(bytes(row["rows"]))
+        if row["partials"] is not None:
+            arrived.partials.append(bytes(row["partials"]))
+    return arrived

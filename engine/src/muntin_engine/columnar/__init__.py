@@ -1,0 +1,1 @@
+"""Evaluation on arrays: all rows, keys and windows of a batch at once."""

@@ -1,0 +1,147 @@
+"""The windows that are complete, from the partial states of their slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from muntin.columnar import Ragged, identities
+from muntin_engine.columnar.coding import compress, product
+from muntin_engine.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part, take_part
+from muntin_engine.columnar.reducing import reduce_codes
+from muntin_engine.columnar.windows import expand_windows, scan_windows
+from muntin_engine.core.sliced.grid import SliceGrid
+
+MOST_CELLS: Final = 1 << 21
+"""A table of slices by keys has at most so many cells; more keys make more tables."""
+
+_EXPANDING: Final = 6
+"""What it costs to give a partial state to a window, in cells of a table scanned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The merged states of n pairs of a window and a key that has rows in it.
+
+    Attributes:
+        windows: The number of each window.
+        keys: The code of each key.
+        rows: How many rows it has.
+        parts: Arrays of n values, or `Ragged` ones of n groups.
+    """
+
+    windows: Any
+    keys: Any
+    rows: Any
+    parts: Mapping[Part, Any]
+
+    def payloads(self, form: int) -> Any:
+        """Return how many payloads of each a form took."""
+        return self.parts.get(Part(form, "", COUNTED), self.rows)
+
+
+def close_windows(grid: SliceGrid, partials: Partials, first: int, last: int) -> Iterator[Windows]:
+    """Yield the windows from `first` up to but not including `last` that have rows.
+
+    Cost: the cheaper of a pass over slices by keys, and one over each window of each partial state. Stretches of the
+    axis without rows cost nothing.
+
+    Args:
+        grid: The slices.
+        partials: Of all slices of these windows, in their order.
+        first: A window, or `-NEVER`.
+        last: A window, or `NEVER`.
+    """
+    for stretch in _stretches(grid, partials):
+        start = max(first, grid.windows_of(int(stretch.slices[0])).start)
+        stop = min(last, grid.windows_of(int(stretch.slices[-1])).stop)
+        if start < stop:
+            yield from _close_stretch(grid, stretch, start, stop)
+
+
+def _stretches(grid: SliceGrid, partials: Partials) -> Iterator[Partials]:
+    """Yield partial states that no window shares with others."""
+    if not len(partials):
+        return
+    cuts = np.flatnonzero(np.diff(partials.slices) >= grid.slices) + 1
+    for start, stop in zip([0, *cuts], [*cuts, len(partials)], strict=True):
+        yield partials.slice(int(start), int(stop))
+
+
+def _close_stretch(grid: SliceGrid, partials: Partials, first: int, last: int) -> Iterator[Windows]:
+    keys, places = np.unique(partials.keys, return_inverse=True)
+    span = (last - 1 - first) * grid.stride + grid.slices
+    shares = min(-(-grid.slices // grid.stride), last - first) * len(partials)
+    is_collected = any(part.is_collected for part in partials.parts)
+    expands = is_collected or span * len(keys) > _EXPANDING * shares
+    width = max(1, MOST_CELLS * len(keys) // max(shares if expands else span * len(keys), 1))
+    for start in range(0, len(keys), width):
+        some = keys[start : start + width]
+        is_in = (places >= start) & (places < start + width) if len(some) < len(keys) else slice(None)
+        chosen = _choose(partials, places - start, is_in)
+        if expands:
+            yield _expanded(grid, chosen, some, first, last)
+        else:
+            yield _scanned(grid, chosen, some, first, last)
+
+
+def _choose(partials: Partials, keys: Any, is_in: Any) -> Partials:
+    """Return some partial states, with keys numbered anew."""
+    if isinstance(is_in, slice):
+        return partials.with_keys(keys)
+    places = np.flatnonzero(is_in)
+    parts = {part: take_part(values, places) for part, values in partials.parts.items()}
+    return Partials(partials.slices[places], keys[places], partials.rows[places], parts)
+
+
+def _scanned(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: int) -> Windows:
+    origin, count = first * grid.stride, last - first
+    span = (count - 1) * grid.stride + grid.slices
+    is_within = (partials.slices >= origin) & (partials.slices < origin + span)
+    if not is_within.all():
+        partials = _choose(partials, partials.keys, is_within)
+    cells = (partials.slices - origin) * len(keys) + partials.keys
+    is_unique = len(cells) < 2 or bool((np.diff(np.sort(cells)) > 0).all())
+
+    def scan(part_component: Any, values: Any) -> Any:
+        table = _table(part_component, cells, span * len(keys), values, is_unique=is_unique)
+        table = table.reshape(span, len(keys), *table.shape[1:])
+        windows = scan_windows(part_component, table, grid.slices, grid.stride, count)
+        return windows.reshape(count * len(keys), *table.shape[2:])
+
+    rows = scan(COUNTED, partials.rows)
+    held = np.flatnonzero(rows)
+    parts = {part: scan(part.component, values)[held] for part, values in partials.parts.items()}
+    return Windows(first + held // len(keys), keys[held % len(keys)], rows[held], parts)
+
+
+def _table(component: Any, cells: Any, size: int, values: Any, *, is_unique: bool) -> Any:
+    if not is_unique:
+        return reduce_codes(component, cells, size, values)
+    table = identities(component, size)
+    table[cells] = values
+    return table
+
+
+def _expanded(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: int) -> Windows:
+    places, windows = expand_windows(partials.slices, grid.slices, grid.stride, first, last)
+    pairs = (windows - first) * len(keys) + partials.keys[places]
+    codes, size = compress(pairs, product(last - first, len(keys)))
+    which = np.empty(size, np.int64)
+    which[codes] = np.arange(len(codes))
+    parts = {}
+    for part, values in partials.parts.items():
+        reduced = reduce_part(part, codes, size, take_part(values, places))
+        parts[part] = _sorted(reduced) if part.is_collected else reduced
+    rows = reduce_codes(COUNTED, codes, size, partials.rows[places])
+    return Windows(windows[which], keys[partials.keys[places[which]]], rows, parts)
+
+
+def _sorted(collected: Collected) -> Ragged:
+    """Return the values of each group in ascending order."""
+    groups = np.repeat(np.arange(len(collected.counts)), collected.counts)
+    values = collected.values[np.lexsort((collected.values, groups))]
+    return Ragged(values, np.concatenate([[0], np.cumsum(collected.counts)]))

@@ -1,0 +1,110 @@
+"""Values as small integers: codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin_engine.core.keys import canonical
+from muntin_engine.core.rows import freeze
+
+DENSE: Final = 4
+"""Counting in a table is used where it has at most so many cells per value; above that, hashing."""
+
+_FEW: Final = 1 << 16
+"""Tables of up to so many cells are always used."""
+
+_MOST: Final = 2**62
+
+
+class Codes(NamedTuple):
+    """Values by number.
+
+    Attributes:
+        codes: For each value its code.
+        first: For each code the place of a value that has it.
+    """
+
+    codes: Any
+    first: Any
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return len(self.first)
+
+
+def encode(columns: Sequence[pa.Array], length: int) -> Codes:
+    """Return a code for each row of some columns; equal rows have equal codes, and null equals null.
+
+    Cost: one pass per column with a hash table. Structs, lists and maps, which Arrow does not hash, go through Python.
+    """
+    if not columns:
+        return Codes(np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64))
+    coded = [_encode_column(column) for column in columns]
+    codes, size = coded[0]
+    for more, count in coded[1:]:
+        codes, size = compress(codes * count + more, size * count)
+    return Codes(codes, first_places(codes, size))
+
+
+def compress(codes: Any, size: int) -> tuple[Any, int]:
+    """Return codes without gaps, in the order of those given, and how many there are.
+
+    Args:
+        codes: From 0 up to but not including `size`.
+        size: May be much larger than the number of codes.
+    """
+    if fits_table(size, len(codes)):
+        is_used = np.zeros(size, bool)
+        is_used[codes] = True
+        places = np.cumsum(is_used) - 1
+        return places[codes], int(is_used.sum())
+    encoded = pc.dictionary_encode(pa.array(codes))
+    distinct = encoded.dictionary.to_numpy()
+    order = np.argsort(distinct)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places[encoded.indices.to_numpy()], len(distinct)
+
+
+def fits_table(size: int, values: int) -> bool:
+    """True if a table with a cell for each code pays off."""
+    return size <= max(DENSE * values, _FEW)
+
+
+def first_places(codes: Any, size: int) -> Any:
+    """Return for each code the place of the first value that has it; every code must be there."""
+    places = np.empty(size, np.int64)
+    places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return places
+
+
+def product(*sizes: int) -> int:
+    """Return how many combinations of codes there are.
+
+    Raises:
+        OverflowError: They cannot be numbered with 64 bits.
+    """
+    total = 1
+    for size in sizes:
+        total *= size
+    if total > _MOST:
+        raise OverflowError(f"{sizes} codes cannot be combined in 64 bits")
+    return total
+
+
+def _encode_column(column: pa.Array) -> tuple[Any, int]:
+    if pa.types.is_nested(column.type):
+        column = _stand_ins(column)
+    encoded = pc.dictionary_encode(column, null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+
+
+def _stand_ins(column: pa.Array) -> pa.Array:
+    numbers: dict[Any, int] = {}
+    return pa.array([numbers.setdefault(freeze(canonical(value)), len(numbers)) for value in column.to_pylist()])

@@ -1,0 +1,150 @@
+"""Columnar forms of a query's modules, bound to its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import ColumnarAggregate, Component, Merge, ModuleContractError, ModuleFailedError
+from muntin.columnar.payloads import DTYPES
+from muntin.schemas import Field, Scalar, Struct
+
+PAYLOADS: Final = ""
+"""The name, among the components of a form, of the number of payloads that were lifted."""
+
+
+@dataclass(frozen=True)
+class BoundForm:
+    """The form of one module, and where its payloads are.
+
+    Attributes:
+        form: The form.
+        label: The module that it is of, by name and version.
+        columns: The places of its columns among the inputs of the query.
+        reads: For each of them, what the module reads of it. Several are the fields of a record.
+        components: What the form keeps.
+    """
+
+    form: ColumnarAggregate[Any, Any]
+    label: str
+    columns: tuple[int, ...]
+    reads: tuple[Field, ...]
+    components: Mapping[str, Component] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "components", dict(self.form.components()))
+
+    @property
+    def stored(self) -> dict[str, Component]:
+        """The components that are lifted, and so must be stored."""
+        return {name: part for name, part in self.components.items() if part.is_lifted}
+
+    def lift(self, inputs: Sequence[pa.Array]) -> tuple[dict[str, Any], Any]:
+        """Return what the rows of a batch contribute, and which of them do.
+
+        Args:
+            inputs: All columns of the query.
+
+        Returns:
+            An array per stored component, and the places of the rows that were not left out; None for all of them.
+
+        Raises:
+            ModuleFailedError: The form raised an exception.
+            ModuleContractError: It returned something else than it declares.
+        """
+        columns, reads = self._fields([inputs[place] for place in self.columns])
+        places = self._present(columns) if self.form.skips_nulls else None
+        if places is not None:
+            columns = [column.take(pa.array(places)) for column in columns]
+        length = len(columns[0]) if columns else None
+        lifted = self._call("lift", self.form.lift, self._payloads(columns, reads)) if self.stored else {}
+        return {name: self._checked(name, part, lifted, length) for name, part in self.stored.items()}, places
+
+    def results(self, components: Mapping[str, Any], payloads: Any) -> Any:
+        """Return the results of n windows as an array, whose masked entries are null.
+
+        Args:
+            components: Arrays of n values, or `Ragged` ones of n groups, by name; without the counts.
+            payloads: How many payloads each window has.
+        """
+        counts = {name: payloads for name, part in self.components.items() if part.merge is Merge.COUNT}
+        with np.errstate(all="ignore"):
+            results = self._call("compute_results", self.form.compute_results, {**components, **counts})
+        if np.shape(results) != (len(payloads),):
+            raise ModuleContractError(
+                f"{self.label} returned results of the shape {np.shape(results)} from compute_results\n"
+                f"  expected: {(len(payloads),)}, one per window"
+            )
+        return results
+
+    def _present(self, columns: Sequence[pa.Array]) -> Any | None:
+        nullable = [column for column in columns if column.null_count]
+        if not nullable:
+            return None
+        is_present = np.logical_and.reduce([pc.is_valid(c).to_numpy(zero_copy_only=False) for c in nullable])
+        return np.flatnonzero(is_present)
+
+    def _fields(self, columns: list[pa.Array]) -> tuple[list[pa.Array], tuple[Field, ...]]:
+        """Return the columns that hold a payload's parts: one column of structs has them inside."""
+        struct = self.reads[0].type if len(self.reads) == 1 else None
+        if not isinstance(struct, Struct):
+            return columns, self.reads
+        return [pc.struct_field(columns[0], part.name) for part in struct.fields], struct.fields
+
+    def _payloads(self, columns: Sequence[pa.Array], reads: Sequence[Field]) -> Any:
+        if not columns:
+            return None
+        if len(columns) == 1 and not isinstance(self.form.input_field().type, Struct):
+            return self._array(columns[0], reads[0])
+        parts = zip(reads, columns, strict=True)
+        return {part.name: self._array(column, part) for part, column in parts}
+
+    def _array(self, column: pa.Array, reads: Field) -> Any:
+        array = array_of(column, reads)
+        return array if self.form.skips_nulls else np.ma.MaskedArray(array, _is_null(column))
+
+    def _checked(self, name: str, component: Component, lifted: Mapping[str, Any], length: int | None) -> Any:
+        if name not in lifted:
+            raise ModuleContractError(
+                f"{self.label} returned {sorted(lifted)} from lift\n"
+                f"  expected: an array for each component, also {name!r}"
+            )
+        array = np.ma.getdata(lifted[name])
+        shape = (len(array) if length is None else length, *component.shape)
+        if array.shape != shape:
+            raise ModuleContractError(
+                f"{self.label} returned {name!r} of the shape {array.shape} from lift\n"
+                f"  expected: {shape}, a value for each payload"
+            )
+        return array
+
+    def _call(self, method: str, function: Any, argument: Any) -> Any:
+        try:
+            return function(argument)
+        except Exception as error:
+            name, _, version = self.label.rpartition(" ")
+            raise ModuleFailedError(name, version, "all of a batch", None, method, error) from error
+
+
+def array_of(column: pa.Array, reads: Field) -> Any:
+    """Return a column as `ColumnarAggregate.lift` wants it; what stands where a null is has no meaning."""
+    dtype = DTYPES.get(reads.type.kind) if isinstance(reads.type, Scalar) else None
+    if dtype is None:
+        values = np.empty(len(column), object)
+        values[:] = column.to_pylist()
+        return values
+    if column.null_count == len(column):
+        return np.zeros(len(column), dtype)
+    if column.null_count:
+        column = column.fill_null(column.drop_null()[0])
+    array = column.to_numpy(zero_copy_only=False)
+    return array.view(dtype) if array.dtype == np.int64 and dtype[0] in "dt" else array.astype(dtype, copy=False)
+
+
+def _is_null(column: pa.Array) -> Any:
+    return pc.is_null(column).to_numpy(zero_copy_only=False)

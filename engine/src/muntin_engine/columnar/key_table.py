@@ -1,0 +1,74 @@
+"""The keys of a bucket, numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from muntin_engine.core.keys import canonical
+from muntin_engine.core.rows import freeze
+
+
+class KeyTable:
+    """Gives each key a code, in the order in which keys come.
+
+    Cost: a look-up in a dict for each key of a batch, however many rows it has.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[Hashable, int] = {}
+        self._tables: list[pa.Table] = []
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def codes(self, keys: pa.Table) -> Any:
+        """Return the codes of some keys; new ones are added.
+
+        Two keys that are equal as in Spark's grouping, such as 0.0 and -0.0, have one code, and the first is kept.
+        """
+        before = len(self._codes)
+        found = self._codes
+        codes = np.fromiter((found.setdefault(name, len(found)) for name in _names(keys)), np.int64, len(keys))
+        if len(found) > before:
+            _, first = np.unique(codes, return_index=True)
+            fresh = first[codes[first] >= before]
+            self._tables.append(keys.take(pa.array(fresh)))
+        return codes
+
+    def take(self, codes: Any) -> pa.Table:
+        """Return the keys that have some codes."""
+        return self.table().take(pa.array(codes))
+
+    def table(self) -> pa.Table:
+        """Return all keys in the order of their codes."""
+        if len(self._tables) != 1:
+            self._tables = [pa.concat_tables(self._tables).combine_chunks()]
+        return self._tables[0]
+
+    def keep(self, codes: Any) -> Any:
+        """Forget all keys but some, which are numbered anew; return for each old code the new one.
+
+        Args:
+            codes: Those to keep, ascending.
+        """
+        places = np.full(len(self), -1, np.int64)
+        places[codes] = np.arange(len(codes))
+        names = list(self._codes)
+        self._tables = [self.take(codes).combine_chunks()] if self._tables else []
+        self._codes = {names[code]: place for place, code in enumerate(codes.tolist())}
+        return places
+
+
+def _names(keys: pa.Table) -> Any:
+    """Yield for each key something that is equal for equal keys."""
+    if not keys.num_columns:
+        return repeat((), len(keys))
+    columns = [column.to_pylist() for column in keys.columns]
+    if any(pa.types.is_nested(part) or pa.types.is_floating(part) for part in keys.schema.types):
+        return (freeze(canonical(key)) for key in zip(*columns, strict=True))
+    return columns[0] if len(columns) == 1 else zip(*columns, strict=True)

@@ -1,0 +1,149 @@
+"""The map side: rows to partial states, where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from muntin_engine.columnar.coding import compress, encode, first_places, product
+from muntin_engine.columnar.forms import PAYLOADS, BoundForm
+from muntin_engine.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part
+from muntin_engine.columnar.wire import to_blob
+from muntin_engine.core.sliced.grid import SliceGrid
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The good rows of a batch.
+
+    Attributes:
+        buckets: The number of each row's bucket.
+        starts: Each row's time in ticks.
+        keys: The key columns.
+        inputs: The input columns.
+    """
+
+    buckets: Any
+    starts: Any
+    keys: Sequence[pa.Array]
+    inputs: Sequence[pa.Array]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class BucketBlob(NamedTuple):
+    """The partial states for one bucket.
+
+    Attributes:
+        bucket: Its number.
+        blob: They, as bytes.
+    """
+
+    bucket: int
+    blob: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows by bucket, slice and key.
+
+    Attributes:
+        codes: For each row the number of its group. Groups are in the order of buckets, then slices, then keys.
+        size: How many groups there are.
+        buckets: The bucket of each group.
+        slices: The slice of each group.
+        keys: The key of each group: its place among the keys of its bucket.
+        first: For each key a row that has it, bucket by bucket.
+        ends: For each bucket where its keys start in `first`, and at last where all end.
+    """
+
+    codes: Any
+    size: int
+    buckets: Any
+    slices: Any
+    keys: Any
+    first: Any
+    ends: Any
+
+    def keys_of(self, bucket: int) -> Any:
+        """Return for each key of a bucket a row that has it."""
+        return self.first[self.ends[bucket] : self.ends[bucket + 1]]
+
+
+def group_rows(grid: SliceGrid, rows: Rows) -> Groups:
+    """Return the groups of rows.
+
+    Cost: a few passes over the rows, and no sorting of them.
+    """
+    keyed = encode(rows.keys, len(rows))
+    bucket_of_key = rows.buckets[keyed.first]
+    order = np.argsort(bucket_of_key, kind="stable")
+    sizes = np.bincount(bucket_of_key)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    place = np.empty(keyed.size, np.int64)
+    place[order] = np.arange(keyed.size)
+    place -= ends[bucket_of_key]
+    slices = (rows.starts - grid.offset) // grid.width
+    relative, span = _relative(slices)
+    base = ends[bucket_of_key] * span + place
+    codes = base[keyed.codes] + relative * sizes[bucket_of_key][keyed.codes]
+    codes, size = compress(codes, product(keyed.size, span))
+    first = first_places(codes, size)
+    return Groups(codes, size, rows.buckets[first], slices[first], place[keyed.codes[first]], keyed.first[order], ends)
+
+
+def lift_rows(grid: SliceGrid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[BucketBlob]:
+    """Yield the partial states of a batch of rows for each bucket that has any.
+
+    Cost: a few passes over the rows, whatever the windows are.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    if not len(rows):
+        return
+    groups = group_rows(grid, rows)
+    partials = _partials(forms, rows, groups)
+    buckets, starts = np.unique(groups.buckets, return_index=True)
+    for number, start, stop in zip(buckets, starts, [*starts[1:], len(partials)], strict=True):
+        places = pa.array(groups.keys_of(number))
+        keys = key_rows([key.take(places) for key in rows.keys], len(places))
+        yield BucketBlob(int(number), to_blob(keys, partials.slice(start, stop)))
+
+
+def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
+    """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
+    named = {f"k{place}": column for place, column in enumerate(columns)}
+    return pa.table(named or {"none": pa.nulls(length)})
+
+
+def _relative(slices: Any) -> tuple[Any, int]:
+    """Return slices counted from the first one, and how many numbers that takes; without gaps if there are many."""
+    first = int(slices.min())
+    span = int(slices.max()) - first + 1
+    if span <= len(slices):
+        return slices - first, span
+    distinct, numbers = np.unique(slices, return_inverse=True)
+    return numbers, len(distinct)
+
+
+def _partials(forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partials:
+    counts = np.bincount(groups.codes, minlength=groups.size)
+    parts: dict[Part, Any] = {}
+    for place, form in enumerate(forms):
+        lifted, present = form.lift(rows.inputs)
+        codes = groups.codes if present is None else groups.codes[present]
+        if present is not None:
+            parts[Part(place, PAYLOADS, COUNTED)] = np.bincount(codes, minlength=groups.size)
+        for name, component in form.stored.items():
+            part = Part(place, name, component)
+            values = lifted[name]
+            ones = Collected(values, np.ones(len(codes), np.int64)) if part.is_collected else values
+            parts[part] = reduce_part(part, codes, groups.size, ones)
+    return Partials(groups.slices, groups.keys, counts, parts)

@@ -1,0 +1,47 @@
+"""Records: dataclasses and named tuples, which are written by name and values."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+def is_record(cls: type) -> bool:
+    """True for dataclasses and named tuples."""
+    return dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")
+
+
+def record_name(cls: type) -> str:
+    """Return what a class is written as."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def field_names(cls: Any) -> list[str]:
+    """Return the names of a record's fields."""
+    return list(cls._fields) if hasattr(cls, "_fields") else [field.name for field in dataclasses.fields(cls)]
+
+
+def make_record(cls: Any, values: dict[str, Any]) -> Any:
+    """Return the record with these fields; those that its constructor does not take are set afterwards."""
+    late = {field.name for field in dataclasses.fields(cls) if not field.init} if _is_dataclass(cls) else set()
+    record = cls(**{name: value for name, value in values.items() if name not in late})
+    for name in late:
+        object.__setattr__(record, name, values[name])
+    return record
+
+
+def make_records(cls: Any, names: list[str], columns: list[list[Any]]) -> list[Any]:
+    """Return many records from the values of each field."""
+    if _takes_in_order(cls, names):
+        return list(map(cls, *columns))
+    return [make_record(cls, dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
+
+
+def _takes_in_order(cls: Any, names: list[str]) -> bool:
+    """True if the constructor takes these fields and no others, by place."""
+    has_own = _is_dataclass(cls) and not cls.__dataclass_params__.init
+    return not has_own and list(getattr(cls, "__match_args__", ())) == names == field_names(cls)
+
+
+def _is_dataclass(cls: type) -> bool:
+    return dataclasses.is_dataclass(cls)

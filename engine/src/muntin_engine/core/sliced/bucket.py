@@ -1,0 +1,130 @@
+"""A bucket of keys, evaluated over slices: partial states in, results of whole windows out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.journal import Journal
+from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.sliced.ledger import SliceLedger
+from muntin_engine.core.sliced.store import SliceStore, Taken
+
+Output = TypeVar("Output")
+
+_LEDGER: Final = "ledger"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceResult(Generic[Output]):
+    """What a bucket made of a batch.
+
+    Attributes:
+        output: The results of the windows that are complete now.
+        accepted: How many rows took effect.
+        late: How many came when a window that they belong to, or one before it, was complete.
+        progress: How far the input is now.
+    """
+
+    output: Sequence[Output]
+    accepted: int
+    late: int
+    progress: Progress
+
+
+class SliceBucket(Generic[Output]):
+    """Evaluates final results over slices for many keys.
+
+    Cost: two state calls for a batch that brings the bucket nothing. Otherwise one write for what it brought, one
+    removal per dead entry, and the windows that close. Slices that a batch does not touch are neither read nor
+    written as long as the worker has kept the store.
+    """
+
+    def __init__(  # what a bucket is made of
+        self,
+        grid: SliceGrid,
+        make_store: Callable[[], SliceStore[Any, Output]],
+        cells: Cells,
+        codec: Codec,
+        identity: Mapping[str, Any],
+        kept: KeptStores,
+        name: Hashable,
+        make_version: Callable[[], bytes] = lambda: os.urandom(16),
+    ) -> None:
+        """Open a bucket.
+
+        Args:
+            grid: Its slices.
+            make_store: Makes an empty store.
+            cells: Its state.
+            codec: How the ledger is written.
+            identity: What the state depends on besides this class.
+            kept: Where this process keeps stores between batches.
+            name: Names the bucket among all that this process may ever see.
+            make_version: Makes a version that was never used before.
+        """
+        self._grid = grid
+        self._make_store = make_store
+        self._cells = cells
+        self._codec = codec
+        self._identity = identity
+        self._kept = kept
+        self._name = name
+        self._make_version = make_version
+
+    def process(self, blobs: Iterable[bytes], arrived: Progress) -> SliceResult[Output]:
+        """Take in a micro-batch.
+
+        Args:
+            blobs: Partial states from the map side.
+            arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
+                batch is late only by the progress of earlier batches.
+
+        Raises:
+            ModuleFailedError: A module raised an exception. The state stays as it was.
+            StateMismatchError: The state was written by another query.
+        """
+        ledger = SliceLedger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
+        journal = Journal.from_data(self._cells, ledger.journal)
+        store = self._kept.take(self._name, ledger.version) or self._read(journal)
+        before = self._grid.first_open(ledger.progress.punctuation)
+        taken = store.take(blobs, self._grid.first_legal(before))
+        now = ledger.progress.advance(arrived)
+        after = self._grid.first_open(now.punctuation)
+        output = store.close(before, after) if after > before else ()
+        first_live = self._grid.first_live(after)
+        if after > before:
+            store.forget(first_live)
+        self._write(ledger, journal, store, taken, now, first_live)
+        return SliceResult(output, taken.accepted, taken.late, now)
+
+    def _read(self, journal: Journal) -> SliceStore[Any, Output]:
+        store = self._make_store()
+        for data in journal.read():
+            store.restore(data)
+        return store
+
+    def _write(
+        self,
+        ledger: SliceLedger,
+        journal: Journal,
+        store: SliceStore[Any, Output],
+        taken: Taken[Any],
+        now: Progress,
+        first_live: int,
+    ) -> None:
+        """Write what is new, all at the end: what failed before has changed nothing."""
+        if taken.delta is not None or now != ledger.progress:
+            journal.forget(first_live)
+            if taken.delta is not None:
+                journal.append(store.write(taken.delta, first_live))
+                journal.tidy(store, first_live)
+            ledger.progress, ledger.journal, ledger.version = now, journal.to_data(), self._make_version()
+            self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
+        self._kept.put(self._name, ledger.version, store)

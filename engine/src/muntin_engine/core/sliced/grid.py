@@ -1,0 +1,90 @@
+"""Slices: the pieces of the axis of which all windows of a specification are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import Final
+
+from muntin import EARLIEST, INFINITY, HoppingWindows, Window
+
+NEVER: Final = 2**62
+"""A slice, or a window, that lies after all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceGrid:
+    """Windows of `slices` slices each, every `stride` slices.
+
+    Slice `s` is `[offset + s * width, offset + (s + 1) * width)` and window `w` starts with slice `w * stride`; both
+    are numbered in both directions. The width is the greatest common divisor of size and hop, so any ratio will do
+    (thesis, section 6.1; the panes of TH-30).
+
+    Attributes:
+        width: The length of a slice in ticks.
+        stride: How many slices lie between the starts of neighbouring windows.
+        slices: How many slices a window has.
+        offset: Where slice 0 starts.
+
+    Example:
+        >>> grid = SliceGrid.of(HoppingWindows(size=9, hop=6))
+        >>> grid.width, grid.stride, grid.slices, grid.slice_at(7), grid.windows_of(2)
+        (3, 2, 3, 2, range(0, 2))
+    """
+
+    width: int
+    stride: int
+    slices: int
+    offset: int = 0
+
+    @classmethod
+    def of(cls, windows: HoppingWindows) -> SliceGrid:
+        """Return the slices of some windows."""
+        width = gcd(windows.size, windows.hop)
+        return cls(width, windows.hop // width, windows.size // width, windows.offset)
+
+    def slice_at(self, tick: int) -> int:
+        """Return the slice that a tick lies in."""
+        return (tick - self.offset) // self.width
+
+    def windows_of(self, number: int) -> range:
+        """Return the windows that a slice is part of; none if it lies in a gap between windows."""
+        return range((number - self.slices) // self.stride + 1, number // self.stride + 1)
+
+    def window(self, number: int) -> Window:
+        """Return a window's extent."""
+        start = self.offset + number * self.stride * self.width
+        return Window(start, start + self.slices * self.width)
+
+    def first_open(self, punctuation: int) -> int:
+        """Return the first window that ends after a punctuation; those before it are complete."""
+        if punctuation <= EARLIEST:
+            return -NEVER
+        if punctuation >= INFINITY:
+            return NEVER
+        return ((punctuation - self.offset) // self.width - self.slices) // self.stride + 1
+
+    def first_legal(self, first_open: int) -> int:
+        """Return the first slice whose rows are not late, given the first open window.
+
+        A row is late if a window that it belongs to, or one before it, is complete.
+        """
+        return first_open if abs(first_open) >= NEVER else (first_open - 1) * self.stride + self.slices
+
+    def first_live(self, first_open: int) -> int:
+        """Return the first slice that is part of an open window; those before it can be forgotten."""
+        return first_open if abs(first_open) >= NEVER else first_open * self.stride
+
+
+def settled(windows: HoppingWindows, punctuation: int) -> int:
+    """Return the last end of a window at or before a punctuation: up to there output is settled.
+
+    Windows close at their ends and nowhere else, so the input's progress need not be known any finer.
+
+    Example:
+        >>> settled(HoppingWindows(size=10, hop=5), 23)
+        20
+    """
+    if not EARLIEST < punctuation < INFINITY:
+        return punctuation
+    return punctuation - (punctuation - windows.offset - windows.size) % windows.hop

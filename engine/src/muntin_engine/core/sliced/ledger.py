@@ -1,0 +1,53 @@
+"""The ledger of a bucket that is evaluated over slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.ledger import check_identity, check_layout
+
+LAYOUT: Final = "slices 1"
+"""Version of the layout of the state in a checkpoint."""
+
+
+@dataclass
+class SliceLedger:
+    """What such a bucket reads first and writes last.
+
+    Attributes:
+        identity: What the state depends on; a query that differs must not read it.
+        progress: How far the input is.
+        journal: The journal's own data.
+        version: Names this very state: random, written along with it, and never used twice. Decoded state in the memory
+            of a worker is the same if, and only if, it has the same version.
+    """
+
+    identity: Mapping[str, Any]
+    progress: Progress = field(default_factory=Progress)
+    journal: Sequence[Any] = (0, ())
+    version: bytes = b""
+
+    def to_bytes(self, codec: Codec) -> bytes:
+        """Return the ledger as bytes."""
+        progress = [self.progress.punctuation, self.progress.horizon, self.progress.newest]
+        return codec.pack([LAYOUT, dict(self.identity), progress, list(self.journal), self.version])
+
+    @classmethod
+    def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> SliceLedger:
+        """Return the ledger that `to_bytes` wrote, or a fresh one.
+
+        Raises:
+            StateMismatchError: Another query wrote it.
+            StateError: Another version of Muntin wrote it, in a layout this one cannot read.
+        """
+        if data is None:
+            return cls(identity)
+        layout, *rest = codec.unpack(data)
+        check_layout(layout, LAYOUT)
+        stored, progress, journal, version = rest
+        check_identity(stored, identity)
+        return cls(identity, Progress(*progress), journal, version)

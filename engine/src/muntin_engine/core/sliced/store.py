@@ -1,0 +1,72 @@
+"""What evaluation over slices asks of whoever keeps the partial states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+Delta = TypeVar("Delta")
+Output = TypeVar("Output", covariant=True)
+
+
+class Entry(NamedTuple):
+    """A part of a bucket's state as bytes.
+
+    Attributes:
+        first: The first slice it says something of.
+        last: The last one.
+        data: Partial states.
+    """
+
+    first: int
+    last: int
+    data: bytes
+
+
+class Taken(NamedTuple, Generic[Delta]):
+    """What became of the rows of a batch.
+
+    Attributes:
+        delta: What was merged into the state; None if nothing was.
+        accepted: How many rows it stands for.
+        late: How many rows came too late.
+    """
+
+    delta: Delta | None
+    accepted: int
+    late: int
+
+
+class SliceStore(Protocol[Delta, Output]):
+    """The partial states of one bucket, by key and slice, in memory.
+
+    All of it can be made anew from the entries it wrote: `restore` of every entry that is still in the journal gives an
+    equal store, in any order.
+    """
+
+    def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[Delta]:
+        """Merge the partial states of a batch, as the map side sent them; leave out those of slices below a first."""
+        ...
+
+    def restore(self, data: bytes) -> None:
+        """Merge an entry."""
+        ...
+
+    def close(self, first: int, last: int) -> Sequence[Output]:
+        """Return the results of the windows from `first` up to but not including `last` that have members.
+
+        Either bound may be `NEVER` or its negative.
+        """
+        ...
+
+    def forget(self, first_live: int) -> None:
+        """Drop all slices below a first one, and the keys that are in no other."""
+        ...
+
+    def write(self, delta: Delta, first_live: int) -> list[Entry]:
+        """Return what a batch added, without slices below a first, as entries of a few megabytes at the most."""
+        ...
+
+    def compact(self, entries: Sequence[bytes], first_live: int) -> list[Entry]:
+        """Return the same as some entries say, in as few as possible, without slices below a first."""
+        ...
