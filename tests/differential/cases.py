@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 from muntin import (
     INFINITY,
@@ -43,6 +43,26 @@ WINDOWS: dict[str, WindowSpecification] = {
     **{f"count by start {n}": count_by_start(n) for n in (1, 2, 3)},
     **{f"count by end {n}": count_by_end(n) for n in (1, 2, 3)},
 }
+
+
+class Cut(Protocol):
+    """Something with windows."""
+
+    @property
+    def window(self) -> WindowSpecification: ...
+
+
+class Described(Protocol):
+    """A query in the terms of both evaluators, as far as what must stand goes."""
+
+    @property
+    def query(self) -> Cut: ...
+    @property
+    def reference(self) -> reference.WindowedQuery: ...
+    @property
+    def emit(self) -> EmitPolicy: ...
+    @property
+    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -19,9 +19,11 @@ from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Pr
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
 from muntin_engine.core.ledger import Ledger
-from tests.differential.cases import Case
+from tests.differential.cases import Case, Described
 from tests.differential.meaning import Row, Table, expected_table, least_promise
 from tests.differential.shrink import smallest_failing
+
+CaseT = TypeVar("CaseT", bound=Described)
 
 
 class Run:
@@ -132,7 +134,7 @@ def run(case: Case, stream: Script) -> None:
         assert got == wanted, difference(got, wanted)
 
 
-def check(case: Case, stream: Script, run: Callable[[Case, Script], None] = run) -> None:
+def check(case: CaseT, stream: Script, run: Callable[[CaseT, Script], None]) -> None:
     """Run a stream; if that fails, fail with the smallest stream that does.
 
     Raises:
@@ -148,7 +150,7 @@ def check(case: Case, stream: Script, run: Callable[[Case, Script], None] = run)
         pytest.fail("it fails only now and then")
 
 
-def failure(case: Case, stream: Script, run: Callable[[Case, Script], None] = run) -> type[Exception] | None:
+def failure(case: CaseT, stream: Script, run: Callable[[CaseT, Script], None]) -> type[Exception] | None:
     """Return how a run fails, or None."""
     try:
         run(case, stream)
@@ -167,7 +169,7 @@ def row_of(change: OutputChange) -> Row:
     return change.window, change.start, change.end, change.value
 
 
-def progress_of(case: Case, batch: Batch) -> Progress:
+def progress_of(case: Described, batch: Batch) -> Progress:
     """Return what a batch says of the progress of the whole input."""
     window = case.query.window
     reach = window.reach if isinstance(window, HoppingWindows) else 0

@@ -19,20 +19,20 @@ from muntin import (
 )
 from muntin.testing import reference
 from muntin_engine.core.changes import Progress
-from tests.differential.cases import Case
+from tests.differential.cases import Case, Described
 
 Row = tuple[Window, int, int, Hashable]
 Table = dict[Hashable, Counter[Row]]
 Histories = Mapping[Hashable, Sequence[Event[Any]]]
 
 
-def expected_table(case: Case, histories: Histories, now: Progress) -> Table:
+def expected_table(case: Described, histories: Histories, now: Progress) -> Table:
     """Return the rows that must stand, by key."""
     table = {key: bag(expected(case, events, now)) for key, events in histories.items()}
     return {key: rows for key, rows in table.items() if rows}
 
 
-def expected(case: Case, events: Sequence[Event[Any]], now: Progress) -> list[reference.OutputEvent]:
+def expected(case: Described, events: Sequence[Event[Any]], now: Progress) -> list[reference.OutputEvent]:
     """Return the output that must stand for a key.
 
     Final: that of the closed windows. Speculative: that of the windows which the watermark has passed. Eager: that of
@@ -49,7 +49,7 @@ def expected(case: Case, events: Sequence[Event[Any]], now: Progress) -> list[re
 
 
 def windows_with_members(
-    case: Case, events: Sequence[Event[Any]], now: Progress
+    case: Described, events: Sequence[Event[Any]], now: Progress
 ) -> list[tuple[Window, list[Event[Any]]]]:
     specification = case.reference.window
     found = reference.windows(specification, events, now.horizon)

@@ -14,7 +14,7 @@ from muntin_engine.core.assignment import GridAssigner
 from muntin_engine.core.computation import Computation
 from muntin_engine.core.key_state import KeyState
 from tests.differential.cases import Case, policies
-from tests.differential.drive import failure
+from tests.differential.drive import failure, run
 from tests.differential.modules import SHAPES
 from tests.differential.shrink import smallest_failing
 
@@ -42,8 +42,8 @@ def test_a_fault_in_the_evaluator_is_found(fault: str, monkeypatch: pytest.Monke
         for emit in EmitPolicy
         for both in policies(shape)
     ][::5]
-    assert not any(failure(case, case.stream) for case in cases[::9])
+    assert not any(failure(case, case.stream, run) for case in cases[::9])
     monkeypatch.setattr(*FAULTS[fault])
-    case = next(case for case in cases if failure(case, case.stream))
-    small = smallest_failing(case.stream, lambda stream: failure(case, stream) is not None)
+    case = next(case for case in cases if failure(case, case.stream, run))
+    small = smallest_failing(case.stream, lambda stream: failure(case, stream, run) is not None)
     assert len(small.changes()) <= 4

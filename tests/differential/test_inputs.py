@@ -11,7 +11,7 @@ from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import shuffle, split
 from tests.differential.cases import WINDOWS, Case, policies, until_closed
-from tests.differential.drive import check
+from tests.differential.drive import check, run
 from tests.differential.modules import OWN_TIMES, SHAPES
 
 EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
@@ -22,7 +22,7 @@ EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
 def test_a_sample_lasts_until_the_next_in_whatever_order_they_come(window: str, emit: EmitPolicy) -> None:
     for shape, clip in some_policies():
         case = Case(window, shape, clip, own_times(shape), emit, is_edge=True)
-        check(case, samples(case.seed))
+        check(case, samples(case.seed), run)
 
 
 @EVERY_EMISSION
@@ -30,7 +30,7 @@ def test_a_sample_lasts_until_the_next_in_whatever_order_they_come(window: str, 
 def test_events_without_ids_cannot_be_revised_so_no_window_waits_for_their_ends(window: str, emit: EmitPolicy) -> None:
     for shape, clip in some_policies():
         case = Case(window, shape, clip, own_times(shape), emit, has_ids=False)
-        check(case, insertions(case))
+        check(case, insertions(case), run)
 
 
 def some_policies() -> list[tuple[str, ClipPolicy]]:

@@ -12,7 +12,7 @@ import pytest
 
 from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy
 from tests.differential.cases import WINDOWS, Case, policies
-from tests.differential.drive import check
+from tests.differential.drive import check, run
 from tests.differential.modules import SHAPES
 
 EVERY_WINDOW = pytest.mark.parametrize("window", WINDOWS)
@@ -25,7 +25,7 @@ def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit
     cases = [Case(window, shape, *both, emit) for shape in SHAPES for both in policies(shape)]
     assert len(cases) > 100
     for case in cases:
-        check(case, case.stream)
+        check(case, case.stream, run)
 
 
 @EVERY_EMISSION
@@ -34,4 +34,4 @@ def test_without_a_contract_output_may_lie_before_its_window_and_is_never_final(
     for clip in ClipPolicy:
         shape, contract = "operator that looks back", OutputContract.UNRESTRICTED
         case = Case(window, shape, clip, TimestampPolicy.UNCHANGED, emit, contract)
-        check(case, case.stream)
+        check(case, case.stream, run)

@@ -90,11 +90,8 @@ def _close_stretch(grid: SliceGrid, partials: Partials, first: int, last: int) -
 
 def _choose(partials: Partials, keys: Any, is_in: Any) -> Partials:
     """Return some partial states, with keys numbered anew."""
-    if isinstance(is_in, slice):
-        return partials.with_keys(keys)
-    places = np.flatnonzero(is_in)
-    parts = {part: take_part(values, places) for part, values in partials.parts.items()}
-    return Partials(partials.slices[places], keys[places], partials.rows[places], parts)
+    numbered = partials.with_keys(keys)
+    return numbered if isinstance(is_in, slice) else numbered.take(np.flatnonzero(is_in))
 
 
 def _scanned(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: int) -> Windows:
@@ -128,6 +125,20 @@ def _table(component: Any, cells: Any, size: int, values: Any, *, is_unique: boo
 
 def _expanded(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: int) -> Windows:
     places, windows = expand_windows(partials.slices, grid.slices, grid.stride, first, last)
+    return merged_windows(partials, places, windows, keys, first, last)
+
+
+def merged_windows(partials: Partials, places: Any, windows: Any, keys: Any, first: int, last: int) -> Windows:
+    """Return windows from pairs of a partial state and a window that it is part of.
+
+    Args:
+        partials: The partial states, with keys numbered from 0.
+        places: The partial state of each pair.
+        windows: The window of each pair.
+        keys: The codes of the keys.
+        first: The first window there may be.
+        last: The first one there is not.
+    """
     pairs = (windows - first) * len(keys) + partials.keys[places]
     codes, size = compress(pairs, product(last - first, len(keys)))
     which = np.empty(size, np.int64)

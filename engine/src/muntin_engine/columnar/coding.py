@@ -72,6 +72,18 @@ def compress(codes: Any, size: int) -> tuple[Any, int]:
     return places[encoded.indices.to_numpy()], len(distinct)
 
 
+def number(values: Any) -> tuple[Any, int]:
+    """Return integers counted from the smallest one, and how many numbers that takes.
+
+    Where that would be more than a few per value, those that occur are numbered without gaps.
+    """
+    first, last = int(values.min()), int(values.max())
+    if last - first < max(DENSE * len(values), _FEW):
+        return values - first, last - first + 1
+    distinct, codes = np.unique(values, return_inverse=True)
+    return codes, len(distinct)
+
+
 def fits_table(size: int, values: int) -> bool:
     """True if a table with a cell for each code pays off."""
     return size <= max(DENSE * values, _FEW)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import ColumnarAggregate, Component, Merge, ModuleContractError, ModuleFailedError
+from muntin.columnar import identities
 from muntin.columnar.payloads import DTYPES
 from muntin.schemas import Field, Scalar, Struct
 
@@ -62,6 +63,8 @@ class BoundForm:
         if places is not None:
             columns = [column.take(pa.array(places)) for column in columns]
         length = len(columns[0]) if columns else None
+        if length == 0:
+            return {name: identities(part, 0) for name, part in self.stored.items()}, places
         lifted = self._call("lift", self.form.lift, self._payloads(columns, reads)) if self.stored else {}
         return {name: self._checked(name, part, lifted, length) for name, part in self.stored.items()}, places
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from muntin_engine.columnar.coding import compress, encode, first_places, product
+from muntin_engine.columnar.coding import compress, encode, first_places, number, product
 from muntin_engine.columnar.forms import PAYLOADS, BoundForm
 from muntin_engine.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part
 from muntin_engine.columnar.wire import to_blob
-from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.grid import NEVER, Grid, RangeGrid
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,15 @@ class Rows:
 
     Attributes:
         buckets: The number of each row's bucket.
-        starts: Each row's time in ticks.
+        starts: Where each row's lifetime starts, in ticks.
+        ends: Where it ends; not needed where all are points.
         keys: The key columns.
         inputs: The input columns.
     """
 
     buckets: Any
     starts: Any
+    ends: Any | None
     keys: Sequence[pa.Array]
     inputs: Sequence[pa.Array]
 
@@ -56,7 +58,8 @@ class Groups:
         codes: For each row the number of its group. Groups are in the order of buckets, then slices, then keys.
         size: How many groups there are.
         buckets: The bucket of each group.
-        slices: The slice of each group.
+        slices: The slice of each group, or the first window of its range.
+        lasts: The last window of each group's range; None over slices.
         keys: The key of each group: its place among the keys of its bucket.
         first: For each key a row that has it, bucket by bucket.
         ends: For each bucket where its keys start in `first`, and at last where all end.
@@ -66,6 +69,7 @@ class Groups:
     size: int
     buckets: Any
     slices: Any
+    lasts: Any | None
     keys: Any
     first: Any
     ends: Any
@@ -75,7 +79,7 @@ class Groups:
         return self.first[self.ends[bucket] : self.ends[bucket + 1]]
 
 
-def group_rows(grid: SliceGrid, rows: Rows) -> Groups:
+def group_rows(grid: Grid, rows: Rows) -> Groups:
     """Return the groups of rows.
 
     Cost: a few passes over the rows, and no sorting of them.
@@ -88,16 +92,29 @@ def group_rows(grid: SliceGrid, rows: Rows) -> Groups:
     place = np.empty(keyed.size, np.int64)
     place[order] = np.arange(keyed.size)
     place -= ends[bucket_of_key]
-    slices = (rows.starts - grid.offset) // grid.width
-    relative, span = _relative(slices)
+    slices = grid.slices_at(rows.starts)
+    lasts = _lasts(grid, rows.ends) if isinstance(grid, RangeGrid) else None
+    relative, span = number(slices)
+    if lasts is not None:
+        more, lengths = number(lasts)
+        relative, span = compress(relative * lengths + more, product(span, lengths))
     base = ends[bucket_of_key] * span + place
     codes = base[keyed.codes] + relative * sizes[bucket_of_key][keyed.codes]
     codes, size = compress(codes, product(keyed.size, span))
     first = first_places(codes, size)
-    return Groups(codes, size, rows.buckets[first], slices[first], place[keyed.codes[first]], keyed.first[order], ends)
+    return Groups(
+        codes,
+        size,
+        rows.buckets[first],
+        slices[first],
+        None if lasts is None else lasts[first],
+        place[keyed.codes[first]],
+        keyed.first[order],
+        ends,
+    )
 
 
-def lift_rows(grid: SliceGrid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[BucketBlob]:
+def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[BucketBlob]:
     """Yield the partial states of a batch of rows for each bucket that has any.
 
     Cost: a few passes over the rows, whatever the windows are.
@@ -111,26 +128,21 @@ def lift_rows(grid: SliceGrid, forms: Sequence[BoundForm], rows: Rows) -> Iterat
     groups = group_rows(grid, rows)
     partials = _partials(forms, rows, groups)
     buckets, starts = np.unique(groups.buckets, return_index=True)
-    for number, start, stop in zip(buckets, starts, [*starts[1:], len(partials)], strict=True):
-        places = pa.array(groups.keys_of(number))
+    for bucket, start, stop in zip(buckets, starts, [*starts[1:], len(partials)], strict=True):
+        places = pa.array(groups.keys_of(bucket))
         keys = key_rows([key.take(places) for key in rows.keys], len(places))
-        yield BucketBlob(int(number), to_blob(keys, partials.slice(start, stop)))
+        yield BucketBlob(int(bucket), to_blob(keys, partials.slice(start, stop)))
+
+
+def _lasts(grid: RangeGrid, ends: Any) -> Any:
+    """Return the last windows of events, of those that never end one that lies after all others."""
+    return np.minimum(grid.last_windows(np.minimum(ends, NEVER)), NEVER - 1)
 
 
 def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
     """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
     named = {f"k{place}": column for place, column in enumerate(columns)}
     return pa.table(named or {"none": pa.nulls(length)})
-
-
-def _relative(slices: Any) -> tuple[Any, int]:
-    """Return slices counted from the first one, and how many numbers that takes; without gaps if there are many."""
-    first = int(slices.min())
-    span = int(slices.max()) - first + 1
-    if span <= len(slices):
-        return slices - first, span
-    distinct, numbers = np.unique(slices, return_inverse=True)
-    return numbers, len(distinct)
 
 
 def _partials(forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partials:
@@ -146,4 +158,4 @@ def _partials(forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partial
             values = lifted[name]
             ones = Collected(values, np.ones(len(codes), np.int64)) if part.is_collected else values
             parts[part] = reduce_part(part, codes, groups.size, ones)
-    return Partials(groups.slices, groups.keys, counts, parts)
+    return Partials(groups.slices, groups.keys, counts, parts, groups.lasts)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from muntin import Component, Merge
-from muntin_engine.columnar.coding import compress, product
+from muntin_engine.columnar.coding import compress, first_places, number, product
 from muntin_engine.columnar.forms import PAYLOADS, BoundForm
 from muntin_engine.columnar.reducing import collect_codes, reduce_codes
 
@@ -73,20 +73,23 @@ class Collected(NamedTuple):
 class Partials:
     """The partial states of n pairs of a slice and a key, in the order of their slices.
 
-    A pair may be there more than once. A part that is missing is the identity throughout; how many payloads a form took
-    is missing where it took all rows.
+    Where events have lifetimes, a slice is the first window of a range of windows, and the pair a triple with the last
+    one (the range tags of the thesis, TH-22). A pair may be there more than once. A part that is missing is the
+    identity throughout; how many payloads a form took is missing where it took all rows.
 
     Attributes:
         slices: n slices, ascending.
         keys: n codes of keys.
         rows: How many rows each is made of.
         parts: Arrays of n values, or `Collected` ones.
+        lasts: The last windows of n ranges; None where events are points.
     """
 
     slices: Any
     keys: Any
     rows: Any
     parts: Mapping[Part, Any]
+    lasts: Any | None = None
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -98,17 +101,37 @@ class Partials:
 
     def slice(self, start: int, stop: int) -> Partials:
         """Return neighbouring ones, without copying numbers."""
+        stop = min(stop, len(self))
         parts = {part: _slice(values, start, stop) for part, values in self.parts.items()}
-        return Partials(self.slices[start:stop], self.keys[start:stop], self.rows[start:stop], parts)
+        lasts = None if self.lasts is None else self.lasts[start:stop]
+        return Partials(self.slices[start:stop], self.keys[start:stop], self.rows[start:stop], parts, lasts)
+
+    def take(self, places: Any) -> Partials:
+        """Return some of them, by ascending places."""
+        parts = {part: take_part(values, places) for part, values in self.parts.items()}
+        lasts = None if self.lasts is None else self.lasts[places]
+        return Partials(self.slices[places], self.keys[places], self.rows[places], parts, lasts)
 
     def since(self, first: int) -> Partials:
         """Return those of slices from a first one on."""
         start = int(np.searchsorted(self.slices, first))
         return self.slice(start, len(self)) if start else self
 
+    def alive(self, first: int) -> Partials:
+        """Return those that say something of a first slice, or window, or a later one."""
+        if self.lasts is None:
+            return self.since(first)
+        places = np.flatnonzero(self.lasts >= first)
+        return self if len(places) == len(self) else self.take(places)
+
+    @property
+    def last(self) -> int:
+        """The last slice, or window, that they say something of."""
+        return int(self.slices[-1] if self.lasts is None else self.lasts.max())
+
     def with_keys(self, keys: Any) -> Partials:
         """Return them under other codes."""
-        return Partials(self.slices, keys, self.rows, self.parts)
+        return replace(self, keys=keys)
 
     def payloads(self, form: int) -> Any:
         """Return how many payloads of each a form took."""
@@ -126,22 +149,25 @@ def concat(tables: Sequence[Partials]) -> Partials:
         np.concatenate([table.keys for table in tables]),
         np.concatenate([table.rows for table in tables]),
         joined,
+        None if tables[0].lasts is None else np.concatenate([table.lasts for table in tables]),
     )
 
 
 def merge_alike(table: Partials) -> Partials:
-    """Return one partial state per slice and key, in the order of slices and then of keys."""
+    """Return one partial state per slice (and last window) and key, in the order of slices and then of keys."""
     if not len(table):
         return table
-    first = int(table.slices.min())
-    slices, count = compress(table.slices - first, int(table.slices.max()) - first + 1)
+    places, count = compress(*number(table.slices))
+    if table.lasts is not None:
+        lasts, more = compress(*number(table.lasts))
+        places, count = compress(places * more + lasts, product(count, more))
     keys = int(table.keys.max()) + 1
-    codes, size = compress(slices * keys + table.keys, product(count, keys))
-    places = np.empty(size, np.int64)
-    places[codes] = np.arange(len(codes))
+    codes, size = compress(places * keys + table.keys, product(count, keys))
+    first = first_places(codes, size)
     rows = reduce_codes(COUNTED, codes, size, table.rows)
     parts = {part: reduce_part(part, codes, size, values) for part, values in table.parts.items()}
-    return Partials(table.slices[places], table.keys[places], rows, parts)
+    lasts = None if table.lasts is None else table.lasts[first]
+    return Partials(table.slices[first], table.keys[first], rows, parts, lasts)
 
 
 def reduce_part(part: Part, codes: Any, size: int, values: Any) -> Any:

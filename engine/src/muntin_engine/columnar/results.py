@@ -29,6 +29,9 @@ def form_results(form: BoundForm, place: int, windows: Windows) -> Any:
     payloads = windows.payloads(place)
     kept = {name: windows.parts[Part(place, name, component)] for name, component in form.stored.items()}
     held = np.flatnonzero(payloads)
+    if not len(held):
+        empty = form.form.empty_result
+        return np.ma.MaskedArray(np.full(len(payloads), empty, object), empty is None)
     if len(held) == len(payloads):
         return form.results(kept, payloads)
     some = form.results({name: _take(values, held) for name, values in kept.items()}, payloads[held])

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from muntin_engine.columnar.closing import Windows, close_windows
+from muntin_engine.columnar.closing import Windows
 from muntin_engine.columnar.forms import BoundForm
+from muntin_engine.columnar.held import HeldRanges, HeldSlices
 from muntin_engine.columnar.key_table import KeyTable
 from muntin_engine.columnar.partials import Partials, concat, merge_alike, parts_of
 from muntin_engine.columnar.wire import from_blob, to_blob
-from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.grid import Grid, SliceGrid
 from muntin_engine.core.sliced.store import Entry, Taken
 
 ENTRY_BYTES: Final = 2 * 2**20
 """An entry of a checkpoint is split from about this size on."""
-
-_MOST_PIECES: Final = 8
-"""In how many pieces a slice may lie before they are merged."""
 
 
 class Closed(NamedTuple):
@@ -36,31 +33,17 @@ class Closed(NamedTuple):
     keys: pa.Table
 
 
-@dataclass(slots=True)
-class _Slice:
-    """The partial states of one slice, in pieces: one per batch that touched it."""
-
-    pieces: list[Partials]
-
-    def add(self, piece: Partials) -> None:
-        """Add a piece. Cost: amortised, a few times its length."""
-        self.pieces.append(piece)
-        if len(self.pieces) > _MOST_PIECES:
-            self.pieces = [merge_alike(concat(self.pieces))]
-
-
 class ColumnarStore:
     """A `SliceStore` of arrays.
 
     Cost: taking and writing a batch costs what the batch brings; closing windows, what they hold.
     """
 
-    def __init__(self, grid: SliceGrid, forms: Sequence[BoundForm]) -> None:
-        """Make an empty store for the slices and forms of a query."""
-        self._grid = grid
+    def __init__(self, grid: Grid, forms: Sequence[BoundForm]) -> None:
+        """Make an empty store for the slices, or ranges, and the forms of a query."""
         self._parts = parts_of(forms)
         self._keys = KeyTable()
-        self._slices: dict[int, _Slice] = {}
+        self._held = HeldSlices(grid) if isinstance(grid, SliceGrid) else HeldRanges()
         self._most_keys = 1024
 
     def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[Partials]:
@@ -74,31 +57,25 @@ class ColumnarStore:
         if not present:
             return Taken(None, accepted, rows - accepted)
         delta = present[0] if len(present) == 1 else merge_alike(concat(present))
-        self._add(delta)
+        self._held.add(delta)
         return Taken(delta, accepted, rows - accepted)
 
     def restore(self, data: bytes) -> None:
         """Merge an entry."""
-        self._add(self._decode(data))
+        self._held.add(self._decode(data))
 
     def close(self, first: int, last: int) -> list[Closed]:
         """Return the results of the windows from `first` up to but not including `last` that have members."""
-        below = (last - 1) * self._grid.stride + self._grid.slices
-        numbers = sorted(number for number in self._slices if first * self._grid.stride <= number < below)
-        pieces = [piece for number in numbers for piece in self._slices[number].pieces]
-        if not pieces:
-            return []
-        closed = close_windows(self._grid, concat(pieces), first, last)
+        closed = self._held.close(first, last)
         return [Closed(windows, self._keys.take(windows.keys)) for windows in closed if len(windows.keys)]
 
     def forget(self, first_live: int) -> None:
-        """Drop all slices below a first one; keys that are in no other go when next a batch comes."""
-        for number in [number for number in self._slices if number < first_live]:
-            del self._slices[number]
+        """Drop all that lies before a first slice; keys that are in no other go when next a batch comes."""
+        self._held.forget(first_live)
 
     def write(self, delta: Partials, first_live: int) -> list[Entry]:
         """Return what a batch added, without slices below a first one."""
-        live = delta.since(first_live)
+        live = delta.alive(first_live)
         rows = max(1, len(live) * ENTRY_BYTES // max(live.nbytes, 1))
         return [self._entry(live.slice(start, start + rows)) for start in range(0, len(live), rows)]
 
@@ -110,25 +87,14 @@ class ColumnarStore:
         keys, partials = from_blob(blob, self._parts)
         return partials.with_keys(self._keys.codes(keys)[partials.keys])
 
-    def _add(self, delta: Partials) -> None:
-        numbers, starts = np.unique(delta.slices, return_index=True)
-        for number, start, stop in zip(numbers.tolist(), starts, [*starts[1:], len(delta)], strict=True):
-            piece = delta.slice(int(start), int(stop))
-            if number in self._slices:
-                self._slices[number].add(piece)
-            else:
-                self._slices[number] = _Slice([piece])
-
     def _entry(self, partials: Partials) -> Entry:
         codes, places = np.unique(partials.keys, return_inverse=True)
         data = to_blob(self._keys.take(codes), partials.with_keys(places))
-        return Entry(int(partials.slices[0]), int(partials.slices[-1]), data)
+        return Entry(int(partials.slices[0]), partials.last, data)
 
     def _forget_keys(self) -> None:
         """Forget the keys that are in no slice any more; done whenever there are twice as many as were left then."""
-        pieces = [piece for held in self._slices.values() for piece in held.pieces]
-        live = np.unique(np.concatenate([piece.keys for piece in pieces])) if pieces else np.empty(0, np.int64)
+        live = self._held.keys()
         places = self._keys.keep(live)
-        for held in self._slices.values():
-            held.pieces = [piece.with_keys(places[piece.keys]) for piece in held.pieces]
+        self._held.renumber(places)
         self._most_keys = max(1024, 2 * len(live))

@@ -55,11 +55,11 @@ def _two_scans(component: Component, table: Any, starts: Any, slices: int) -> An
     backwards = _running(component, table.reshape(shape)[:, ::-1])[:, ::-1].reshape(table.shape)
     found = forwards[starts + slices - 1]
     is_across = starts % slices != 0
-    found[is_across] = _merge_cells(component, backwards[starts[is_across]], found[is_across])
+    found[is_across] = merge_cells(component, backwards[starts[is_across]], found[is_across])
     return found
 
 
-def _merge_cells(component: Component, first: Any, second: Any) -> Any:
+def merge_cells(component: Component, first: Any, second: Any) -> Any:
     """Return the merged cells of two tables of any shape."""
     if component.merge is not Merge.CUSTOM:
         return merger(component)(first, second)
@@ -72,7 +72,7 @@ def _running(component: Component, blocks: Any) -> Any:
     running = np.array(blocks)
     with np.errstate(all="ignore"):
         for place in range(1, running.shape[1]):
-            running[:, place] = _merge_cells(component, running[:, place - 1], running[:, place])
+            running[:, place] = merge_cells(component, running[:, place - 1], running[:, place])
     return running
 
 

@@ -21,6 +21,8 @@ def to_blob(keys: pa.Table, partials: Partials) -> bytes:
     """Return partial states, and the keys that their codes number, as bytes."""
     columns = {"slice": partials.slices, "key": partials.keys.astype(np.int32), "rows": partials.rows}
     arrays = {name: pa.array(values) for name, values in columns.items()}
+    if partials.lasts is not None:
+        arrays["last"] = pa.array(partials.lasts)
     arrays |= {_name(part): _to_arrow(part, values) for part, values in partials.parts.items()}
     blob: bytes = msgpack.packb([_to_stream(keys), _to_stream(pa.table(arrays))])
     return blob
@@ -36,7 +38,9 @@ def from_blob(blob: bytes, parts: Sequence[Part]) -> tuple[pa.Table, Partials]:
     keys, table = map(_from_stream, msgpack.unpackb(blob))
     slices, codes, rows = (_to_numpy(table.column(name)) for name in _HEAD)
     held = {part: table.column(_name(part)) for part in parts if _name(part) in table.column_names}
-    return keys, Partials(slices, codes, rows, {part: _from_arrow(part, column) for part, column in held.items()})
+    lasts = _to_numpy(table.column("last")) if "last" in table.column_names else None
+    values = {part: _from_arrow(part, column) for part, column in held.items()}
+    return keys, Partials(slices, codes, rows, values, lasts)
 
 
 def _name(part: Part) -> str:

@@ -79,6 +79,8 @@ def choose_evaluator(plan: Plan, wanted: Evaluator | None) -> Choice:
         return Choice(Evaluator.COLUMNAR, "all modules have a columnar form")
     if wanted is Evaluator.COLUMNAR:
         raise QueryError(_cannot(wanted, f"{plain[0]} has no columnar form for its input"))
+    if plan.lifetimes != "point":
+        return _general(wanted, "events have lifetimes, so a row may lie in several slices")
     unmergeable = [module.label for module in plan.modules if not _is_mergeable(module)]
     if unmergeable:
         return _general(wanted, f"{unmergeable[0]} has no combine")
@@ -102,8 +104,6 @@ def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
     unsteady = forbids_steps(plan)
     if unsteady is not None:
         yield unsteady
-    if plan.lifetimes != "point":
-        yield "events have lifetimes, so a row may lie in several slices"
     yield from (f"{module.label} sees events and the window" for module in _time_sensitive(plan.modules))
     if plan.is_operator:
         yield f"{plan.modules[0].label} is an operator"

@@ -16,7 +16,7 @@ from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import SliceGrid, settled
+from muntin_engine.core.sliced.grid import Grid, settled
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.spark.blobs import to_blob
 from muntin_engine.spark.closed import closed_tables
@@ -92,7 +92,7 @@ def _run_general(job: Job, cells: Cells, arrived: Arrived) -> Iterator[OutputBlo
     yield from _refused(REJECTED, [row for row in refused if not row.is_late])
 
 
-def _run_sliced(job: Job, grid: SliceGrid, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+def _run_sliced(job: Job, grid: Grid, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
     with _without_collector():
         intake = take_in(job, arrived.rows)
         bucket: SliceBucket[Closed] = SliceBucket(

@@ -12,7 +12,7 @@ from muntin import INFINITY, ModuleContractError, TimestampPolicy
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.columnar.results import form_results
 from muntin_engine.columnar.store import Closed
-from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.grid import Grid
 from muntin_engine.spark.arrays import MisfitError, to_arrow
 from muntin_engine.spark.job import Job
 
@@ -31,7 +31,7 @@ _FITTING: Final[Mapping[ScalarKind, str]] = {
 """The NumPy kinds of array that a type of result may come in; any type may come as objects."""
 
 
-def closed_tables(job: Job, grid: SliceGrid, closed: Closed) -> Iterator[pa.Table]:
+def closed_tables(job: Job, grid: Grid, closed: Closed) -> Iterator[pa.Table]:
     """Yield complete windows as tables of the query's result schema.
 
     Raises:
@@ -39,8 +39,9 @@ def closed_tables(job: Job, grid: SliceGrid, closed: Closed) -> Iterator[pa.Tabl
         ModuleContractError: A module's results are not of the type that its class declares.
     """
     columns = {place: closed.keys.column(name) for place, name in enumerate(job.key_names)}
-    starts = grid.offset + closed.windows.windows * (grid.stride * grid.width)
-    ends = starts + grid.slices * grid.width
+    origin = grid.window(0)
+    starts = origin.start + closed.windows.windows * (grid.window(1).start - origin.start)
+    ends = starts + origin.duration
     names = job.results.names
     columns[names.index("window")] = _extents(job, starts, ends)
     if job.query.timestamps is TimestampPolicy.POINT_AT_END:

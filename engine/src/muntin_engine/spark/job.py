@@ -21,7 +21,7 @@ from muntin.schemas import Field
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.codec import Codec, records_in
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.plan import Evaluator
 
@@ -95,12 +95,12 @@ class Job:
         return os.urandom(16)
 
     @property
-    def grid(self) -> SliceGrid | None:
-        """The slices of the query, if it is evaluated over slices."""
+    def grid(self) -> Grid | None:
+        """The slices of the query, or its ranges of windows, unless it is evaluated from its events."""
         if self.evaluator is Evaluator.GENERAL:
             return None
         assert isinstance(self.query.window, HoppingWindows)
-        return SliceGrid.of(self.query.window)
+        return (SliceGrid if self.is_point else RangeGrid).of(self.query.window)
 
     @property
     def key_names(self) -> tuple[str, ...]:

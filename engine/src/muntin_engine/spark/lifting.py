@@ -23,6 +23,7 @@ def _rows(job: Job, table: pa.Table) -> Rows:
     return Rows(
         _array(whole, "bucket").to_numpy(),
         _array(whole, "start").to_numpy(),
+        None if job.is_point else _array(whole, "end").to_numpy(),
         [columns[name] for name in job.key_names],
         [columns[name] for name in job.input_names],
     )

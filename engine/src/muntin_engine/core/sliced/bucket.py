@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
-from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.grid import Grid
 from muntin_engine.core.sliced.journal import Journal
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.sliced.ledger import SliceLedger
@@ -48,7 +48,7 @@ class SliceBucket(Generic[Output]):
 
     def __init__(  # what a bucket is made of
         self,
-        grid: SliceGrid,
+        grid: Grid,
         make_store: Callable[[], SliceStore[Any, Output]],
         cells: Cells,
         codec: Codec,
@@ -60,7 +60,7 @@ class SliceBucket(Generic[Output]):
         """Open a bucket.
 
         Args:
-            grid: Its slices.
+            grid: Its slices, or ranges of windows.
             make_store: Makes an empty store.
             cells: Its state.
             codec: How the ledger is written.
@@ -97,7 +97,8 @@ class SliceBucket(Generic[Output]):
         taken = store.take(blobs, self._grid.first_legal(before))
         now = ledger.progress.advance(arrived)
         after = self._grid.first_open(now.punctuation)
-        output = store.close(before, after) if after > before else ()
+        upto = min(after, self._grid.begun(now.horizon))
+        output = store.close(before, upto) if upto > before else ()
         first_live = self._grid.first_live(after)
         if after > before:
             store.forget(first_live)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, Window
 
@@ -47,6 +47,10 @@ class SliceGrid:
         """Return the slice that a tick lies in."""
         return (tick - self.offset) // self.width
 
+    def slices_at(self, ticks: Any) -> Any:
+        """Return the slices of an array of ticks."""
+        return (ticks - self.offset) // self.width
+
     def windows_of(self, number: int) -> range:
         """Return the windows that a slice is part of; none if it lies in a gap between windows."""
         return range((number - self.slices) // self.stride + 1, number // self.stride + 1)
@@ -64,6 +68,10 @@ class SliceGrid:
             return NEVER
         return ((punctuation - self.offset) // self.width - self.slices) // self.stride + 1
 
+    def begun(self, horizon: int) -> int:
+        """Return the first window that does not start before a horizon."""
+        return -NEVER if horizon <= EARLIEST else -((self.offset - horizon) // (self.width * self.stride))
+
     def first_legal(self, first_open: int) -> int:
         """Return the first slice whose rows are not late, given the first open window.
 
@@ -74,6 +82,69 @@ class SliceGrid:
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window; those before it can be forgotten."""
         return first_open if abs(first_open) >= NEVER else first_open * self.stride
+
+
+@dataclass(frozen=True, slots=True)
+class RangeGrid:
+    """Windows as the ranges of their numbers that events with lifetimes belong to (TH-22, with B6 item 3a).
+
+    An event is a member of the windows from the first one that ends after it starts to the last one that starts before
+    it ends. What is a slice to `SliceGrid` is the number of that first window here.
+
+    Attributes:
+        size: The length of a window in ticks.
+        hop: How far the starts of neighbours are apart.
+        offset: Where window 0 starts.
+
+    Example:
+        >>> grid = RangeGrid.of(HoppingWindows(size=9, hop=6))
+        >>> grid.slices_at(8), grid.last_windows(13)
+        (0, 2)
+    """
+
+    size: int
+    hop: int
+    offset: int = 0
+
+    @classmethod
+    def of(cls, windows: HoppingWindows) -> RangeGrid:
+        """Return the ranges of some windows."""
+        return cls(windows.size, windows.hop, windows.offset)
+
+    def slices_at(self, starts: Any) -> Any:
+        """Return the first windows of events that start at some ticks."""
+        return (starts - self.offset - self.size) // self.hop + 1
+
+    def last_windows(self, ends: Any) -> Any:
+        """Return the last windows of events that end at some ticks; large numbers for events that never end."""
+        return (ends - self.offset - 1) // self.hop
+
+    def window(self, number: int) -> Window:
+        """Return a window's extent."""
+        start = self.offset + number * self.hop
+        return Window(start, start + self.size)
+
+    def first_open(self, punctuation: int) -> int:
+        """Return the first window that ends after a punctuation; those before it are complete."""
+        if punctuation <= EARLIEST:
+            return -NEVER
+        return NEVER if punctuation >= INFINITY else (punctuation - self.offset - self.size) // self.hop + 1
+
+    def begun(self, horizon: int) -> int:
+        """Return the first window that does not start before a horizon."""
+        return -NEVER if horizon <= EARLIEST else -((self.offset - horizon) // self.hop)
+
+    def first_legal(self, first_open: int) -> int:
+        """Return the least first window of an event that is not late."""
+        return first_open
+
+    def first_live(self, first_open: int) -> int:
+        """Return the least last window of an event that cannot be forgotten."""
+        return first_open
+
+
+Grid: TypeAlias = SliceGrid | RangeGrid
+"""How rows are numbered along the axis."""
 
 
 def settled(windows: HoppingWindows, punctuation: int) -> int:

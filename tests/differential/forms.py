@@ -1,0 +1,114 @@
+"""Columnar aggregates of every kind, with results that are exact, so that evaluators can be compared to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from muntin import ColumnarAggregate, Component
+
+
+class Everything(ColumnarAggregate[int | None, list[int]]):
+    """All payloads, so that a member too many or too few shows."""
+
+    name, version = "test.every", "1"
+
+    def components(self) -> Mapping[str, Component]:
+        return {"values": Component.values("int64")}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {"values": payloads}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        values, offsets = components["values"].values, components["values"].offsets
+        results = np.empty(len(offsets) - 1, object)
+        results[:] = [tuple(values[start:stop].tolist()) for start, stop in pairwise(offsets)]
+        return results
+
+
+class Statistics(ColumnarAggregate[int | None, list[float]]):
+    """A component of each kind: with and without an inverse, numbers and vectors, ours and the writer's own."""
+
+    name, version = "test.statistics", "1"
+
+    def components(self) -> Mapping[str, Component]:
+        return {
+            "count": Component.count(),
+            "whole": Component.sum("int64"),
+            "total": Component.sum(),
+            "least": Component.min("int64"),
+            "most": Component.max("float64"),
+            "bits": Component.bit_or("int64"),
+            "histogram": Component.sum("int64", shape=(4,)),
+            "lowest": Component.min("float64", shape=(2,)),
+            "longest": Component.merged(longest, [0, 0], "int64", shape=(2,)),
+            "parity": Component.merged(np.bitwise_xor, 0, "int64", inverse=np.bitwise_xor),
+        }
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {
+            "whole": payloads,
+            "total": payloads / 2,
+            "least": payloads,
+            "most": payloads.astype(float),
+            "bits": np.abs(payloads),
+            "histogram": np.eye(4, dtype="int64")[payloads % 4],
+            "lowest": np.stack([payloads, -payloads], axis=1).astype(float),
+            "longest": np.stack([np.abs(payloads), payloads], axis=1),
+            "parity": payloads,
+        }
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        columns = [components[name].reshape(len(components["count"]), -1) for name in self.components()]
+        results = np.empty(len(columns[0]), object)
+        results[:] = [tuple(row) for row in np.concatenate(columns, axis=1).tolist()]
+        return results
+
+
+class Nulls(ColumnarAggregate[int | None, int | None]):
+    """Reads nulls, and returns some."""
+
+    name, version = "test.nulls", "1"
+    skips_nulls = False
+
+    def components(self) -> Mapping[str, Component]:
+        return {"nulls": Component.sum("int64")}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {"nulls": np.ma.getmaskarray(payloads).astype("int64")}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        return np.ma.MaskedArray(components["nulls"], components["nulls"] == 0)
+
+
+class Members(ColumnarAggregate[int | None, int]):
+    """How many payloads are not null; none of a window without any."""
+
+    name, version = "test.members", "1"
+    empty_result = 0
+
+    def components(self) -> Mapping[str, Component]:
+        return {"count": Component.count()}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        return components["count"]
+
+
+def longest(first: Any, second: Any) -> Any:
+    """Return the pair whose first number is larger, or else whose second is."""
+    is_second = (second[:, 0] > first[:, 0]) | ((second[:, 0] == first[:, 0]) & (second[:, 1] > first[:, 1]))
+    return np.where(is_second[:, None], second, first)
+
+
+FORMS: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
+    "everything": (Everything(),),
+    "statistics": (Statistics(),),
+    "counts": (Members(), Nulls()),
+    "all": (Nulls(), Statistics(), Everything(), Members()),
+}

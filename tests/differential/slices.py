@@ -1,0 +1,196 @@
+"""Runs a stream through a bucket over slices, batch by batch, with what may go wrong around it."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY, EmitPolicy, HoppingWindows, Insertion
+from muntin.schemas import describe
+from muntin.testing import reference
+from muntin.testing.batches import Batch, KeyedChange
+from muntin.testing.ledger import Ledger as StreamLedger
+from muntin.testing.scripts import Script
+from muntin.testing.streams import random_stream, shuffle, split
+from muntin_engine.columnar.forms import BoundForm
+from muntin_engine.columnar.lifting import BucketBlob, Rows, lift_rows
+from muntin_engine.columnar.results import form_results
+from muntin_engine.columnar.store import Closed, ColumnarStore
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
+from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, settled
+from muntin_engine.core.sliced.kept import KeptStores
+from tests.differential.cases import EndsStay, until_closed
+from tests.differential.drive import difference, progress_of
+from tests.differential.forms import FORMS
+from tests.differential.meaning import Table, expected_table
+
+BUCKETS = 2
+READS = describe(int | None, "payload")
+
+
+@dataclass(frozen=True)
+class SliceCase:
+    """Columnar aggregates over windows of slices, or of ranges of windows where events have lifetimes."""
+
+    window: HoppingWindows
+    forms: str
+    is_point: bool = True
+    number: int = 0
+    emit: EmitPolicy = EmitPolicy.FINAL
+
+    @property
+    def seed(self) -> int:
+        """A number that stays the same from run to run."""
+        return zlib.crc32(repr(self).encode())
+
+    @property
+    def query(self) -> SliceCase:
+        """Itself, as far as progress goes."""
+        return self
+
+    @property
+    def reference(self) -> reference.WindowedQuery:
+        """The query as the oracle reads it."""
+        return EndsStay(self.window, [reference.Computation(form) for form in FORMS[self.forms]])
+
+    @property
+    def grid(self) -> Grid:
+        """The slices, or ranges of windows."""
+        return (SliceGrid if self.is_point else RangeGrid).of(self.window)
+
+    @property
+    def bound(self) -> tuple[BoundForm, ...]:
+        return tuple(BoundForm(form, f"{form.name} {form.version}", (0,), (READS,)) for form in FORMS[self.forms])
+
+    @property
+    def stream(self) -> Script:
+        """A random legal stream without revisions, some of whose payloads are null."""
+        random = Random(self.seed)
+        stream = random_stream(
+            self.seed,
+            keys=("a", "b", None, "c"),
+            events=5 + self.seed % 40,
+            starts=range(-30, 10 + self.seed % 90),
+            payload=lambda random: None if random.random() < 0.2 else random.randint(-9, 9),
+            disorder=self.seed % 24,
+        )
+        kept = [
+            step for step in stream.steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)
+        ]
+        if self.is_point:
+            kept = [_as_point(step) if isinstance(step, KeyedChange) else step for step in kept]
+        shuffled = shuffle(until_closed(Script(tuple(kept))), self.seed)
+        return split(until_closed(shuffled), random.randrange(1000), cuts=0.2)
+
+
+def _as_point(step: KeyedChange) -> KeyedChange:
+    event = step.change.event
+    return replace(step, change=Insertion(step.change.id, replace(event, end=event.start + 1)))
+
+
+class SliceRun:
+    """A stream on its way through buckets over slices; some batches fail and are run again."""
+
+    def __init__(self, case: SliceCase) -> None:
+        self.case = case
+        self.progress = Progress()
+        self._random = Random(case.seed)
+        self._kept = KeptStores()
+        self._cells = [MemoryCells() for _ in range(BUCKETS)]
+        self._stream = StreamLedger()
+        self._rows: dict[Any, Counter[Any]] = {}
+
+    def take(self, batch: Batch) -> None:
+        """Run a batch."""
+        if batch.restart_before:
+            self._kept = KeptStores()
+        for step in batch.changes:
+            self._stream.take(step)
+        seen = progress_of(self.case, batch)
+        arrived = replace(seen, punctuation=settled(self.case.window, seen.punctuation))
+        self.progress = self.progress.advance(arrived)
+        blobs = self._lift(batch.changes)
+        for number in range(BUCKETS):
+            if self._random.random() < 0.2:  # the batch fails after this bucket was evaluated, and is run again
+                before = dict(self._cells[number].cells)
+                self._process(number, blobs, arrived)
+                self._cells[number].cells = before
+            result = self._process(number, blobs, arrived)
+            assert result.late == 0
+            assert result.progress == self.progress
+            for closed in result.output:
+                self._add(closed)
+        if self.progress.punctuation == INFINITY:
+            assert [list(cells.cells) for cells in self._cells] == [["ledger"]] * BUCKETS
+
+    def table(self) -> Table:
+        """Return the output so far."""
+        return self._rows
+
+    def wanted(self) -> Table:
+        """Return what the reference says."""
+        histories = {key: [c.event for c in changes] for key, changes in self._stream.accepted.items()}
+        return expected_table(self.case, histories, self.progress)
+
+    def _process(self, number: int, blobs: Sequence[Any], arrived: Progress) -> SliceResult[Closed]:
+        grid, forms = self.case.grid, self.case.bound
+        bucket: SliceBucket[Closed] = SliceBucket(
+            grid, lambda: ColumnarStore(grid, forms), self._cells[number], Codec(), {}, self._kept, number
+        )
+        return bucket.process([blob.blob for blob in blobs if blob.bucket == number], arrived)
+
+    def _lift(self, changes: Sequence[KeyedChange]) -> list[BucketBlob]:
+        """Return what up to three tasks of the map side make of a batch."""
+        tasks: list[list[KeyedChange]] = [[], [], []]
+        for change in self._random.sample(changes, len(changes)):
+            tasks[self._random.randrange(3)].append(change)
+        return [blob for task in tasks for blob in lift_rows(self.case.grid, self.case.bound, _rows(task))]
+
+    def _add(self, closed: Closed) -> None:
+        keys = closed.keys.column("k0").to_pylist()
+        results = [_values(form_results(form, place, closed.windows)) for place, form in enumerate(self.case.bound)]
+        for key, number, *values in zip(keys, closed.windows.windows.tolist(), *results, strict=True):
+            window = self.case.grid.window(number)
+            row = (window, window.start, window.end, tuple(values))
+            assert row not in self._rows.setdefault(key, Counter()), f"{row} is put out twice"
+            self._rows[key][row] += 1
+
+
+def run(case: SliceCase, stream: Script) -> None:
+    """Run a stream and compare with the reference after each batch.
+
+    Raises:
+        AssertionError: The two differ.
+    """
+    running = SliceRun(case)
+    for batch in stream.batches():
+        running.take(batch)
+        got, wanted = running.table(), running.wanted()
+        assert got == wanted, difference(got, wanted)
+
+
+def _rows(changes: Sequence[KeyedChange]) -> Rows:
+    events = [change.change.event for change in changes]
+    keys = [change.key for change in changes]
+    return Rows(
+        np.array([zlib.crc32(str(key).encode()) % BUCKETS for key in keys], np.int32),
+        np.array([event.start for event in events], np.int64),
+        np.array([event.end for event in events], np.int64),
+        [pa.array(keys, pa.string())],
+        [pa.array([event.payload for event in events], pa.int64())],
+    )
+
+
+def _values(results: Any) -> list[Any]:
+    nulls = np.ma.getmaskarray(results)
+    return [None if null else value for value, null in zip(np.ma.getdata(results).tolist(), nulls, strict=True)]

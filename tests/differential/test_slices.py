@@ -1,0 +1,37 @@
+"""Evaluation over slices says what the reference says, for windows of every ratio, on random streams.
+
+Point events lie in one slice each; events with lifetimes belong to a range of windows. Each stream arrives in any legal
+order, cut into micro-batches anywhere, with restarts between some, on up to three tasks; some batches fail after they
+were evaluated, and are run again. A failure prints the smallest stream that fails.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from muntin import hopping, tumbling
+from tests.differential.drive import check
+from tests.differential.forms import FORMS
+from tests.differential.slices import SliceCase, run
+
+WINDOWS = {
+    "tumbling": tumbling(8),
+    "one tick": tumbling(1),
+    "wide": tumbling(50),
+    "offset": tumbling(7, 3),
+    "twice": hopping(10, 5),
+    "overlapping": hopping(10, 3),
+    "overlapping by much": hopping(13, 1, -5),
+    "nine by six": hopping(9, 6),
+    "gaps": hopping(4, 9, 1),
+    "gaps of whole slices": hopping(4, 12),
+}
+
+
+@pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])
+@pytest.mark.parametrize("forms", FORMS)
+@pytest.mark.parametrize("window", WINDOWS)
+def test_the_output_is_that_of_the_reference_after_every_batch(window: str, forms: str, is_point: bool) -> None:
+    for number in range(3):
+        case = SliceCase(WINDOWS[window], forms, is_point, number)
+        check(case, case.stream, run)
