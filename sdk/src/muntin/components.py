@@ -5,9 +5,11 @@ A component is plain data and needs no NumPy; whoever computes with it turns its
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, Final
 
 from muntin.errors import ModuleDefinitionError
@@ -36,7 +38,8 @@ class Merge(StrEnum):
 class Component:
     """One thing that a columnar aggregate keeps per key and slice: a number, or a vector of fixed shape.
 
-    Make one with the constructors below. Components of the same kind and type are equal.
+    Make one with the constructors below. Components of the same kind and type are equal, and so are those that merge by
+    the same function.
 
     Laws: merging is associative and commutative, `identity` changes nothing, and `inverse`, where there is one, gives
     the other operand back exactly: `inverse(merge(a, b), b)` equals `a` bit for bit. Floating-point addition has no
@@ -44,12 +47,16 @@ class Component:
 
     Attributes:
         merge: How two values become one.
-        dtype: The NumPy type of the values, by name, such as `"float64"`.
-        identity: What merging leaves as it is; for a vector, of every element.
+        dtype: The NumPy type of the values, by its full name, such as `"float64"` or `"datetime64[us]"`.
+        identity: What merging leaves as it is, for a vector in every place; for datetime64 and timedelta64 it may be an
+            integer.
         shape: Empty for a number; the lengths of a vector's axes otherwise.
         function: For `Merge.CUSTOM`: takes two arrays of values, with the values along the first axis, and returns the
             merged ones. A NumPy ufunc of two operands is one.
         inverse: Undoes `function`, exactly, or None. Integer addition has its own.
+
+    Raises:
+        ModuleDefinitionError: The type is unknown, or cannot be merged in that way.
 
     Example:
         >>> Component.sum("int64")
@@ -64,10 +71,25 @@ class Component:
     inverse: Callable[[Any, Any], Any] | None = None
 
     def __post_init__(self) -> None:
+        _check_type(self.merge, self.dtype)
         if (self.merge is Merge.CUSTOM) != (self.function is not None):
             raise ModuleDefinitionError("a component has a function if, and only if, it merges by one of its own")
+        if self.inverse is not None and self.function is None:
+            raise ModuleDefinitionError(f"an inverse undoes a function of one's own, and {self.merge.name} is none")
         if any(length <= 0 for length in self.shape):
             raise ModuleDefinitionError(f"the axes of a vector have at least one element, got the shape {self.shape}")
+        if self.shape and self.merge in (Merge.COUNT, Merge.COLLECT):
+            raise ModuleDefinitionError(f"{self.merge.name} is of single values, got the shape {self.shape}")
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Component) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        """Return what makes two components equal; an identity goes by its name, because NaN is not equal to itself."""
+        return (self.merge, self.dtype, repr(self.identity), self.shape, self.function, self.inverse)
 
     @classmethod
     def count(cls) -> Component:
@@ -97,7 +119,9 @@ class Component:
     @classmethod
     def bit_and(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
         """The bits that all values have. Of booleans: whether all are true."""
-        return cls(Merge.BIT_AND, dtype, dtype == "bool" or -1, shape)
+        is_unsigned = dtype.startswith("uint")
+        all_bits = _extreme(dtype, largest=True) if is_unsigned else dtype == "bool" or -1
+        return cls(Merge.BIT_AND, dtype, all_bits, shape)
 
     @classmethod
     def bit_or(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
@@ -129,8 +153,46 @@ class Component:
     @property
     def has_inverse(self) -> bool:
         """True if a merge can be undone exactly."""
-        is_whole = self.dtype.startswith(("int", "uint"))
+        is_whole = _kind_of(self.dtype) == "int"
         return self.inverse is not None or self.merge is Merge.COUNT or (self.merge is Merge.ADD and is_whole)
+
+
+_DTYPE: Final = re.compile(
+    r"u?(int)(?:8|16|32|64)|(float)(?:16|32|64)|(bool)|(object)|(datetime64|timedelta64)\[(?:D|h|m|s|ms|us|ns)\]"
+)
+_MERGEABLE: Final[Mapping[Merge, tuple[str, ...]]] = {
+    Merge.ADD: ("int", "float", "timedelta64", "object"),
+    Merge.MULTIPLY: ("int", "float", "object"),
+    Merge.MIN: ("int", "float", "bool", "datetime64", "timedelta64"),
+    Merge.MAX: ("int", "float", "bool", "datetime64", "timedelta64"),
+    Merge.BIT_AND: ("int", "bool"),
+    Merge.BIT_OR: ("int", "bool"),
+    Merge.COUNT: ("int",),
+}
+"""The kinds of types that can be merged in each way; where a way is not here, all can."""
+
+
+@cache
+def _kind_of(dtype: str) -> str | None:
+    """Return what kind of type a name names: one of `_MERGEABLE`, or None if it names none."""
+    named = _DTYPE.fullmatch(dtype)
+    return next(filter(None, named.groups())) if named else None
+
+
+def _check_type(merge: Merge, dtype: str) -> None:
+    kind = _kind_of(dtype)
+    if kind is None:
+        raise ModuleDefinitionError(
+            f"{dtype!r} is no type of a component\n"
+            "  expected: int8 to int64, uint8 to uint64, float16 to float64, bool, object,\n"
+            "    or datetime64 or timedelta64 with a unit, such as datetime64[us]"
+        )
+    fitting = _MERGEABLE.get(merge, (kind,))
+    if kind not in fitting:
+        raise ModuleDefinitionError(
+            f"{merge.name} does not merge values of type {dtype}\n"
+            f"  expected: a type of {', '.join(fitting)}, to which lift may cast; or Component.merged with a function"
+        )
 
 
 _INTEGERS: Final = {f"{sign}int{bits}": (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -148,7 +210,4 @@ def _extreme(dtype: str, *, largest: bool) -> Any:
         return largest
     if dtype.startswith(("datetime64", "timedelta64")):
         return 2**63 - 1 if largest else -(2**63) + 1
-    raise ModuleDefinitionError(
-        f"there is no smallest and no largest {dtype}\n"
-        "  expected: an integer, a float, bool, datetime64 or timedelta64, or Component.merged with a function"
-    )
+    return None  # and the component that it was for is refused

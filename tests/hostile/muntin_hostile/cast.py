@@ -7,7 +7,7 @@ from typing import Any
 from muntin import Module, testing
 from muntin.testing.laws.conformance import Conformance
 
-from . import faults, honest
+from . import columnar, columnar_faults, faults, honest
 
 HONEST: dict[type[Conformance], type[Module]] = {
     testing.AggregateLaws: honest.HonestAggregate,
@@ -18,6 +18,7 @@ HONEST: dict[type[Conformance], type[Module]] = {
     testing.IncrementalOperatorLaws: honest.HonestIncrementalOperator,
     testing.TimeSensitiveIncrementalAggregateLaws: honest.HonestTimeSensitiveIncrementalAggregate,
     testing.TimeSensitiveIncrementalOperatorLaws: honest.HonestTimeSensitiveIncrementalOperator,
+    testing.ColumnarAggregateLaws: columnar.HonestColumnarAggregate,
 }
 """A module that keeps all laws, per laws class."""
 
@@ -33,5 +34,8 @@ HOSTILE: dict[tuple[type[Conformance], str], list[type[Module]]] = {}
 
 for _laws, _shape in HONEST.items():
     for _fault in faults.Fault.__subclasses__():
-        if hasattr(_laws, _fault.breaks):
+        if hasattr(_laws, _fault.breaks) and _laws is not testing.ColumnarAggregateLaws:
             HOSTILE.setdefault((_laws, _fault.breaks), []).append(_hostile(_fault, _shape))
+
+for _columnar in columnar_faults.ColumnarFault.__subclasses__():
+    HOSTILE.setdefault((testing.ColumnarAggregateLaws, _columnar.breaks), []).append(_columnar)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from muntin import INFINITY, Event, OutputContract
 
+from .columnar import HonestColumnarAggregate
 from .honest import bare
+
+
+class OfTheAbsolute(HonestColumnarAggregate):
+    """Lists the absolute payloads, which is right as long as none is negative."""
+
+    name = "hostile.absolute"
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return super().lift(abs(payloads))
 
 
 class Fault:
@@ -176,6 +187,13 @@ class TakesTheOtherOver(Fault):
     def combine(self, state: Any, other: Any) -> Any:
         other.extend(state)
         return other
+
+
+class HasAnotherForm(Fault):
+    breaks = "test_columnar_form_gives_the_same_result"
+
+    def columnar_form(self, reads: Any) -> Any:
+        return OfTheAbsolute()
 
 
 class NeedsEnds(Fault):

@@ -10,6 +10,7 @@ from typing import Any
 
 from muntin import (
     Aggregate,
+    ColumnarAggregate,
     Event,
     IncrementalAggregate,
     IncrementalOperator,
@@ -20,6 +21,7 @@ from muntin import (
     TimeSensitiveOperator,
     Window,
 )
+from muntin.schemas import Field
 
 
 def bare(given: Iterable[Any]) -> list[int]:
@@ -83,6 +85,11 @@ class HonestIncrementalAggregate(IncrementalAggregate[int, list[int], list[int]]
 
     def compute_result(self, state: list[int]) -> list[int]:
         return sorted(state)
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        from .columnar import HonestColumnarAggregate
+
+        return HonestColumnarAggregate()
 
 
 class HonestIncrementalOperator(IncrementalOperator[int, list[int], list[int]]):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from muntin.columnar.casting import as_component
 from muntin.components import Component, Merge
 
 
@@ -20,10 +22,25 @@ def merger(component: Component) -> Callable[[Any, Any], Any]:
     return ufunc
 
 
+def inverter(component: Component) -> Callable[[Any, Any], Any] | None:
+    """Return the function that undoes a merge: of the merged values and the second ones, the first. None if none does.
+
+    Example:
+        >>> inverter(Component.sum("int64")), inverter(Component.sum("float64"))
+        (<ufunc 'subtract'>, None)
+    """
+    return component.inverse or np.subtract if component.has_inverse else None
+
+
 def merge(component: Component, first: Any, second: Any) -> Any:
-    """Return the merged values of two arrays of n values each."""
+    """Return the merged values of two arrays of n values each.
+
+    Raises:
+        ModuleContractError: A function of the writer's own returned something else than n values.
+    """
     with np.errstate(all="ignore"):
-        return np.asarray(merger(component)(first, second), component.dtype)
+        merged = merger(component)(first, second)
+    return as_component(component, merged, len(first), "what the function of a component returned")
 
 
 def identities(component: Component, count: int) -> Any:
@@ -33,9 +50,12 @@ def identities(component: Component, count: int) -> Any:
         >>> identities(Component.sum("int64", shape=(2,)), 1).tolist()
         [[0, 0]]
     """
-    if component.dtype.startswith(("datetime64", "timedelta64")):
-        return np.full((count, *component.shape), component.identity, "int64").view(component.dtype)
-    return np.full((count, *component.shape), component.identity, component.dtype)
+    shape = (count, *component.shape)
+    if component.dtype.startswith(("datetime64", "timedelta64")) and isinstance(component.identity, int):
+        return np.full(shape, component.identity, "int64").view(component.dtype)
+    if component.dtype == "object" and not component.shape:
+        return np.fromiter(repeat(component.identity, count), object, count)  # one by one: a list stays a list
+    return np.full(shape, component.identity, component.dtype)
 
 
 def fold_rows(component: Component, values: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from muntin.axis import instant
+from muntin.axis import instant, ticks
+from muntin.columnar.observed import observed, part_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct
 
 DTYPES: Final[Mapping[ScalarKind, str]] = {
@@ -22,60 +22,62 @@ DTYPES: Final[Mapping[ScalarKind, str]] = {
 }
 """The array type of each kind of payload; `object` for all others."""
 
+_FIRST_DAY: Final = 719163
+"""The ordinal of 1970-01-01."""
+
+_AS_INTEGER: Final[Mapping[ScalarKind, Callable[[Any], int]]] = {
+    ScalarKind.TIMESTAMP: instant,
+    ScalarKind.DATE: lambda day: int(day.toordinal()) - _FIRST_DAY,
+    ScalarKind.INTERVAL: ticks,
+}
+
 
 def payload_arrays(field: Field, payloads: Sequence[Any], *, skips_nulls: bool) -> tuple[Any, int]:
     """Return payloads as `ColumnarAggregate.lift` wants them, and how many they are.
 
     Args:
-        field: The module's input.
+        field: The module's input. What its type variables are bound to is taken from the payloads.
         payloads: Values, or records of several fields, or None.
         skips_nulls: Leave out null payloads and those with a null field; or else mask them.
+
+    Raises:
+        OverflowError: A payload does not fit 64 bits; no query can have it.
+
+    Example:
+        >>> from muntin.schemas import describe
+        >>> payload_arrays(describe(float), [1.5, None, 2], skips_nulls=True)
+        (array([1.5, 2. ]), 2)
     """
-    if isinstance(field.type, Struct):
-        return _records(field.type, payloads, skips_nulls=skips_nulls)
-    is_null = [payload is None for payload in payloads]
+    field = observed(field, payloads)
     if skips_nulls:
-        present = [payload for payload in payloads if payload is not None]
-        return _array(field, present, [False] * len(present)), len(present)
-    return np.ma.MaskedArray(_array(field, payloads, is_null), is_null), len(payloads)
+        payloads = [payload for payload in payloads if not has_null(field, payload)]
+    if not isinstance(field.type, Struct):
+        return _column(field, payloads, skips_nulls=skips_nulls), len(payloads)
+    columns = {}
+    for place, part in enumerate(field.type.fields):
+        values = [part_of(payload, part.name, place) for payload in payloads]
+        columns[part.name] = _column(part, values, skips_nulls=skips_nulls)
+    return columns, len(payloads)
 
 
-def _records(struct: Struct, payloads: Sequence[Any], *, skips_nulls: bool) -> tuple[Any, int]:
-    rows = [[_part(payload, part.name, place) for place, part in enumerate(struct.fields)] for payload in payloads]
-    if skips_nulls:
-        rows = [row for row in rows if all(value is not None for value in row)]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(struct.fields)
-    arrays = {}
-    for part, values in zip(struct.fields, columns, strict=True):
-        is_null = [value is None for value in values]
-        array = _array(part, values, is_null)
-        arrays[part.name] = array if skips_nulls else np.ma.MaskedArray(array, is_null)
-    return arrays, len(rows)
+def has_null(field: Field, payload: Any) -> bool:
+    """Return whether a payload is null or, if it has several fields, one of them is."""
+    if payload is None or not isinstance(field.type, Struct):
+        return payload is None
+    return any(part_of(payload, part.name, place) is None for place, part in enumerate(field.type.fields))
 
 
-def _part(payload: Any, name: str, place: int) -> Any:
-    if payload is None:
-        return None
-    if isinstance(payload, Mapping):
-        return payload.get(name)
-    return getattr(payload, name) if hasattr(payload, name) else payload[place]
+def _column(field: Field, values: Sequence[Any], *, skips_nulls: bool) -> Any:
+    array = _array(field, values)
+    return array if skips_nulls else np.ma.MaskedArray(array, [value is None for value in values])
 
 
-def _array(field: Field, values: Sequence[Any], is_null: Sequence[bool]) -> Any:
+def _array(field: Field, values: Sequence[Any]) -> Any:
     """Return values as an array; what stands where a null is has no meaning."""
-    dtype = DTYPES.get(field.type.kind) if isinstance(field.type, Scalar) else None
-    if dtype is None:
-        array = np.empty(len(values), object)
-        array[:] = values
-        return array
-    filled = [0 if missing else _plain(value) for value, missing in zip(values, is_null, strict=True)]
-    if dtype.startswith("datetime64[us]"):
-        return np.asarray(filled, "int64").view(dtype)
-    return np.asarray(filled, "O" if dtype.startswith(("date", "timed")) else None).astype(dtype)
-
-
-def _plain(value: Any) -> Any:
-    """Return a datetime as its microseconds; one without a zone is taken to be in UTC."""
-    if isinstance(value, datetime):
-        return instant(value) if value.tzinfo else np.datetime64(value, "us").astype("int64")
-    return value
+    kind = field.type.kind if isinstance(field.type, Scalar) else None
+    if kind is None or kind not in DTYPES:
+        return np.fromiter(values, object, len(values))  # assigned one by one: lists stay lists
+    if kind not in _AS_INTEGER:
+        return np.asarray([0 if value is None else value for value in values], DTYPES[kind])
+    as_integer = _AS_INTEGER[kind]
+    return np.asarray([0 if value is None else as_integer(value) for value in values], "int64").view(DTYPES[kind])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
     """The collected values of n groups, one group after the other.
 
@@ -24,6 +25,17 @@ class Ragged:
 
     values: Any
     offsets: Any
+
+    @classmethod
+    def of(cls, groups: Sequence[Any]) -> Ragged:
+        """Return groups, at least one, as arrays of values in any order.
+
+        Example:
+            >>> import numpy as np
+            >>> Ragged.of([np.array([5, 1]), np.array([2])]).values.tolist()
+            [1, 5, 2]
+        """
+        return cls(np.concatenate([np.sort(group) for group in groups]), np.cumsum([0, *map(len, groups)]))
 
     @property
     def counts(self) -> Any:

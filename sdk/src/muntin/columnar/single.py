@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from muntin.axis import moment
+from muntin.columnar.lifting import contributions
 from muntin.columnar.merging import fold_rows, identities, merge
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.ragged import Ragged
+from muntin.columnar.results import results_of
 from muntin.components import Component, Merge
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def add_events(module: ColumnarAggregate[Any, Any], state: dict[str, Any], paylo
     arrays, count = payload_arrays(module.input_field(), payloads, skips_nulls=module.skips_nulls)
     if not count:
         return state
-    lifted = dict(module.lift(arrays))
+    lifted = contributions(module, arrays, count)
     kept = {name: _kept(part, count, lifted.get(name)) for name, part in module.components().items()}
     return combine(module, state, {"payloads": count, "kept": kept})
 
@@ -47,9 +48,7 @@ def compute_result(module: ColumnarAggregate[Any, Any], state: Mapping[str, Any]
     if not state["payloads"]:
         return module.empty_result
     kept = {name: _array(part, state["kept"][name]) for name, part in module.components().items()}
-    with np.errstate(all="ignore"):
-        results = module.compute_results(kept)
-    return _python_value(results)
+    return results_of(module, kept, 1)[0]
 
 
 def _nothing(component: Component) -> Any:
@@ -61,7 +60,7 @@ def _kept(component: Component, count: int, lifted: Any) -> Any:
     if component.merge is Merge.COUNT:
         return count
     if component.merge is Merge.COLLECT:
-        return _values(np.asarray(lifted, component.dtype))
+        return _values(lifted)
     return _plain(fold_rows(component, lifted))
 
 
@@ -85,15 +84,8 @@ def _array(component: Component, value: Any) -> Any:
     """Return plain data as an array of one value; collected values as the one group they are."""
     is_time = component.dtype.startswith(("datetime64", "timedelta64"))
     rows = value if component.merge is Merge.COLLECT else [value]
-    array = np.asarray(rows, "int64").view(component.dtype) if is_time else np.asarray(rows, component.dtype)
-    return Ragged(np.sort(array), np.array([0, len(array)])) if component.merge is Merge.COLLECT else array
-
-
-def _python_value(results: Any) -> Any:
-    if np.ma.getmaskarray(results)[0]:
-        return None
-    array = np.ma.getdata(results)
-    if array.dtype.kind == "M" and array.dtype != np.dtype("datetime64[D]"):
-        return moment(int(array.astype("datetime64[us]").view("int64")[0]))
-    value = array[0]
-    return value.item() if isinstance(value, np.generic) else value
+    if component.dtype == "object" and not component.shape:
+        array = np.fromiter(rows, object, len(rows))  # assigned one by one: lists stay lists
+    else:
+        array = np.asarray(rows, "int64").view(component.dtype) if is_time else np.asarray(rows, component.dtype)
+    return Ragged.of([array]) if component.merge is Merge.COLLECT else array

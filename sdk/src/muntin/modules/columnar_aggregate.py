@@ -75,11 +75,12 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
         """Return what each payload contributes.
 
         Args:
-            payloads: n payloads, as above; None if the query gives the module no column.
+            payloads: n payloads, as above; n may be 0. None if the query gives the module no column.
 
         Returns:
             By the name of each component but the counts, an array of n values: its first axis has length n, the others
-            the component's shape.
+            the component's shape. Its type is the component's or one that NumPy casts to it as `same_kind`; no entry is
+            masked.
         """
 
     @abstractmethod
@@ -90,7 +91,8 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
             components: By name, an array of the n windows' values. Of collected values, a `Ragged`.
 
         Returns:
-            An array of n results of the declared type; masked entries of a `numpy.ma.MaskedArray` are null.
+            An array of n results of the declared type, with one axis: a list or a record is an element of an array of
+            type `object`. Masked entries of a `numpy.ma.MaskedArray` and NaT are null.
         """
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:

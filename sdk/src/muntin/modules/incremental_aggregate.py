@@ -26,7 +26,8 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
 
     Define `remove_events(state, payloads) -> state` where removing can undo adding, `combine(state, other) ->
     state` where two states can be merged, and `deduct(state, other) -> state` where a merge can be undone. Each
-    opens a faster evaluation; leave out what cannot hold.
+    opens a faster evaluation; leave out what cannot hold. So does `columnar_form(reads)`, which returns a
+    `ColumnarAggregate` that computes the same on arrays (`SupportsColumns`).
 
     Laws (checked by `muntin.testing.IncrementalAggregateLaws`):
 
@@ -37,8 +38,16 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
     4. *Results do not alias the state*, and `compute_result` leaves the state as it was.
     5. *Payloads are read-only*, and so is the second state of `combine` and `deduct`.
     6. *The state survives its codec.*
+    7. *The columnar form gives the same result*, if there is one; floats but for rounding.
 
     Cost: one call of `add_events` per window and micro-batch, with all that is new.
+
+    Attributes:
+        state_bytes: About how many bytes a state takes when it is stored: nine for a float, one to nine for an int, its
+            own length and a few for a text or for bytes. Say it where a state is larger than a few payloads, such as a
+            sketch or a histogram: the engine then keeps the payloads of a key themselves as long as they take less, and
+            makes a state of them when they take more, or when it is needed. None, the default, keeps states throughout.
+            It never changes a result.
 
     Example:
         >>> class Total(IncrementalAggregate[int, int, int]):
@@ -58,6 +67,7 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
 
     _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
     is_incremental: ClassVar[bool] = True
+    state_bytes: ClassVar[int | None] = None
 
     @abstractmethod
     def create_state(self) -> State:

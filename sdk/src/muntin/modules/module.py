@@ -12,7 +12,7 @@ from muntin.schemas import Field, describe
 
 
 class Module:
-    """What the eight base classes share. Subclass one of them, never this.
+    """What all base classes share. Subclass one of them, never this.
 
     A concrete module sets two class attributes, `name` and `version`; its constructor's parameters are the
     parameters a query writer may give (SI-29). The constructor should raise `ValueError` on a value it cannot
@@ -22,7 +22,7 @@ class Module:
         name: `"<plugin>.<module>"`, the name a query uses.
         version: The module's own version; it is stored with a query's state.
         accepted_clips: The clipping policies under which the module is right (SI-42). All, unless it says so.
-        is_time_sensitive: True for the four base classes that see events and the window.
+        is_time_sensitive: True for the base classes that see events and the window.
         is_operator: True for the four that return rows, false for the four that return one value.
         is_incremental: True for the four that keep a state.
         reads_times: Whether the result depends on the lifetimes of the events (SI-57). A time-sensitive module

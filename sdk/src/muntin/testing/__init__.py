@@ -47,6 +47,7 @@ from muntin.testing.batches import Batch, Boundary, KeyedChange
 from muntin.testing.equality import equal, same_bag
 from muntin.testing.laws import (
     AggregateLaws,
+    ColumnarAggregateLaws,
     FunctionLaws,
     IncrementalAggregateLaws,
     IncrementalOperatorLaws,
@@ -68,6 +69,7 @@ __all__ = [
     "Bar",
     "Batch",
     "Boundary",
+    "ColumnarAggregateLaws",
     "Computation",
     "FunctionLaws",
     "IncrementalAggregateLaws",

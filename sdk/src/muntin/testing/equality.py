@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -26,16 +26,21 @@ def equal(left: Any, right: Any, tolerance: float = 0.0) -> bool:
         >>> equal(1, "1")
         False
     """
+    return alike(left, right, lambda one, other: _equal_numbers(one, other, tolerance))
+
+
+def alike(left: Any, right: Any, same_numbers: Callable[[Any, Any], bool]) -> bool:
+    """Return whether two values are equal, with numbers compared by a function."""
     if isinstance(left, Real | Decimal) and isinstance(right, Real | Decimal):
-        return _equal_numbers(left, right, tolerance)
+        return same_numbers(left, right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(equal(left[key], right[key], tolerance) for key in left)
+        return left.keys() == right.keys() and all(alike(left[key], right[key], same_numbers) for key in left)
     if type(left) is not type(right):
         return False
-    parts = _parts(left)
-    if parts is None:
+    parts, others = parts_of(left), parts_of(right)
+    if parts is None or others is None:
         return bool(left == right)
-    return _all_equal(parts, _parts(right) or [], tolerance)
+    return len(parts) == len(others) and all(alike(a, b, same_numbers) for a, b in zip(parts, others, strict=True))
 
 
 def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) -> bool:
@@ -60,13 +65,10 @@ def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:
     return bool(tolerance) and math.isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)
 
 
-def _parts(value: Any) -> list[Any] | None:
+def parts_of(value: Any) -> list[Any] | None:
+    """Return the parts of a list, tuple, dataclass or the like; None for a value that is one whole."""
     if isinstance(value, str | bytes | Set):
         return None
     if dataclasses.is_dataclass(value):
         return [getattr(value, field.name) for field in dataclasses.fields(value) if field.compare]
     return list(value) if isinstance(value, Iterable) else None
-
-
-def _all_equal(left: list[Any], right: list[Any], tolerance: float) -> bool:
-    return len(left) == len(right) and all(equal(a, b, tolerance) for a, b in zip(left, right, strict=True))

@@ -6,6 +6,7 @@ overlapping it, and speed.
 """
 
 from muntin.testing.laws.aggregate_laws import AggregateLaws, TimeSensitiveAggregateLaws
+from muntin.testing.laws.columnar_aggregate_laws import ColumnarAggregateLaws
 from muntin.testing.laws.conformance import laws_of
 from muntin.testing.laws.error import LawError
 from muntin.testing.laws.function_laws import FunctionLaws
@@ -21,6 +22,7 @@ from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperato
 
 __all__ = [
     "AggregateLaws",
+    "ColumnarAggregateLaws",
     "FunctionLaws",
     "IncrementalAggregateLaws",
     "IncrementalOperatorLaws",

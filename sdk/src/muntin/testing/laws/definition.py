@@ -14,7 +14,15 @@ from muntin.testing.laws.law import law
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
 
-_CALLED: Final = ("create_state", "add_events", "remove_events", "combine", "deduct", "compute_result")
+_CALLED: Final = (
+    "create_state",
+    "add_events",
+    "remove_events",
+    "combine",
+    "deduct",
+    "compute_result",
+    "columnar_form",
+)
 _SIMILAR: Final = 0.75
 
 
@@ -54,7 +62,9 @@ def _complaints(module: type[Module]) -> list[str]:
 
 
 def _misspelt(module: type[Module]) -> list[tuple[str, str]]:
-    own = [name for name in dir(module) if not hasattr(Module, name) and not name.startswith("_")]
-    methods = [name for name in own if name not in _CALLED and callable(getattr(module, name))]
+    bases = [cls for cls in module.__mro__ if cls.__module__.startswith("muntin.modules.")]
+    known = {*_CALLED, *(name for base in bases for name in vars(base))}
+    own = [name for name in dir(module) if name not in known and not name.startswith("_")]
+    methods = [name for name in own if callable(getattr(module, name))]
     close = {name: difflib.get_close_matches(name, _CALLED, 1, _SIMILAR) for name in methods}
     return [(name, match) for name, matches in close.items() for match in matches]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
+from muntin.testing.laws.columnar_form import ColumnarFormLaws
 from muntin.testing.laws.combining import CombiningLaws
 from muntin.testing.laws.definition import DefinitionLaws
 from muntin.testing.laws.lifetimes import ClipLaws
@@ -13,7 +14,7 @@ from muntin.testing.laws.removing import RemovingLaws
 from muntin.testing.laws.states import StateLaws
 
 
-class IncrementalAggregateLaws(DefinitionLaws, PurityLaws, StateLaws, RemovingLaws, CombiningLaws):
+class IncrementalAggregateLaws(DefinitionLaws, PurityLaws, StateLaws, RemovingLaws, CombiningLaws, ColumnarFormLaws):
     """The laws of an `IncrementalAggregate`; those of an absent capability are skipped with a reason.
 
     Example:

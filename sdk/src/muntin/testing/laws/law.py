@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from muntin.testing.laws.error import LawError
 
-_SETTINGS: Final = settings(
+SETTINGS: Final = settings(
     max_examples=25,
     derandomize=True,
     database=None,
@@ -97,7 +97,7 @@ def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
             raise
 
     try:
-        _SETTINGS(given(st.data())(example))() if stated.is_random else example(None)
+        SETTINGS(given(st.data())(example))() if stated.is_random else example(None)
     except Exception:
         if not failures:
             raise

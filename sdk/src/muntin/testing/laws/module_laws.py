@@ -1,4 +1,4 @@
-"""What the laws classes of the eight base classes share."""
+"""What the laws classes of all base classes share."""
 
 from __future__ import annotations
 

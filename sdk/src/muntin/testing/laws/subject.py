@@ -94,7 +94,7 @@ class Subject:
         """Return a state as it comes back from a checkpoint."""
         types = self.module._types()
         try:
-            return restored(state, records_in(types["state"]) | records_in(types["result"]))
+            return restored(state, records_in(self.module.state_type()) | records_in(types["result"]))
         except TypeError as error:
             raise CallError(f"the state cannot be stored: {error}") from None
 

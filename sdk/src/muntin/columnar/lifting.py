@@ -1,0 +1,39 @@
+"""What payloads contribute to each component."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from muntin.columnar.casting import as_component
+from muntin.errors import ModuleContractError
+
+if TYPE_CHECKING:
+    from muntin.modules.columnar_aggregate import ColumnarAggregate
+
+
+def contributions(module: ColumnarAggregate[Any, Any], payloads: Any, count: int) -> dict[str, Any]:
+    """Return what `lift` says that n payloads contribute, in the types of the components.
+
+    Args:
+        module: The module.
+        payloads: Arrays, as `payload_arrays` makes them.
+        count: How many payloads they are.
+
+    Returns:
+        By the name of each component that is lifted, an array of n values. Where there is none, `lift` is not called.
+
+    Raises:
+        ModuleContractError: It returned something else than `components` declares.
+    """
+    parts = {name: part for name, part in module.components().items() if part.is_lifted}
+    if not parts:
+        return {}
+    with np.errstate(all="ignore"):
+        lifted: Any = module.lift(payloads)
+    if not isinstance(lifted, Mapping) or lifted.keys() != parts.keys():
+        returned = sorted(map(str, lifted)) if isinstance(lifted, Mapping) else repr(lifted)
+        raise ModuleContractError(f"lift returned {returned}\n  expected: an array for each of {sorted(parts)}")
+    return {name: as_component(part, lifted[name], count, f"{name!r} from lift") for name, part in parts.items()}

@@ -1,0 +1,51 @@
+"""What the laws of what runs on arrays share."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from hypothesis import given
+from hypothesis.strategies import SearchStrategy
+
+from muntin.columnar.observed import observed, observed_types
+from muntin.schemas import Field
+from muntin.testing.laws.array_subject import ArraySubject
+from muntin.testing.laws.law import SETTINGS
+from muntin.testing.laws.module_laws import ModuleLaws
+from muntin.testing.laws.module_trial import ModuleTrial
+
+
+class ArrayLaws(ModuleLaws):
+    """Laws of what gets payloads as arrays, in the types that a query would bind."""
+
+    @classmethod
+    def reads(cls) -> Field:
+        """Return the module's input; what its type variables are bound to is taken from the first payloads."""
+        return observed(cls.subject().input_field(), cls._first_payloads())
+
+    @classmethod
+    def variables(cls) -> dict[str, Field]:
+        """Return what the type variables of the module's input are bound to."""
+        return observed_types(cls.subject().input_field(), cls._first_payloads())
+
+    @classmethod
+    def arrays(cls, trial: ModuleTrial) -> ArraySubject:
+        """Return the columnar aggregate under test."""
+        return ArraySubject(trial.subject.module, cls.reads())
+
+    @classmethod
+    @cache
+    def _first_payloads(cls) -> tuple[Any, ...]:
+        return tuple(_first(cls._payload_strategy()))
+
+
+def _first(strategy: SearchStrategy[Any]) -> list[Any]:
+    """Return the first values of a strategy."""
+    values: list[Any] = []
+
+    def take(value: Any) -> None:
+        values.append(value)
+
+    SETTINGS(given(strategy)(take))()
+    return values
