@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from muntin import EmitPolicy, OutputContract, SnapshotWindows, SupportsRemove
+from collections.abc import Callable, Mapping
+from math import gcd
+from typing import Final
+
+from muntin import EmitPolicy, HoppingWindows, Merge, OutputContract, SnapshotWindows, SupportsDeduct, SupportsRemove
 from muntin_engine.core.bucket import SHELVES
-from muntin_engine.plan import ModulePlan, Plan
+from muntin_engine.plan import Evaluator, ModulePlan, Plan
 
 
 def explain_plan(plan: Plan) -> str:
     """Return the evaluation of a query in words, a line per topic.
 
     The topics: `window` and its policies; `key` and how keys are spread; `progress`, what says how complete the input
-    is; a line per `module` with how it is evaluated, and why; `state`, what is kept between micro-batches; and
-    `output`, when a window is complete.
+    is; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `row`, what one
+    costs; `state`, what is kept between micro-batches, and its bound; and `output`, when a window is complete.
     """
     lines = [
         ("window", f"{plan.window}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
         ("key", _explain_key(plan)),
         ("progress", _explain_progress(plan)),
+        ("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"),
         *(("module", _explain_module(plan, module)) for module in plan.modules),
+        ("row", _explain_row(plan)),
         ("state", _explain_state(plan)),
         ("output", _explain_lag(plan)),
     ]
@@ -38,10 +44,31 @@ def _explain_progress(plan: Plan) -> str:
 
 def _explain_module(plan: Plan, module: ModulePlan) -> str:
     name = f"{module.output} = {module.label}" if module.output else module.label
-    return f"{name}: general evaluator, {_strategy(plan, module)}"
+    return f"{name}: {_STRATEGIES[plan.choice.evaluator](plan, module)}"
 
 
-def _strategy(plan: Plan, planned: ModulePlan) -> str:
+def _columnar(plan: Plan, planned: ModulePlan) -> str:
+    assert planned.form is not None
+    components = planned.form.components()
+    kept = ", ".join(f"{name} ({part.merge} {part.dtype})" for name, part in components.items())
+    if any(part.merge is Merge.COLLECT for part in components.values()):
+        return f"keeps {kept}; each window sorts all its values"
+    if plan.lifetimes != "point":
+        return f"keeps {kept}; windows share the blocks of a tree"
+    if all(part.has_inverse for part in components.values()):
+        return f"keeps {kept}; windows are differences of running totals"
+    return f"keeps {kept}; windows are merged from running values, as not all of it can be taken back exactly"
+
+
+def _sliced(plan: Plan, planned: ModulePlan) -> str:
+    if isinstance(plan.window, HoppingWindows) and plan.window.hop >= plan.window.size:
+        return "its states are combined per slice, each window has slices of its own"
+    if isinstance(planned.module, SupportsDeduct):
+        return "its states are combined per slice; a window deducts the slices that leave it"
+    return "its states are combined per slice; windows share them on two stacks, as it has no deduct"
+
+
+def _general(plan: Plan, planned: ModulePlan) -> str:
     module = planned.module
     can_remove = isinstance(module, SupportsRemove)
     if not module.is_incremental:
@@ -52,13 +79,42 @@ def _strategy(plan: Plan, planned: ModulePlan) -> str:
             "" if can_remove else ", as it has no remove_events"
         )
     if can_remove and not module.is_time_sensitive:
-        return "its state slides from window to window, a constant per row whatever the overlap"
+        return "its state slides from window to window"
     return "its state is built from the members of each window, as " + (
         "what it sees depends on the window" if module.is_time_sensitive else "it has no remove_events"
     )
 
 
+_STRATEGIES: Final[Mapping[Evaluator, Callable[[Plan, ModulePlan], str]]] = {
+    Evaluator.COLUMNAR: _columnar,
+    Evaluator.SLICED: _sliced,
+    Evaluator.GENERAL: _general,
+}
+
+
+def _explain_row(plan: Plan) -> str:
+    if plan.choice.evaluator is Evaluator.GENERAL:
+        slides = all(_slides(module) for module in plan.modules) and plan.emit is EmitPolicy.FINAL
+        return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
+    return f"merged once into {_unit(plan)}, where it is, whatever size/hop"
+
+
+def _slides(planned: ModulePlan) -> bool:
+    module = planned.module
+    return module.is_incremental and not module.is_time_sensitive and isinstance(module, SupportsRemove)
+
+
+def _unit(plan: Plan) -> str:
+    assert isinstance(plan.window, HoppingWindows)
+    if plan.lifetimes != "point":
+        return "the range of windows that it overlaps"
+    return f"its slice of {gcd(plan.window.size, plan.window.hop)} ticks"
+
+
 def _explain_state(plan: Plan) -> str:
+    if plan.choice.evaluator is not Evaluator.GENERAL:
+        unit = "range of windows" if plan.lifetimes != "point" else "slice"
+        return f"a partial state per key and {unit} of the open windows; a batch writes what it brings, and no more"
     kept = "the events of open windows"
     if plan.emit is not EmitPolicy.FINAL:
         kept += ", and the last output of each window that may change"

@@ -77,6 +77,7 @@ def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, 
     ours = {
         "spark.app.name": name,
         "spark.master": f"local[{cores}]",
+        "spark.python.daemon.module": "muntin_engine.spark.daemon",
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
         "spark.ui.enabled": "false",

@@ -1,0 +1,91 @@
+"""All evaluators through Spark give the same results, which are the reference's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from muntin import Event, WindowSpecification, hopping, tumbling
+from muntin.testing import Computation, WindowedQuery, evaluate
+from muntin_engine import Query, events, module
+from tests.differential.forms import FORMS
+from tests.spark.running import collect_together, run_together, stream_of
+
+WINDOWS = {"tumbling": tumbling(10), "overlapping": hopping(9, 4, 1), "gaps": hopping(3, 7)}
+KEYS = ["a", "b", None, "c", "d"]
+
+
+def rows(seed: int, batches: int) -> list[pa.Table]:
+    """Return micro-batches of insertions, out of order by up to five ticks, and at last the end of the stream."""
+    random = Random(seed)
+    found = []
+    for batch in range(batches):
+        starts = [batch * 15 + random.randint(-20, -5) for _ in range(40)]
+        found.append([row(random, max(start, (batch - 1) * 15 - 20)) for start in starts])
+    found.append([{"change": "close"}])
+    names = ("change", "key", "start", "end", "payload")
+    types = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64())
+    return [pa.Table.from_pylist(batch, pa.schema(list(zip(names, types, strict=True)))) for batch in found]
+
+
+def row(random: Random, start: int) -> dict[str, Any]:
+    end = start + random.choice([1, 2, 5, 30])
+    payload = None if random.random() < 0.1 else random.randint(-9, 9)
+    return {"change": "insert", "key": random.choice(KEYS), "start": start, "end": end, "payload": payload}
+
+
+def queries(df: DataFrame, *, is_point: bool) -> dict[str, Query]:
+    """Return every evaluator over every window."""
+    evaluators = ("columnar", "general") if is_point else ("columnar", "general")
+    times = {"at": "start"} if is_point else {"start": "start", "end": "end"}
+    stream = events(df, key="key", change="change", buckets=4, **times)
+    calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(FORMS["all"])}
+    return {
+        f"{name} {evaluator}": stream.window(window, evaluator=evaluator).aggregate(**calls)
+        for name, window in WINDOWS.items()
+        for evaluator in evaluators
+    }
+
+
+def expected(window: WindowSpecification, tables: list[pa.Table], *, is_point: bool) -> Counter[Any]:
+    query = WindowedQuery(window, [Computation(form) for form in FORMS["all"]])
+    inserted = [row for table in tables for row in table.to_pylist() if row["change"] == "insert"]
+    found: Counter[Any] = Counter()
+    for key in KEYS:
+        mine = [row for row in inserted if row["key"] == key]
+        history = [Event(row["start"], row["start"] + 1 if is_point else row["end"], row["payload"]) for row in mine]
+        for out in evaluate(query, history):
+            found[key, out.window.start, out.window.end, _frozen(out.value)] += 1
+    return found
+
+
+def _frozen(values: Any) -> Any:
+    return tuple(map(_frozen, values)) if isinstance(values, list | tuple) else values
+
+
+def found(rows: list[dict[str, Any]]) -> Counter[Any]:
+    def key(row: dict[str, Any]) -> Any:
+        values = [row[f"m{place}"] for place in range(len(FORMS["all"]))]
+        return row["key"], row["window"]["start"], row["window"]["end"], _frozen(values)
+
+    return Counter(map(key, rows))
+
+
+@pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])
+def test_all_evaluators_give_the_results_of_the_reference(spark: SparkSession, tmp_path: Path, is_point: bool) -> None:
+    batches = rows(1, 4)
+    stream = stream_of(spark, tmp_path / "stream", batches)
+    asked = queries(stream, is_point=is_point)
+    streamed = run_together(asked, tmp_path / "checkpoint")
+    at_once = collect_together(queries(spark.read.parquet(str(tmp_path / "stream")), is_point=is_point))
+    for name in asked:
+        wanted = expected(WINDOWS[name.split()[0]], batches, is_point=is_point)
+        assert wanted
+        assert found(streamed[name]) == wanted, name
+        assert found(at_once[name]) == wanted, name
