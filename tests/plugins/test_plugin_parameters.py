@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from muntin_patterns import ConsecutiveRise, FollowedBy, HeadAndShoulders, ThresholdCrossing
-from muntin_stats import Count, Quantile, TopK, Variance
+from muntin_stats import (
+    ApproximateDistinctCount,
+    ApproximateMedian,
+    ApproximateQuantile,
+    Count,
+    Quantile,
+    TopK,
+    Variance,
+)
 
 REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (Count, {"skip_nulls": "yes"}, "skip_nulls must be True or False, got 'yes'"),
@@ -21,6 +29,10 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (TopK, {"k": 0}, "k must be a whole number from 1 on, got 0"),
     (TopK, {"k": True}, "k must be a whole number from 1 on, got True"),
     (TopK, {"k": 3, "largest": None}, "largest must be True or False, got None"),
+    (ApproximateQuantile, {"q": 2}, "q must be a number from 0 to 1, got 2; 90 percent is 0.9"),
+    (ApproximateQuantile, {"q": 0.5, "k": 7}, "k must be a whole number from 8 to 65535, got 7"),
+    (ApproximateMedian, {"k": 2.5}, "k must be a whole number from 8 to 65535, got 2.5"),
+    (ApproximateDistinctCount, {"lg_k": 22}, "lg_k must be a whole number from 7 to 21, got 22"),
     (FollowedBy, {"within": -1}, "within must not be negative, got -1"),
     (FollowedBy, {"within": "soon"}, "'soon' is not a duration: it is not a list of numbers with units"),
     (ThresholdCrossing, {"threshold": nan}, "threshold must be a finite number, got nan"),

@@ -1,5 +1,8 @@
 """Statistics over windows, for Muntin queries; each module is found by its name, for example `stats.average`."""
 
+from muntin_stats.approximate_distinct_count import ApproximateDistinctCount
+from muntin_stats.approximate_median import ApproximateMedian
+from muntin_stats.approximate_quantile import ApproximateQuantile
 from muntin_stats.average import Average
 from muntin_stats.clamp import clamp
 from muntin_stats.count import Count
@@ -13,12 +16,16 @@ from muntin_stats.median import Median
 from muntin_stats.min import Min
 from muntin_stats.mode import Mode
 from muntin_stats.quantile import Quantile
+from muntin_stats.sketch_library import MissingSketchesError
 from muntin_stats.sum import Sum
 from muntin_stats.time_weighted_average import TimeWeightedAverage
 from muntin_stats.top_k import Place, TopK
 from muntin_stats.variance import Variance
 
 __all__ = [
+    "ApproximateDistinctCount",
+    "ApproximateMedian",
+    "ApproximateQuantile",
     "Average",
     "Count",
     "DistinctCount",
@@ -28,6 +35,7 @@ __all__ = [
     "Max",
     "Median",
     "Min",
+    "MissingSketchesError",
     "Mode",
     "Place",
     "Point",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from muntin import ColumnarAggregate
+from muntin.schemas import Field
 from muntin_stats.group import GroupAggregate
+from muntin_stats.kinds import reads_floats
 from muntin_stats.order import present
 from muntin_stats.total import Total
 
@@ -38,3 +42,11 @@ class Average(GroupAggregate[float | None, Total, float | None]):
     def compute_result(self, state: Total) -> float | None:
         """Return the average."""
         return state.over(state.count) if state.count else None
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays: a sum of floats and a count."""
+        if not reads_floats(reads):
+            return None
+        from muntin_stats.columns.average import ColumnarAverage
+
+        return ColumnarAverage()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from muntin import ColumnarAggregate
+from muntin.schemas import Field, Struct
 from muntin_stats.group import GroupAggregate
 from muntin_stats.parameters import flag
 
@@ -42,3 +44,11 @@ class Count(GroupAggregate[Any, int, int]):
     def compute_result(self, state: int) -> int:
         """Return the count."""
         return state
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays; none for records without nulls, as a form also skips those with a null field."""
+        from muntin_stats.columns.count import ColumnarCount, ColumnarCountOfValues
+
+        if not self.skip_nulls:
+            return ColumnarCount()
+        return None if isinstance(reads.type, Struct) else ColumnarCountOfValues()

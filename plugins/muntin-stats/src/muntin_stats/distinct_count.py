@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from muntin import ColumnarAggregate
+from muntin.schemas import Field
+from muntin_stats.kinds import form_for
 from muntin_stats.tally import Tally, TallyAggregate
 
 
@@ -29,3 +32,9 @@ class DistinctCount(TallyAggregate[Any, int]):
     def compute_result(self, state: Tally[Any]) -> int:
         """Return how many values the tally has."""
         return len(state.counts) + (state.nans > 0)
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays, for ints and floats."""
+        from muntin_stats.columns.distinct_count import FORMS
+
+        return form_for(reads, FORMS)

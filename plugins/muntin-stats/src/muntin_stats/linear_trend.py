@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, nan
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from muntin import ColumnarAggregate
+from muntin.schemas import Field, Struct
 from muntin_stats.exact import nearest, whole
 from muntin_stats.group import Fieldwise, GroupAggregate
 
@@ -85,3 +87,11 @@ class LinearTrend(GroupAggregate[Point | None, Sums, float | None]):
             return None
         slope = (state.count * state.xy - state.x * state.y) / spread
         return nearest(slope.numerator, slope.denominator)
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays: count, means and sums of squares and products, by Chan's update."""
+        if not isinstance(reads.type, Struct):
+            return None
+        from muntin_stats.columns.linear_trend import ColumnarLinearTrend
+
+        return ColumnarLinearTrend()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from muntin import ColumnarAggregate
+from muntin.schemas import Field
+from muntin_stats.kinds import reads_floats
 from muntin_stats.quantile import Quantile
 
 
@@ -22,3 +27,11 @@ class Median(Quantile):
 
     def __init__(self) -> None:
         super().__init__(0.5)
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays: all values in order."""
+        if not reads_floats(reads):
+            return None
+        from muntin_stats.columns.quantile import ColumnarMedian
+
+        return ColumnarMedian()

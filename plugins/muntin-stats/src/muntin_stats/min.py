@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from muntin import IncrementalAggregate
+from muntin import ColumnarAggregate, IncrementalAggregate
+from muntin.schemas import Field
+from muntin_stats.kinds import form_for
 from muntin_stats.order import T, ordinary, present
 
 
@@ -43,6 +46,12 @@ class Min(IncrementalAggregate[T | None, T | None, T | None]):
     def compute_result(self, state: T | None) -> T | None:
         """Return the smallest."""
         return state
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays, for numbers, booleans and times."""
+        from muntin_stats.columns.min import FORMS
+
+        return form_for(reads, FORMS)
 
 
 def _smallest(values: list[T]) -> T | None:

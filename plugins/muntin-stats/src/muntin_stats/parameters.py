@@ -14,15 +14,16 @@ def flag(name: str, value: object) -> bool:
     return value
 
 
-def whole_number(name: str, value: object, *, least: int) -> int:
+def whole_number(name: str, value: object, *, least: int, most: int | None = None) -> int:
     """Return a parameter that is a whole number.
 
     Raises:
-        ValueError: It is not, or it is below `least`.
+        ValueError: It is not, or it is below `least` or above `most`.
     """
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
-    return value
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value and (most is None or value <= most):
+        return value
+    upwards = "on" if most is None else f"to {most}"
+    raise ValueError(f"{name} must be a whole number from {least} {upwards}, got {value!r}")
 
 
 def share(name: str, value: object) -> float:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from muntin import Function, Module, hookimpl
+from muntin_stats.approximate_distinct_count import ApproximateDistinctCount
+from muntin_stats.approximate_median import ApproximateMedian
+from muntin_stats.approximate_quantile import ApproximateQuantile
 from muntin_stats.average import Average
 from muntin_stats.clamp import clamp
 from muntin_stats.count import Count
@@ -28,6 +31,9 @@ from muntin_stats.variance import Variance
 def muntin_modules() -> list[type[Module]]:
     """Return the aggregates and operators."""
     return [
+        ApproximateDistinctCount,
+        ApproximateMedian,
+        ApproximateQuantile,
         Average,
         Count,
         DistinctCount,

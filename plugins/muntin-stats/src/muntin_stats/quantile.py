@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from muntin import IncrementalAggregate
+from muntin import ColumnarAggregate, IncrementalAggregate
+from muntin.schemas import Field
+from muntin_stats.kinds import reads_floats
 from muntin_stats.order import present
 from muntin_stats.parameters import share
 from muntin_stats.ranking import Ranking
@@ -68,3 +71,11 @@ class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
     def compute_result(self, state: Ranking) -> float | None:
         """Return the quantile."""
         return float(state.quantile(self.q)) if len(state) else None
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays: all values in order."""
+        if not reads_floats(reads):
+            return None
+        from muntin_stats.columns.quantile import ColumnarQuantile
+
+        return ColumnarQuantile(self.q)

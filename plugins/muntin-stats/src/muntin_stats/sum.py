@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, localcontext
 from typing import Any, Final, Self, TypeVar, cast
 
+from muntin import ColumnarAggregate
+from muntin.schemas import Field
 from muntin_stats.group import GroupAggregate
+from muntin_stats.kinds import form_for
 from muntin_stats.order import present
 from muntin_stats.total import Total
 
@@ -74,6 +77,12 @@ class Sum(GroupAggregate[N | None, Amount, N | None]):
         if state.floats.count:
             result = (state.floats + Total.of([float(state.other)])).rounded
         return cast("N | None", result)
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays, for ints and floats."""
+        from muntin_stats.columns.sum import FORMS
+
+        return form_for(reads, FORMS)
 
 
 def _sum(numbers: Sequence[int | Decimal]) -> int | Decimal:

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, nan
 from operator import mul
+from typing import Any
 
+from muntin import ColumnarAggregate
+from muntin.schemas import Field
 from muntin_stats.exact import nearest, whole
 from muntin_stats.group import Fieldwise, GroupAggregate
+from muntin_stats.kinds import reads_floats
 from muntin_stats.order import present
 from muntin_stats.parameters import whole_number
 
@@ -79,3 +83,11 @@ class Variance(GroupAggregate[float | None, Moments, float | None]):
             return nan
         variance = (state.squares - state.total**2 / state.count) / divisor
         return nearest(variance.numerator, variance.denominator)
+
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the form on arrays: count, mean and sum of squares, by Chan's update."""
+        if not reads_floats(reads):
+            return None
+        from muntin_stats.columns.variance import ColumnarVariance
+
+        return ColumnarVariance(self.ddof)

@@ -1,0 +1,57 @@
+"""Means that keep their digits however far from zero they lie.
+
+The mean of a group is held as two floats: an *anchor*, which is the smallest of the group's payloads, and the mean's
+*offset* from it. Distances between payloads round to fractions of themselves, so what is computed from offsets is as
+precise as if the window's payloads lay around zero. The payloads of other windows do not matter to that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def distance(first: Any, second: Any) -> Any:
+    """Return how far the second of two means lies above the first.
+
+    Args:
+        first: Anchors and offsets along the last axis.
+        second: The same of other groups.
+
+    Example:
+        >>> float(distance(np.array([1e16, 0.0]), np.array([1e16, 0.5])))
+        0.5
+    """
+    apart: Any = (second[..., 0] - first[..., 0]) + (second[..., 1] - first[..., 1])
+    return apart
+
+
+def merged_centres(first: Any, second: Any, apart: Any, share: Any) -> Any:
+    """Return the means of two groups together.
+
+    Args:
+        first: Anchors and offsets along the last axis; of an empty group, zeros.
+        second: The same of other groups.
+        apart: Their distance.
+        share: How many of both payloads are in the second, from 0 to 1; 1 where the first is empty.
+    """
+    first_anchor, offset = first[..., 0], first[..., 1]
+    anchor = np.minimum(first_anchor, np.where(share > 0, second[..., 0], first_anchor))
+    merged = np.stack([anchor, (first_anchor - anchor) + offset + apart * share], axis=-1)
+    return np.where((share < 1)[..., np.newaxis], merged, second)
+
+
+def shares(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return the share of the second group, and the weight of the distance between two means in sums of squares.
+
+    Args:
+        first: How many payloads are in a group.
+        second: How many are in another.
+
+    Example:
+        >>> [float(value) for value in shares(np.array(2.0), np.array(2.0))]
+        [0.5, 1.0]
+    """
+    share = second / np.maximum(first + second, 1)
+    return share, first * share

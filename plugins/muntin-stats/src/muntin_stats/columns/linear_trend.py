@@ -1,0 +1,83 @@
+"""The slope of a line through points, on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from muntin import ColumnarAggregate, Component
+from muntin_stats.columns.centres import distance, merged_centres, shares
+from muntin_stats.linear_trend import Point
+
+
+class ColumnarLinearTrend(ColumnarAggregate[Point | None, float | None]):
+    """`LinearTrend` on arrays: the count, both means, and two lengths, merged pair by pair.
+
+    The *reach* is the length of the vector of the distances of x from their mean; the *rise* is the length of what the
+    distances of y have in its direction; the slope is rise by reach. They are the first row of the triangular factor
+    that an orthogonal transformation makes of the points around their mean. Nothing is squared but shares of a whole,
+    and nothing large is subtracted: times in microseconds and very small distances lose nothing.
+
+    Rounding: a few units in the last place per merge, relative to the slope or, if that is more, to the spread of y
+        over that of x; by the window's own points alone. Beyond 1e300 distances may be too large for floats, and the
+        slope NaN. A coordinate that is NaN or infinite makes the rise NaN.
+
+    Cost: 56 bytes per key and slice; about twice the passes of `ColumnarVariance`.
+
+    Source: J. Demmel, L. Grigori, M. Hoemmen and J. Langou, Communication-optimal Parallel and Sequential QR and LU
+        Factorizations, SIAM J. Sci. Comput. 34 (2012), section 3 (TSQR: triangular factors of parts, merged in any
+        tree), for one column beside that of the means, which are merged as in `muntin_stats.columns.centres`.
+
+    Example:
+        >>> trend = ColumnarLinearTrend()
+        >>> trend.compute_result(trend.add_events(trend.create_state(), [Point(0, 1), Point(2, 5), Point(None, 7)]))
+        2.0
+    """
+
+    name, version = "stats.linear_trend", "0.1.0"
+
+    def components(self) -> Mapping[str, Component]:
+        """Return what is kept of points: their count, anchor and offset of x and those of y, reach and rise."""
+        return {"line": Component.merged(merged_lines, 0.0, shape=(7,))}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        """Return each point as a line; the rise of what is not finite is NaN."""
+        x, y = payloads["x"], payloads["y"]
+        is_finite = np.isfinite(x) & np.isfinite(y)
+        x, y, odd = np.where(is_finite, x, 0.0), np.where(is_finite, y, 0.0), np.where(is_finite, 0.0, np.nan)
+        one, zero = np.ones(len(x)), np.zeros(len(x))
+        return {"line": np.stack([one, x, zero, y, zero, zero, odd], axis=-1)}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the slopes; null where all x are one."""
+        reach, rise = components["line"][:, 5], components["line"][:, 6]
+        is_point = (reach == 0) & ~np.isnan(rise)
+        return np.ma.MaskedArray(rise / np.where(is_point, 1.0, reach), is_point)
+
+
+def merged_lines(first: Any, second: Any) -> Any:
+    """Return what is kept of two groups of points together, along the last axis.
+
+    Example:
+        >>> merged_lines(np.array([1.0, 0, 0, 1, 0, 0, 0]), np.array([1.0, 8, 0, 5, 0, 0, 0]))[:5].tolist()
+        [2.0, 0.0, 4.0, 1.0, 2.0]
+    """
+    share, weight = shares(first[..., 0], second[..., 0])
+    x_apart = distance(first[..., 1:3], second[..., 1:3])
+    y_apart = distance(first[..., 3:5], second[..., 3:5])
+    merged = first + second
+    merged[..., 1:3] = merged_centres(first[..., 1:3], second[..., 1:3], x_apart, share)
+    merged[..., 3:5] = merged_centres(first[..., 3:5], second[..., 3:5], y_apart, share)
+    between = np.sqrt(weight)
+    merged[..., 5:] = _rotated(first[..., 5:], second[..., 5:], x_apart * between, y_apart * between)
+    return merged
+
+
+def _rotated(first: Any, second: Any, reach: Any, rise: Any) -> Any:
+    """Return the reach and the rise of two groups and of what lies between their means, turned into one direction."""
+    length = np.hypot(np.hypot(first[..., 0], second[..., 0]), reach)
+    whole = np.where(length == 0, 1.0, length)
+    turned = first[..., 1] * (first[..., 0] / whole) + second[..., 1] * (second[..., 0] / whole)
+    return np.stack([length, turned + rise * (reach / whole)], axis=-1)

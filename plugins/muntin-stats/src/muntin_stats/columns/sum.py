@@ -1,0 +1,79 @@
+"""The sum of numbers, on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from muntin import ColumnarAggregate, Component
+from muntin.schemas import ScalarKind
+
+_HALF: Final = 32
+_LOW: Final = 2**_HALF - 1
+_LARGEST_HIGH: Final = 2 ** (_HALF - 1) - 1
+
+
+class ColumnarSumOfFloats(ColumnarAggregate[float | None, float | None]):
+    """`Sum` of floats on arrays.
+
+    Rounding: at each addition, so the sum is off by at most one rounding of the sum of the magnitudes per payload, and
+        only by payloads of the window itself. It is infinite where a sum on the way is.
+
+    Cost: 8 bytes per key and slice.
+
+    Example:
+        >>> total = ColumnarSumOfFloats()
+        >>> total.compute_result(total.add_events(total.create_state(), [1.5, None, 4.0]))
+        5.5
+    """
+
+    name, version = "stats.sum", "0.1.0"
+
+    def components(self) -> Mapping[str, Component]:
+        """Return a sum."""
+        return {"total": Component.sum()}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        """Return each payload as a sum."""
+        return {"total": payloads}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the sums."""
+        return components["total"]
+
+
+class ColumnarSumOfIntegers(ColumnarAggregate[int | None, int | None]):
+    """`Sum` of ints on arrays, exact: the upper and the lower 32 bits are summed apart.
+
+    Laws: exact for up to 2**31 payloads in a window, and each of the two sums has an inverse.
+
+    Cost: 16 bytes per key and slice.
+
+    Example:
+        >>> total = ColumnarSumOfIntegers()
+        >>> total.compute_result(total.add_events(total.create_state(), [2**63 - 1, None, 2**63 - 1]))
+        18446744073709551614
+    """
+
+    name, version = "stats.sum", "0.1.0"
+
+    def components(self) -> Mapping[str, Component]:
+        """Return the sum of the upper halves, in units of 2**32, and that of the lower ones, which are not negative."""
+        return {"high": Component.sum("int64"), "low": Component.sum("int64")}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        """Return the halves of each payload."""
+        return {"high": payloads >> _HALF, "low": payloads & _LOW}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the sums: as int64 if all of them fit, or else as Python ints, so that none is cut off."""
+        high, low = components["high"] + (components["low"] >> _HALF), components["low"] & _LOW
+        if ((high >= ~_LARGEST_HIGH) & (high <= _LARGEST_HIGH)).all():
+            return (high << _HALF) | low
+        return high.astype(object) * (_LOW + 1) + low.astype(object)
+
+
+FORMS: Final[Mapping[ScalarKind, type[ColumnarAggregate[Any, Any]]]] = {
+    ScalarKind.FLOAT: ColumnarSumOfFloats,
+    ScalarKind.INTEGER: ColumnarSumOfIntegers,
+}

@@ -1,0 +1,206 @@
+"""Every array form of muntin-stats gives the result of its module, whatever is merged with what."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from math import inf, nan
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from muntin import Instant, moment
+from muntin.schemas import describe, spell
+from muntin_stats import (
+    Average,
+    Count,
+    DistinctCount,
+    LinearTrend,
+    Max,
+    Median,
+    Min,
+    Mode,
+    Point,
+    Quantile,
+    Sum,
+    Variance,
+)
+from tests.plugins.forms import form_of, result, results_at_once, same, tree_result
+
+REPEATABLY = settings(derandomize=True, database=None, deadline=None, max_examples=25)
+
+LEAST, MOST = -(2**63), 2**63 - 1
+
+FLOATS = st.floats() | st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324, 1.7e308, -1.7e308, inf, -inf, nan])
+INTEGERS = st.integers(LEAST, MOST) | st.sampled_from([LEAST, MOST, 0, -1, 1, 2**32 - 1, -(2**32)])
+TIMES: dict[Any, SearchStrategy[Any]] = {
+    date: st.dates(),
+    datetime: st.datetimes(timezones=st.just(UTC)) | st.sampled_from([moment(0), moment(-1)]),
+    timedelta: st.integers(-(2**62), 2**62).map(lambda length: timedelta(microseconds=length)),
+    Instant: INTEGERS,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    module: Any
+    annotation: Any
+    values: SearchStrategy[Any]
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{name}={value}" for name, value in vars(self.module).items())
+        return f"{self.module.name}({parameters}) of {spell(describe(self.annotation))}"
+
+
+EXACT = [
+    Case(Count(), str, st.text()),
+    Case(Count(), Point, st.builds(Point, st.none(), st.floats())),
+    Case(Count(skip_nulls=True), str, st.text()),
+    Case(Count(skip_nulls=True), float, FLOATS),
+    Case(Sum(), int, INTEGERS),
+    Case(Median(), float, FLOATS),
+    *(Case(Quantile(q), float, FLOATS) for q in (0, 0.1, 0.25, 1 / 3, 0.9, 1)),
+    Case(DistinctCount(), float, FLOATS | st.sampled_from([1.0, nan, 0.0])),
+    Case(DistinctCount(), int, INTEGERS),
+    *(Case(cls(), float, FLOATS) for cls in (Min, Max)),
+    *(Case(cls(), int, INTEGERS) for cls in (Min, Max)),
+    *(Case(cls(), bool, st.booleans()) for cls in (Min, Max)),
+    *(Case(cls(), annotation, values) for cls in (Min, Max) for annotation, values in TIMES.items()),
+]
+"""Forms whose results are those of their modules to the bit."""
+
+ALL = [
+    *EXACT,
+    Case(Sum(), float, FLOATS),
+    Case(Average(), float, FLOATS),
+    Case(Variance(), float, FLOATS),
+    Case(LinearTrend(), Point, st.builds(Point, st.none() | FLOATS, FLOATS)),
+]
+
+WITHOUT = [
+    (Sum(), Decimal),
+    (Sum(), str),
+    (Average(), Any),
+    (Variance(), list[float]),
+    (Median(), str),
+    (Min(), str),
+    (Max(), Decimal),
+    (Max(), list[int]),
+    (DistinctCount(), str),
+    (LinearTrend(), float),
+    (Count(skip_nulls=True), Point),
+]
+"""Inputs for which there is no array form."""
+
+
+def payload_lists(case: Case) -> SearchStrategy[list[Any]]:
+    return st.lists(st.none() | case.values, max_size=8)
+
+
+@pytest.mark.parametrize("case", EXACT, ids=str)
+def test_a_form_gives_the_result_of_its_module_whatever_is_merged_with_what(case: Case) -> None:
+    form = form_of(case.module, case.annotation)
+
+    @REPEATABLY
+    @given(payload_lists(case), st.randoms(use_true_random=False))
+    def check(payloads: list[Any], random: Random) -> None:
+        expected = result(case.module, payloads)
+        assert same(result(form, payloads), expected)
+        assert same(tree_result(form, payloads, random), expected)
+
+    check()
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_a_result_does_not_depend_on_those_computed_along_with_it(case: Case) -> None:
+    form = form_of(case.module, case.annotation)
+    groups = st.lists(st.lists(case.values, min_size=1, max_size=5), min_size=1, max_size=4)
+
+    @settings(REPEATABLY, max_examples=10)
+    @given(groups)
+    def check(groups: list[list[Any]]) -> None:
+        groups = [group for group in groups if not form.skips_nulls or any(map(_is_whole, group))]
+        if groups:
+            at_once, alone = results_at_once(form, groups), [results_at_once(form, [group])[0] for group in groups]
+            assert all(map(same, at_once, alone)), (at_once, alone)
+
+    check()
+
+
+def _is_whole(payload: Any) -> bool:
+    return not isinstance(payload, tuple) or None not in payload
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+@pytest.mark.parametrize("payloads", [[], [None], [None, None]])
+def test_nothing_but_nulls_gives_what_the_module_gives(case: Case, payloads: list[None]) -> None:
+    assert same(result(form_of(case.module, case.annotation), payloads), result(case.module, payloads))
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_a_form_is_named_and_typed_as_its_module_and_travels_to_workers(case: Case) -> None:
+    form = form_of(case.module, case.annotation)
+    form.check_definition()
+    assert (form.name, form.version) == (case.module.name, case.module.version)
+    assert form.result_field().is_nullable == case.module.result_field().is_nullable
+    travelled = pickle.loads(pickle.dumps(form))
+    assert vars(travelled) == vars(form)
+    assert travelled.components() == form.components()
+
+
+@pytest.mark.parametrize(("module", "annotation"), WITHOUT)
+def test_other_inputs_have_no_form(module: Any, annotation: Any) -> None:
+    assert module.columnar_form(describe(annotation, "input")) is None
+
+
+def test_modules_of_times_and_of_frequencies_have_no_form() -> None:
+    assert not hasattr(Mode(), "columnar_form")
+
+
+@pytest.mark.parametrize(
+    "values", [[MOST, MOST], [LEAST, LEAST, LEAST], [MOST, LEAST], [2**32, -1], [MOST] * 9 + [LEAST] * 9, [-1, 1]]
+)
+def test_a_sum_of_ints_of_any_size_is_exact(values: list[int]) -> None:
+    form = form_of(Sum(), int)
+    assert result(form, values) == sum(values)
+    assert results_at_once(form, [values, [1], [MOST], [LEAST]]) == [sum(values), 1, MOST, LEAST]
+
+
+def test_only_sums_of_ints_have_an_inverse() -> None:
+    assert all(component.has_inverse for component in form_of(Sum(), int).components().values())
+    assert not any(component.has_inverse for component in form_of(Sum(), float).components().values())
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.0, inf), (-inf, 1.0), (-inf, inf), (inf, inf), (-1.7e308, 1.7e308), (1.0, nan)]
+)
+def test_a_quantile_next_to_what_is_not_finite_is_that_of_the_module(low: float, high: float) -> None:
+    for q in (0.0, 0.25, 0.5, 1.0):
+        assert same(result(form_of(Quantile(q), float), [low, high]), result(Quantile(q), [low, high]))
+
+
+def test_a_quantile_of_many_values_is_that_of_the_module() -> None:
+    random = Random(5)
+    groups: Sequence[list[float]] = [[random.gauss(0, 1e3) for _ in range(random.randint(1, 300))] for _ in range(50)]
+    for q in (0.01, 0.3, 0.77, 0.999):
+        assert results_at_once(form_of(Quantile(q), float), groups) == [result(Quantile(q), group) for group in groups]
+
+
+def test_nan_and_both_zeros_are_one_value_each_in_every_window() -> None:
+    groups = [[nan, 1.0, nan], [0.0, -0.0], [nan], [nan, nan, nan], [0.0, nan]]
+    assert results_at_once(form_of(DistinctCount(), float), groups) == [2, 1, 1, 1, 2]
+
+
+def test_importing_the_plugin_loads_neither_numpy_nor_sketches() -> None:
+    code = "import sys, muntin_stats.plugin; print(*sorted({'numpy', 'pandas', 'datasketches'} & {*sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

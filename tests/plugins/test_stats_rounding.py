@@ -1,0 +1,195 @@
+"""How far the array forms that round may be from the exact results of their modules."""
+
+from __future__ import annotations
+
+from math import fsum, inf, isfinite, isnan, nan, sqrt
+from random import Random
+from sys import float_info
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from muntin_stats import Average, LinearTrend, Point, Sum, Variance
+from tests.plugins.forms import form_of, result, results_at_once, same, tree_result
+
+REPEATABLY = settings(derandomize=True, database=None, deadline=None, max_examples=60)
+
+ODD = st.sampled_from([inf, -inf, nan])
+FLOATS = st.floats(-1e300, 1e300) | st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324])
+MODEST = st.floats(-1e140, 1e140) | st.sampled_from([1e16, -1e16, 1e16 + 2, 1.0, 0.1, 1e9 + 4, 1e9 + 7])
+"""Floats whose squares are floats."""
+
+WIDE = st.floats(-1e290, 1e290) | st.sampled_from([1e16, -1e16, 1e16 + 2, 1.0, 0.1, 5e-324, 1e-200, 2e-200, 1e280])
+"""Floats whose distances are floats with room to spare; their squares often are not."""
+
+EIGHTHS = st.integers(-8000, 8000).map(lambda eighths: eighths / 8)
+"""Floats whose sums are exact."""
+
+RANDOMS = st.randoms(use_true_random=False)
+CLOSE = 1e-12
+
+
+def both(module: Any, annotation: Any, payloads: list[Any], random: Random) -> tuple[Any, Any]:
+    """Return the result by merging in any order, and the exact one; the type of the result is checked."""
+    rounded, exact = tree_result(form_of(module, annotation), payloads, random), result(module, payloads)
+    assert type(rounded) is type(exact)
+    return rounded, exact
+
+
+def rounding(values: list[float]) -> float:
+    """Return the most that a sum may be off in any order: one rounding of the sum of magnitudes per value."""
+    return len(values) * float_info.epsilon * fsum(map(abs, values))
+
+
+@REPEATABLY
+@given(st.lists(FLOATS | st.none(), max_size=8), RANDOMS)
+def test_a_sum_is_off_by_its_own_payloads_alone(payloads: list[float | None], random: Random) -> None:
+    rounded, exact = both(Sum(), float, payloads, random)
+    values = [value for value in payloads if value is not None]
+    assert rounded is exact is None or abs(rounded - exact) <= rounding(values)
+
+
+@REPEATABLY
+@given(st.lists(FLOATS | st.none(), max_size=8), RANDOMS)
+def test_an_average_is_off_by_its_own_payloads_alone(payloads: list[float | None], random: Random) -> None:
+    rounded, exact = both(Average(), float, payloads, random)
+    values = [value for value in payloads if value is not None]
+    assert rounded is exact is None or abs(rounded - exact) <= rounding(values) + 5e-324
+
+
+@REPEATABLY
+@given(st.lists(EIGHTHS, min_size=1, max_size=20), RANDOMS)
+def test_a_window_without_the_large_value_is_right_to_the_bit(values: list[float], random: Random) -> None:
+    for module in (Sum[float](), Average()):
+        form = form_of(module, float)
+        small = form.add_events(form.create_state(), values)
+        large = form.add_events(form.create_state(), [1e16, *values, -1e16])
+        with_it = form.combine(large, small)
+        assert same(form.compute_result(form.combine(form.create_state(), small)), result(module, values))
+        assert same(tree_result(form, values, random), result(module, values))
+        assert results_at_once(form, [[1e16, *values], values])[1] == result(module, values)
+        assert abs(form.compute_result(with_it) - result(module, [1e16, *values, -1e16, *values])) <= 1e16 * CLOSE
+
+
+@REPEATABLY
+@given(st.lists(EIGHTHS | ODD, min_size=1, max_size=6), RANDOMS)
+def test_what_is_not_finite_decides_sums_and_averages(values: list[float], random: Random) -> None:
+    assume(not all(map(isfinite, values)))
+    assert same(*both(Sum(), float, values, random))
+    assert same(*both(Average(), float, values, random))
+
+
+@REPEATABLY
+@given(st.lists(MODEST | st.none(), max_size=12), st.integers(0, 2), RANDOMS)
+def test_a_variance_is_right_to_twelve_digits(payloads: list[float | None], ddof: int, random: Random) -> None:
+    rounded, exact = both(Variance(ddof), float, payloads, random)
+    assert rounded is exact is None or rounded == pytest.approx(exact, rel=CLOSE, abs=1e-300)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("far", [0.0, 1e9, -1e9, 1e15])
+def test_a_variance_far_from_zero_is_right(far: float, seed: int) -> None:
+    values = [far + 4, far + 7, far + 13, far + 16]
+    assert result(form_of(Variance(), float), values) == 30.0
+    assert tree_result(form_of(Variance(), float), values, Random(seed)) == pytest.approx(30.0, rel=1e-15)
+
+
+def test_a_variance_of_many_values_far_from_zero_is_right() -> None:
+    random = Random(3)
+    values = [1e12 + random.random() for _ in range(5000)]
+    assert result(form_of(Variance(), float), values) == pytest.approx(result(Variance(), values), rel=1e-13)
+
+
+def test_a_variance_of_equal_numbers_is_zero() -> None:
+    assert result(form_of(Variance(), float), [0.1] * 7) == 0.0
+
+
+@REPEATABLY
+@given(st.lists(MODEST | ODD, max_size=5), st.integers(0, 2), RANDOMS)
+def test_what_is_not_finite_makes_a_variance_nan(values: list[float], ddof: int, random: Random) -> None:
+    assume(not all(map(isfinite, values)))
+    assert same(*both(Variance(ddof), float, values, random))
+
+
+@pytest.mark.parametrize("values", [[1e200, -1e200], [1.7e308, -1.7e308, 1.7e308, 1.0, -1.7e308, 3.0]])
+def test_a_variance_beyond_the_largest_float_is_infinite(values: list[float]) -> None:
+    for seed in range(20):
+        assert tree_result(form_of(Variance(), float), values, Random(seed)) == inf
+
+
+def test_the_variance_of_one_number_of_any_size_is_null_or_zero() -> None:
+    assert result(form_of(Variance(), float), [1.7e308]) is None
+    assert result(form_of(Variance(ddof=0), float), [1.7e308]) == 0.0
+
+
+def slope_scale(points: list[Point]) -> float:
+    """Return the spread of y over that of x, which is what the error of a slope is relative to."""
+    xs, ys = [point.x for point in points if point.x is not None], [point.y for point in points if point.y is not None]
+    return sqrt(result(Variance(0), ys) / result(Variance(0), xs))
+
+
+@REPEATABLY
+@given(
+    st.lists(st.tuples(EIGHTHS, EIGHTHS), min_size=1, max_size=12),
+    st.sampled_from([0.0, 1e9, 1.7e15, -1e12]),
+    st.sampled_from([0.0, 1e9, -1.7e15]),
+    RANDOMS,
+)
+def test_a_trend_is_right_to_twelve_digits(
+    pairs: list[tuple[float, float]], x: float, y: float, random: Random
+) -> None:
+    points = [Point(x + right, y + up) for right, up in pairs]
+    rounded, exact = both(LinearTrend(), Point, points, random)
+    if exact is not None:
+        assert abs(rounded - exact) <= CLOSE * slope_scale(points)
+
+
+@REPEATABLY
+@given(st.lists(st.none() | st.builds(Point, EIGHTHS | st.none(), EIGHTHS | st.none()), max_size=6), RANDOMS)
+def test_a_trend_skips_points_with_a_null(points: list[Point | None], random: Random) -> None:
+    rounded, exact = both(LinearTrend(), Point, points, random)
+    assert rounded is exact is None or rounded == pytest.approx(exact, rel=1e-9, abs=1e-9)
+
+
+@REPEATABLY
+@given(st.lists(st.builds(Point, WIDE, WIDE), min_size=2, max_size=8), RANDOMS)
+def test_a_trend_through_points_of_any_size_is_right_to_ten_digits(points: list[Point], random: Random) -> None:
+    xs, ys = [point.x or 0.0 for point in points], [point.y or 0.0 for point in points]
+    rounded, exact = both(LinearTrend(), Point, points, random)
+    spread = max(xs) - min(xs)
+    assume(exact is None or (spread > 1e-290 and abs(exact) < inf))
+    assert rounded is exact is None or abs(rounded - exact) <= 1e-10 * max((max(ys) - min(ys)) / spread, abs(exact))
+
+
+def test_a_trend_over_microseconds_of_today_is_right() -> None:
+    today = 1_700_000_000_000_000.0
+    points = [Point(today + at, 3.0 * at + 1) for at in range(50)]
+    for seed in range(5):
+        assert tree_result(form_of(LinearTrend(), Point), points, Random(seed)) == pytest.approx(3.0, rel=1e-14)
+
+
+@REPEATABLY
+@given(st.lists(st.builds(Point, EIGHTHS | ODD, EIGHTHS | ODD), min_size=1, max_size=4), RANDOMS)
+def test_what_is_not_finite_makes_a_trend_nan(points: list[Point], random: Random) -> None:
+    assume(any(not isfinite(coordinate or 0.0) for point in points for coordinate in point))
+    rounded, exact = both(LinearTrend(), Point, points, random)
+    assert isnan(rounded)
+    assert isnan(exact)
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [Point(0.0, nan)],
+        [Point(0.0, inf)],
+        [Point(inf, 0.0)],
+        [Point(nan, 0.0), Point(1.0, 0.0)],
+        [Point(1.0, 2.0), Point(1.0, nan)],
+    ],
+)
+def test_a_trend_through_one_x_is_nan_rather_than_null_where_a_coordinate_is(points: list[Point]) -> None:
+    assert isnan(result(LinearTrend(), points))
+    assert isnan(result(form_of(LinearTrend(), Point), points))
+    assert isnan(results_at_once(form_of(LinearTrend(), Point), [points])[0])
