@@ -117,7 +117,7 @@ class SliceRun:
         for step in batch.changes:
             self._stream.take(step)
         seen = progress_of(self.case, batch)
-        arrived = replace(seen, punctuation=settled(self.case.window, seen.punctuation))
+        arrived = replace(seen, punctuation=settled([self.case.window], seen.punctuation))
         self.progress = self.progress.advance(arrived)
         blobs = self._lift(batch.changes)
         for number in range(BUCKETS):
@@ -128,8 +128,8 @@ class SliceRun:
             result = self._process(number, blobs, arrived)
             assert result.late == 0
             assert result.progress == self.progress
-            for closed in result.output:
-                self._add(closed)
+            for complete in result.output:
+                self._add(complete.output)
         if self.progress.punctuation == INFINITY:
             assert [list(cells.cells) for cells in self._cells] == [["ledger"]] * BUCKETS
 
@@ -145,7 +145,7 @@ class SliceRun:
     def _process(self, number: int, blobs: Sequence[Any], arrived: Progress) -> SliceResult[Closed]:
         grid, forms = self.case.grid, self.case.bound
         bucket: SliceBucket[Closed] = SliceBucket(
-            grid, lambda: ColumnarStore(grid, forms), self._cells[number], Codec(), {}, self._kept, number
+            [grid], lambda: ColumnarStore([grid], forms), self._cells[number], Codec(), {}, self._kept, number
         )
         return bucket.process([blob.blob for blob in blobs if blob.bucket == number], arrived)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import gcd
 from typing import Final
 
 from muntin import EmitPolicy, HoppingWindows, Merge, OutputContract, SnapshotWindows, SupportsDeduct, SupportsRemove
 from muntin_engine.core.bucket import SHELVES
+from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.plan import Evaluator, ModulePlan, Plan
 
 
@@ -19,7 +19,7 @@ def explain_plan(plan: Plan) -> str:
     costs; `state`, what is kept between micro-batches, and its bound; and `output`, when a window is complete.
     """
     lines = [
-        ("window", f"{plan.window}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
+        ("window", f"{_explain_window(plan)}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
         ("key", _explain_key(plan)),
         ("progress", _explain_progress(plan)),
         ("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"),
@@ -29,6 +29,11 @@ def explain_plan(plan: Plan) -> str:
         ("output", _explain_lag(plan)),
     ]
     return "\n".join(f"{title:<12}{text}" for title, text in lines)
+
+
+def _explain_window(plan: Plan) -> str:
+    named = [f"{name} = {window}" for name, window in plan.named_windows.items()]
+    return " and ".join(named) or str(plan.window)
 
 
 def _explain_key(plan: Plan) -> str:
@@ -105,10 +110,9 @@ def _slides(planned: ModulePlan) -> bool:
 
 
 def _unit(plan: Plan) -> str:
-    assert isinstance(plan.window, HoppingWindows)
     if plan.lifetimes != "point":
         return "the range of windows that it overlaps"
-    return f"its slice of {gcd(plan.window.size, plan.window.hop)} ticks"
+    return f"its slice of {SliceGrid.shared(plan.steps)[0].width} ticks"
 
 
 def _explain_state(plan: Plan) -> str:

@@ -10,6 +10,7 @@ from muntin import (
     ClipPolicy,
     Duration,
     EmitPolicy,
+    HoppingWindows,
     Module,
     QueryError,
     TimestampPolicy,
@@ -165,6 +166,31 @@ class EventStream:
             parse_evaluator(evaluator),
         )
 
+    def windows(
+        self, *, timestamps: TimestampPolicy | str = TimestampPolicy.ALIGN, **specifications: HoppingWindows
+    ) -> WindowedStream:
+        """Cut the axis in several ways at once.
+
+        Each row is merged once, into slices that all of them share, so another window costs little more than its
+        results. These have a column `window_name`.
+
+        Args:
+            timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`.
+            specifications: By name, hopping or tumbling windows.
+
+        Raises:
+            QueryError: There is no specification.
+
+        Example:
+            >>> from muntin import hopping, tumbling
+            >>> call = dict(now=hopping("10 minutes", "1 minute"), day=tumbling("1 day"))  # stream.windows(**call)
+        """
+        if not specifications:
+            raise QueryError("windows() needs at least one specification, for example windows(day=tumbling('1 day'))")
+        first = next(iter(specifications.values()))
+        windowed = self.window(first, timestamps=timestamps)
+        return replace(windowed, named=specifications)
+
 
 @dataclass(frozen=True)
 class WindowedStream:
@@ -176,6 +202,7 @@ class WindowedStream:
     timestamps: TimestampPolicy
     emit: EmitPolicy
     evaluator: Evaluator | None = None
+    named: Mapping[str, HoppingWindows] = field(default_factory=dict)
 
     def aggregate(self, **modules: ModuleCall) -> Query:
         """Compute one row per window and key, with a column per module.

@@ -55,9 +55,9 @@ def close_windows(grid: SliceGrid, partials: Partials, first: int, last: int) ->
         first: A window, or `-NEVER`.
         last: A window, or `NEVER`.
     """
-    for stretch in _stretches(grid, partials):
-        start = max(first, grid.windows_of(int(stretch.slices[0])).start)
-        stop = min(last, grid.windows_of(int(stretch.slices[-1])).stop)
+    for stretch in _stretches(grid, partials.shifted(grid.shift)):
+        start = max(first, (int(stretch.slices[0]) - grid.slices) // grid.stride + 1)
+        stop = min(last, int(stretch.slices[-1]) // grid.stride + 1)
         if start < stop:
             yield from _close_stretch(grid, stretch, start, stop)
 

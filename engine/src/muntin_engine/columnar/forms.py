@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +12,11 @@ import pyarrow.compute as pc
 
 from muntin import ColumnarAggregate, Component, Merge, ModuleContractError, ModuleFailedError
 from muntin.columnar import identities
+from muntin.columnar.lifting import contributions
 from muntin.columnar.payloads import DTYPES
 from muntin.schemas import Field, Scalar, Struct
+
+T = TypeVar("T")
 
 PAYLOADS: Final = ""
 """The name, among the components of a form, of the number of payloads that were lifted."""
@@ -45,11 +48,12 @@ class BoundForm:
         """The components that are lifted, and so must be stored."""
         return {name: part for name, part in self.components.items() if part.is_lifted}
 
-    def lift(self, inputs: Sequence[pa.Array]) -> tuple[dict[str, Any], Any]:
+    def lift(self, inputs: Sequence[pa.Array], length: int) -> tuple[dict[str, Any], Any]:
         """Return what the rows of a batch contribute, and which of them do.
 
         Args:
             inputs: All columns of the query.
+            length: How many rows there are.
 
         Returns:
             An array per stored component, and the places of the rows that were not left out; None for all of them.
@@ -61,12 +65,11 @@ class BoundForm:
         columns, reads = self._fields([inputs[place] for place in self.columns])
         places = self._present(columns) if self.form.skips_nulls else None
         if places is not None:
-            columns = [column.take(pa.array(places)) for column in columns]
-        length = len(columns[0]) if columns else None
-        if length == 0:
+            columns, length = [column.take(pa.array(places)) for column in columns], len(places)
+        if not length:
             return {name: identities(part, 0) for name, part in self.stored.items()}, places
-        lifted = self._call("lift", self.form.lift, self._payloads(columns, reads)) if self.stored else {}
-        return {name: self._checked(name, part, lifted, length) for name, part in self.stored.items()}, places
+        payloads = self._payloads(columns, reads)
+        return self._call("lift", lambda: contributions(self.form, payloads, length)), places
 
     def results(self, components: Mapping[str, Any], payloads: Any) -> Any:
         """Return the results of n windows as an array, whose masked entries are null.
@@ -77,7 +80,7 @@ class BoundForm:
         """
         counts = {name: payloads for name, part in self.components.items() if part.merge is Merge.COUNT}
         with np.errstate(all="ignore"):
-            results = self._call("compute_results", self.form.compute_results, {**components, **counts})
+            results = self._call("compute_results", lambda: self.form.compute_results({**components, **counts}))
         if np.shape(results) != (len(payloads),):
             raise ModuleContractError(
                 f"{self.label} returned results of the shape {np.shape(results)} from compute_results\n"
@@ -111,24 +114,11 @@ class BoundForm:
         array = array_of(column, reads)
         return array if self.form.skips_nulls else np.ma.MaskedArray(array, _is_null(column))
 
-    def _checked(self, name: str, component: Component, lifted: Mapping[str, Any], length: int | None) -> Any:
-        if name not in lifted:
-            raise ModuleContractError(
-                f"{self.label} returned {sorted(lifted)} from lift\n"
-                f"  expected: an array for each component, also {name!r}"
-            )
-        array = np.ma.getdata(lifted[name])
-        shape = (len(array) if length is None else length, *component.shape)
-        if array.shape != shape:
-            raise ModuleContractError(
-                f"{self.label} returned {name!r} of the shape {array.shape} from lift\n"
-                f"  expected: {shape}, a value for each payload"
-            )
-        return array
-
-    def _call(self, method: str, function: Any, argument: Any) -> Any:
+    def _call(self, method: str, function: Callable[[], T]) -> T:
         try:
-            return function(argument)
+            return function()
+        except ModuleContractError as error:
+            raise ModuleContractError(f"{self.label}: {error}") from error
         except Exception as error:
             name, _, version = self.label.rpartition(" ")
             raise ModuleFailedError(name, version, "all of a batch", None, method, error) from error

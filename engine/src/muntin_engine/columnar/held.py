@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -46,8 +46,8 @@ class Pieces:
 class HeldSlices:
     """Partial states of slices, slice by slice."""
 
-    def __init__(self, grid: SliceGrid) -> None:
-        self._grid = grid
+    def __init__(self, grids: Sequence[SliceGrid]) -> None:
+        self._grids = grids
         self._slices: dict[int, Pieces] = {}
 
     def add(self, delta: Partials) -> None:
@@ -60,13 +60,13 @@ class HeldSlices:
             else:
                 self._slices[number] = Pieces([piece])
 
-    def close(self, first: int, last: int) -> Iterator[Windows]:
+    def close(self, place: int, first: int, last: int) -> Iterator[Windows]:
         """Yield the windows from `first` up to but not including `last` that have rows."""
-        below = (last - 1) * self._grid.stride + self._grid.slices
-        numbers = sorted(number for number in self._slices if first * self._grid.stride <= number < below)
+        grid = self._grids[place]
+        numbers = sorted(number for number in self._slices if grid.start_of(first) <= number < grid.first_legal(last))
         pieces = [piece for number in numbers for piece in self._slices[number].pieces]
         if pieces:
-            yield from close_windows(self._grid, concat(pieces), first, last)
+            yield from close_windows(grid, concat(pieces), first, last)
 
     def forget(self, first_live: int) -> None:
         """Drop all slices below a first one."""
@@ -93,8 +93,9 @@ class HeldRanges:
         """Add what a batch brought."""
         self._pieces.add(delta)
 
-    def close(self, first: int, last: int) -> Iterator[Windows]:
+    def close(self, place: int, first: int, last: int) -> Iterator[Windows]:
         """Yield the windows from `first` up to but not including `last` that have rows."""
+        assert place == 0, "events with lifetimes have ranges of windows of one specification"
         begun = [piece.slice(0, int(np.searchsorted(piece.slices, last))) for piece in self._pieces.pieces]
         present = [piece for piece in (piece.alive(first) for piece in begun) if len(piece)]
         if present:

@@ -149,7 +149,7 @@ def _partials(forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partial
     counts = np.bincount(groups.codes, minlength=groups.size)
     parts: dict[Part, Any] = {}
     for place, form in enumerate(forms):
-        lifted, present = form.lift(rows.inputs)
+        lifted, present = form.lift(rows.inputs, len(rows))
         codes = groups.codes if present is None else groups.codes[present]
         if present is not None:
             parts[Part(place, PAYLOADS, COUNTED)] = np.bincount(codes, minlength=groups.size)

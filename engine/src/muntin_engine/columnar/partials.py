@@ -129,6 +129,10 @@ class Partials:
         """The last slice, or window, that they say something of."""
         return int(self.slices[-1] if self.lasts is None else self.lasts.max())
 
+    def shifted(self, shift: int) -> Partials:
+        """Return them with slices counted from another one."""
+        return replace(self, slices=self.slices - shift) if shift else self
+
     def with_keys(self, keys: Any) -> Partials:
         """Return them under other codes."""
         return replace(self, keys=keys)

@@ -39,11 +39,12 @@ class ColumnarStore:
     Cost: taking and writing a batch costs what the batch brings; closing windows, what they hold.
     """
 
-    def __init__(self, grid: Grid, forms: Sequence[BoundForm]) -> None:
+    def __init__(self, grids: Sequence[Grid], forms: Sequence[BoundForm]) -> None:
         """Make an empty store for the slices, or ranges, and the forms of a query."""
         self._parts = parts_of(forms)
         self._keys = KeyTable()
-        self._held = HeldSlices(grid) if isinstance(grid, SliceGrid) else HeldRanges()
+        slices = [grid for grid in grids if isinstance(grid, SliceGrid)]
+        self._held = HeldSlices(slices) if slices else HeldRanges()
         self._most_keys = 1024
 
     def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[Partials]:
@@ -64,9 +65,9 @@ class ColumnarStore:
         """Merge an entry."""
         self._held.add(self._decode(data))
 
-    def close(self, first: int, last: int) -> list[Closed]:
+    def close(self, place: int, first: int, last: int) -> list[Closed]:
         """Return the results of the windows from `first` up to but not including `last` that have members."""
-        closed = self._held.close(first, last)
+        closed = self._held.close(place, first, last)
         return [Closed(windows, self._keys.take(windows.keys)) for windows in closed if len(windows.keys)]
 
     def forget(self, first_live: int) -> None:

@@ -67,8 +67,18 @@ def choose_evaluator(plan: Plan, wanted: Evaluator | None) -> Choice:
     """Return the evaluator of a query.
 
     Raises:
-        QueryError: The one that is wanted cannot evaluate it.
+        QueryError: The one that is wanted cannot evaluate it, or it has several windows and no slices to share.
     """
+    choice = _choose(plan, wanted)
+    if plan.named_windows and choice.evaluator is not Evaluator.COLUMNAR:
+        raise QueryError(
+            f"several windows share slices on the columnar evaluator, and this query is {choice.evaluator}: "
+            f"{choice.reason}\n  run a query for each window, and union their results"
+        )
+    return choice
+
+
+def _choose(plan: Plan, wanted: Evaluator | None) -> Choice:
     if wanted is Evaluator.GENERAL:
         return Choice(Evaluator.GENERAL, "asked for")
     unsliced = next(_whatever_forbids_slices(plan), None)
@@ -89,10 +99,11 @@ def choose_evaluator(plan: Plan, wanted: Evaluator | None) -> Choice:
 
 def forbids_steps(plan: Plan) -> str | None:
     """Return why windows may change or close elsewhere than at their ends; None if they do not."""
-    if not isinstance(plan.window, HoppingWindows):
-        return f"{plan.window} is cut by each key's own events"
-    if plan.window.reach:
-        return "events are members of windows that they do not overlap, by the window's reach"
+    for window in plan.windows:
+        if not isinstance(window, HoppingWindows):
+            return f"{window} is cut by each key's own events"
+        if window.reach:
+            return "events are members of windows that they do not overlap, by the window's reach"
     if plan.emit is not EmitPolicy.FINAL:
         return f"emit={str(plan.emit)!r} puts out results that may change"
     if plan.columns.id is not None:
@@ -104,6 +115,8 @@ def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
     unsteady = forbids_steps(plan)
     if unsteady is not None:
         yield unsteady
+    if plan.named_windows and plan.lifetimes != "point":
+        yield "events have lifetimes, so they belong to another range of each window"
     yield from (f"{module.label} sees events and the window" for module in _time_sensitive(plan.modules))
     if plan.is_operator:
         yield f"{plan.modules[0].label} is an operator"

@@ -5,6 +5,7 @@ Building a plan needs no Spark; everything a query writer can get wrong is refus
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -37,6 +38,7 @@ class Plan:
         delay: How far behind the newest start the input is taken to be complete, in ticks; None where punctuation
             rows say so.
         buckets: Over how many buckets keys are spread. Part of a checkpoint.
+        named_windows: Where there are several specifications, all of them by name; `window` is the first.
         wanted: The evaluator that was asked for; None to have the cheapest one that is right.
         choice: The evaluator that it gets.
 
@@ -56,11 +58,13 @@ class Plan:
     is_edge: bool = False
     delay: int | None = None
     buckets: int = 16
+    named_windows: Mapping[str, HoppingWindows] = field(default_factory=dict)
     wanted: Evaluator | None = None
     choice: Choice = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_window(self.window)
+        for window in self.windows:
+            check_window(window)
         check_buckets(self.buckets)
         check_names([*(key.name for key in self.columns.keys), *self.added, *(part.name for part in self.outputs)])
         for module in self.modules:
@@ -99,21 +103,29 @@ class Plan:
         return self.window.reach if isinstance(self.window, HoppingWindows) else 0
 
     @property
-    def moves_in_steps(self) -> bool:
-        """True if output changes only where a window ends, so that progress need not be known any finer.
+    def windows(self) -> tuple[WindowSpecification, ...]:
+        """All specifications of the query."""
+        return tuple(self.named_windows.values()) or (self.window,)
+
+    @property
+    def steps(self) -> tuple[HoppingWindows, ...]:
+        """The windows at whose ends alone output changes, so that progress need not be known any finer.
 
         A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
-        the punctuation.
+        the punctuation. None if output may change elsewhere.
         """
-        return forbids_steps(self) is None
+        if forbids_steps(self) is not None:
+            return ()
+        return tuple(window for window in self.windows if isinstance(window, HoppingWindows))
 
     @property
     def added(self) -> tuple[str, ...]:
         """The names of the result columns that are neither keys nor a module's."""
+        name = ("window_name",) if self.named_windows else ()
         lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
         change = ("change", "event_id") if self.emit.may_retract else ()
         new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
-        return ("window", *lifetime, *change, *new_end)
+        return (*name, "window", *lifetime, *change, *new_end)
 
     @property
     def outputs(self) -> tuple[Field, ...]:
@@ -133,6 +145,7 @@ class Plan:
             "times": columns.start.type if self.axis == "time" else self.axis,
             "lifetimes": self.lifetimes,
             "window": to_dict(self.window),
+            "windows": {name: to_dict(window) for name, window in self.named_windows.items()},
             "clip": str(self.clip),
             "timestamps": str(self.timestamps),
             "emit": str(self.emit),

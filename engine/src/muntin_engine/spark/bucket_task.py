@@ -10,13 +10,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY, HoppingWindows
+from muntin import EARLIEST, INFINITY
 from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import Grid, settled
+from muntin_engine.core.sliced.grid import settled
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.spark.blobs import to_blob
 from muntin_engine.spark.closed import closed_tables
@@ -73,10 +73,10 @@ def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterato
         cells: The bucket's state.
         arrived: The batch.
     """
-    if job.grid is None:
-        yield from _run_general(job, cells, arrived)
+    if job.grids:
+        yield from _run_sliced(job, bucket, cells, arrived)
     else:
-        yield from _run_sliced(job, job.grid, bucket, cells, arrived)
+        yield from _run_general(job, cells, arrived)
 
 
 def _run_general(job: Job, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
@@ -92,14 +92,20 @@ def _run_general(job: Job, cells: Cells, arrived: Arrived) -> Iterator[OutputBlo
     yield from _refused(REJECTED, [row for row in refused if not row.is_late])
 
 
-def _run_sliced(job: Job, grid: Grid, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
     with _without_collector():
         intake = take_in(job, arrived.rows)
         bucket: SliceBucket[Closed] = SliceBucket(
-            grid, lambda: ColumnarStore(grid, job.forms), cells, job.codec, job.identity, _KEPT, (job.name, number)
+            job.grids,
+            lambda: ColumnarStore(job.grids, job.forms),
+            cells,
+            job.codec,
+            job.identity,
+            _KEPT,
+            (job.name, number),
         )
         result = bucket.process(arrived.partials, _complete(job, arrived.progress))
-        tables = [table for closed in result.output for table in closed_tables(job, grid, closed)]
+        tables = [table for complete in result.output for table in closed_tables(job, complete)]
     yield OutputBlob(ACCEPTED, result.accepted)
     yield from _results(tables)
     if result.late:
@@ -124,9 +130,8 @@ def _complete(job: Job, arrived: Progress) -> Progress:
     punctuation = INFINITY if job.is_static else arrived.punctuation
     if job.delay is not None and arrived.newest > EARLIEST:
         punctuation = max(punctuation, arrived.newest - job.delay)
-    window = job.query.window
-    if job.moves_in_steps and isinstance(window, HoppingWindows):
-        punctuation = settled(window, punctuation)
+    if job.steps:
+        punctuation = settled(job.steps, punctuation)
     return Progress(punctuation, arrived.horizon, arrived.newest)
 
 

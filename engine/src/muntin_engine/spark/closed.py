@@ -12,7 +12,7 @@ from muntin import INFINITY, ModuleContractError, TimestampPolicy
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.columnar.results import form_results
 from muntin_engine.columnar.store import Closed
-from muntin_engine.core.sliced.grid import Grid
+from muntin_engine.core.sliced.bucket import Complete
 from muntin_engine.spark.arrays import MisfitError, to_arrow
 from muntin_engine.spark.job import Job
 
@@ -31,13 +31,14 @@ _FITTING: Final[Mapping[ScalarKind, str]] = {
 """The NumPy kinds of array that a type of result may come in; any type may come as objects."""
 
 
-def closed_tables(job: Job, grid: Grid, closed: Closed) -> Iterator[pa.Table]:
+def closed_tables(job: Job, complete: Complete[Closed]) -> Iterator[pa.Table]:
     """Yield complete windows as tables of the query's result schema.
 
     Raises:
         ModuleFailedError: A module raised an exception.
         ModuleContractError: A module's results are not of the type that its class declares.
     """
+    grid, closed = job.grids[complete.place], complete.output
     columns = {place: closed.keys.column(name) for place, name in enumerate(job.key_names)}
     origin = grid.window(0)
     starts = origin.start + closed.windows.windows * (grid.window(1).start - origin.start)
@@ -46,6 +47,9 @@ def closed_tables(job: Job, grid: Grid, closed: Closed) -> Iterator[pa.Table]:
     columns[names.index("window")] = _extents(job, starts, ends)
     if job.query.timestamps is TimestampPolicy.POINT_AT_END:
         columns[names.index("lifetime")] = _extents(job, ends, ends + 1)
+    if job.window_names:
+        name = pa.scalar(job.window_names[complete.place], pa.string())
+        columns[names.index("window_name")] = pa.repeat(name, len(starts))
     first = len(names) - len(job.outputs)
     for place, (form, output) in enumerate(zip(job.forms, job.outputs, strict=True)):
         results = form_results(form, place, closed.windows)

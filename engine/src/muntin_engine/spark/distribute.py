@@ -55,10 +55,10 @@ class Distributor:
         """Yield blobs of rows, then the progress of all of them."""
         job = open_job(self._job)
         progress = Progress()
-        for batch in _gather(batches, MOST_ROWS if job.grid is None else MOST_LIFTED):
+        for batch in _gather(batches, MOST_LIFTED if job.grids else MOST_ROWS):
             rows, seen = read_rows(job, batch)
             progress = progress.advance(seen)
-            yield from _blobs(job, rows) if job.grid is None else _lifted(job, rows)
+            yield from _lifted(job, rows) if job.grids else _blobs(job, rows)
         yield _exchange(list(job.buckets), {}, progress)
 
 

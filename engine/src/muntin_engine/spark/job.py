@@ -68,7 +68,8 @@ class Job:
         outputs: The types of the modules' results.
         evaluator: How windows are computed.
         forms: The modules' columnar forms, where the evaluator is the columnar one.
-        moves_in_steps: See `Plan.moves_in_steps`.
+        steps: The windows at whose ends alone output changes; none if it may change elsewhere.
+        window_names: What the results call them; none if there is one specification.
     """
 
     query: WindowedQuery
@@ -87,7 +88,8 @@ class Job:
     outputs: tuple[Field, ...]
     evaluator: Evaluator = Evaluator.GENERAL
     forms: tuple[BoundForm, ...] = ()
-    moves_in_steps: bool = False
+    steps: tuple[HoppingWindows, ...] = ()
+    window_names: tuple[str, ...] = ()
 
     @cached_property
     def name(self) -> bytes:
@@ -95,12 +97,11 @@ class Job:
         return os.urandom(16)
 
     @property
-    def grid(self) -> Grid | None:
-        """The slices of the query, or its ranges of windows, unless it is evaluated from its events."""
+    def grids(self) -> tuple[Grid, ...]:
+        """The slices of the query, or its ranges of windows; none if it is evaluated from its events."""
         if self.evaluator is Evaluator.GENERAL:
-            return None
-        assert isinstance(self.query.window, HoppingWindows)
-        return (SliceGrid if self.is_point else RangeGrid).of(self.query.window)
+            return ()
+        return SliceGrid.shared(self.steps) if self.is_point else tuple(map(RangeGrid.of, self.steps))
 
     @property
     def key_names(self) -> tuple[str, ...]:

@@ -12,9 +12,7 @@ from muntin_engine.spark.job import Job
 
 def lift(job: Job, table: pa.Table) -> Iterator[BucketBlob]:
     """Yield the partial states of good rows for each bucket that has any."""
-    grid = job.grid
-    assert grid is not None
-    yield from lift_rows(grid, job.forms, _rows(job, table))
+    yield from lift_rows(job.grids[0], job.forms, _rows(job, table))
 
 
 def _rows(job: Job, table: pa.Table) -> Rows:

@@ -58,7 +58,12 @@ def result_schema(query: Query) -> spark_types.StructType:
     plan, projected = query.plan, query.source.df.schema
     time = projected["start"].dataType if plan.axis == "time" else spark_types.LongType()
     extent = spark_types.StructType([spark_types.StructField("start", time), spark_types.StructField("end", time)])
-    added = {"change": spark_types.StringType(), "event_id": spark_types.LongType(), "new_end": time}
+    added = {
+        "window_name": spark_types.StringType(),
+        "change": spark_types.StringType(),
+        "event_id": spark_types.LongType(),
+        "new_end": time,
+    }
     columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.columns.keys)]
     columns += [(name, added.get(name, extent)) for name in plan.added]
     columns += [(output.name, spark_type_of(output, time)) for output in plan.outputs]
@@ -153,7 +158,8 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         outputs=plan.outputs,
         evaluator=plan.choice.evaluator,
         forms=_forms(plan),
-        moves_in_steps=plan.moves_in_steps,
+        steps=plan.steps,
+        window_names=tuple(plan.named_windows),
     )
 
 

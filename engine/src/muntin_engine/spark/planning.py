@@ -89,6 +89,7 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
         is_edge=events.is_edge,
         delay=events.delay,
         buckets=events.buckets if keys else 1,
+        named_windows=stream.named,
         wanted=stream.evaluator,
     )
     if "id" in roles:

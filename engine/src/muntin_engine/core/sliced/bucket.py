@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
@@ -21,6 +21,18 @@ Output = TypeVar("Output")
 _LEDGER: Final = "ledger"
 
 
+class Complete(NamedTuple, Generic[Output]):
+    """The results of windows that are complete.
+
+    Attributes:
+        place: Which of the specifications of the query they are of.
+        output: As the store gave them.
+    """
+
+    place: int
+    output: Output
+
+
 @dataclass(frozen=True, slots=True)
 class SliceResult(Generic[Output]):
     """What a bucket made of a batch.
@@ -32,7 +44,7 @@ class SliceResult(Generic[Output]):
         progress: How far the input is now.
     """
 
-    output: Sequence[Output]
+    output: Sequence[Complete[Output]]
     accepted: int
     late: int
     progress: Progress
@@ -48,7 +60,7 @@ class SliceBucket(Generic[Output]):
 
     def __init__(  # what a bucket is made of
         self,
-        grid: Grid,
+        grids: Sequence[Grid],
         make_store: Callable[[], SliceStore[Any, Output]],
         cells: Cells,
         codec: Codec,
@@ -60,7 +72,7 @@ class SliceBucket(Generic[Output]):
         """Open a bucket.
 
         Args:
-            grid: Its slices, or ranges of windows.
+            grids: Its slices, or ranges of windows; one for each specification of the query, over the same slices.
             make_store: Makes an empty store.
             cells: Its state.
             codec: How the ledger is written.
@@ -69,7 +81,7 @@ class SliceBucket(Generic[Output]):
             name: Names the bucket among all that this process may ever see.
             make_version: Makes a version that was never used before.
         """
-        self._grid = grid
+        self._grids = grids
         self._make_store = make_store
         self._cells = cells
         self._codec = codec
@@ -93,17 +105,25 @@ class SliceBucket(Generic[Output]):
         ledger = SliceLedger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
         journal = Journal.from_data(self._cells, ledger.journal)
         store = self._kept.take(self._name, ledger.version) or self._read(journal)
-        before = self._grid.first_open(ledger.progress.punctuation)
-        taken = store.take(blobs, self._grid.first_legal(before))
         now = ledger.progress.advance(arrived)
-        after = self._grid.first_open(now.punctuation)
-        upto = min(after, self._grid.begun(now.horizon))
-        output = store.close(before, upto) if upto > before else ()
-        first_live = self._grid.first_live(after)
-        if after > before:
+        before, after = (
+            [grid.first_open(progress.punctuation) for grid in self._grids] for progress in (ledger.progress, now)
+        )
+        taken = store.take(blobs, max(map(_first_legal, self._grids, before)))
+        output = list(self._close(store, before, after, now.horizon))
+        first_live = min(map(_first_live, self._grids, after))
+        if after != before:
             store.forget(first_live)
         self._write(ledger, journal, store, taken, now, first_live)
         return SliceResult(output, taken.accepted, taken.late, now)
+
+    def _close(
+        self, store: SliceStore[Any, Output], before: Sequence[int], after: Sequence[int], horizon: int
+    ) -> Iterator[Complete[Output]]:
+        for place, (grid, first, last) in enumerate(zip(self._grids, before, after, strict=True)):
+            upto = min(last, grid.begun(horizon))
+            if upto > first:
+                yield from (Complete(place, output) for output in store.close(place, first, upto))
 
     def _read(self, journal: Journal) -> SliceStore[Any, Output]:
         store = self._make_store()
@@ -129,3 +149,11 @@ class SliceBucket(Generic[Output]):
             ledger.progress, ledger.journal, ledger.version = now, journal.to_data(), self._make_version()
             self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
         self._kept.put(self._name, ledger.version, store)
+
+
+def _first_legal(grid: Grid, first_open: int) -> int:
+    return grid.first_legal(first_open)
+
+
+def _first_live(grid: Grid, first_open: int) -> int:
+    return grid.first_live(first_open)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any, Final, TypeAlias
@@ -16,15 +17,16 @@ NEVER: Final = 2**62
 class SliceGrid:
     """Windows of `slices` slices each, every `stride` slices.
 
-    Slice `s` is `[offset + s * width, offset + (s + 1) * width)` and window `w` starts with slice `w * stride`; both
-    are numbered in both directions. The width is the greatest common divisor of size and hop, so any ratio will do
-    (thesis, section 6.1; the panes of TH-30).
+    Slice `s` is `[offset + s * width, offset + (s + 1) * width)`, and window `w` starts with slice
+    `shift + w * stride`; both are numbered in both directions. The width is the greatest common divisor of size and
+    hop, so any ratio will do (thesis, section 6.1; the panes of TH-30).
 
     Attributes:
         width: The length of a slice in ticks.
         stride: How many slices lie between the starts of neighbouring windows.
         slices: How many slices a window has.
         offset: Where slice 0 starts.
+        shift: The slice that window 0 starts with.
 
     Example:
         >>> grid = SliceGrid.of(HoppingWindows(size=9, hop=6))
@@ -36,12 +38,28 @@ class SliceGrid:
     stride: int
     slices: int
     offset: int = 0
+    shift: int = 0
 
     @classmethod
     def of(cls, windows: HoppingWindows) -> SliceGrid:
         """Return the slices of some windows."""
-        width = gcd(windows.size, windows.hop)
-        return cls(width, windows.hop // width, windows.size // width, windows.offset)
+        return cls.shared([windows])[0]
+
+    @classmethod
+    def shared(cls, specifications: Sequence[HoppingWindows]) -> tuple[SliceGrid, ...]:
+        """Return the slices of several specifications, which are the same for all of them.
+
+        Example:
+            >>> short, long = SliceGrid.shared([HoppingWindows(6, 6), HoppingWindows(10, 5, offset=2)])
+            >>> short.width, short.slices, long.slices, long.shift
+            (1, 6, 10, 2)
+        """
+        offset = specifications[0].offset
+        width = gcd(*(length for some in specifications for length in (some.size, some.hop, some.offset - offset)))
+        return tuple(
+            cls(width, some.hop // width, some.size // width, offset, (some.offset - offset) // width)
+            for some in specifications
+        )
 
     def slice_at(self, tick: int) -> int:
         """Return the slice that a tick lies in."""
@@ -53,11 +71,16 @@ class SliceGrid:
 
     def windows_of(self, number: int) -> range:
         """Return the windows that a slice is part of; none if it lies in a gap between windows."""
-        return range((number - self.slices) // self.stride + 1, number // self.stride + 1)
+        relative = number - self.shift
+        return range((relative - self.slices) // self.stride + 1, relative // self.stride + 1)
+
+    def start_of(self, window: int) -> int:
+        """Return the slice that a window starts with."""
+        return window if abs(window) >= NEVER else self.shift + window * self.stride
 
     def window(self, number: int) -> Window:
         """Return a window's extent."""
-        start = self.offset + number * self.stride * self.width
+        start = self.offset + (self.shift + number * self.stride) * self.width
         return Window(start, start + self.slices * self.width)
 
     def first_open(self, punctuation: int) -> int:
@@ -66,22 +89,23 @@ class SliceGrid:
             return -NEVER
         if punctuation >= INFINITY:
             return NEVER
-        return ((punctuation - self.offset) // self.width - self.slices) // self.stride + 1
+        return ((punctuation - self.offset) // self.width - self.shift - self.slices) // self.stride + 1
 
     def begun(self, horizon: int) -> int:
         """Return the first window that does not start before a horizon."""
-        return -NEVER if horizon <= EARLIEST else -((self.offset - horizon) // (self.width * self.stride))
+        origin = self.offset + self.shift * self.width
+        return -NEVER if horizon <= EARLIEST else -((origin - horizon) // (self.width * self.stride))
 
     def first_legal(self, first_open: int) -> int:
         """Return the first slice whose rows are not late, given the first open window.
 
         A row is late if a window that it belongs to, or one before it, is complete.
         """
-        return first_open if abs(first_open) >= NEVER else (first_open - 1) * self.stride + self.slices
+        return first_open if abs(first_open) >= NEVER else self.start_of(first_open - 1) + self.slices
 
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window; those before it can be forgotten."""
-        return first_open if abs(first_open) >= NEVER else first_open * self.stride
+        return self.start_of(first_open)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +171,15 @@ Grid: TypeAlias = SliceGrid | RangeGrid
 """How rows are numbered along the axis."""
 
 
-def settled(windows: HoppingWindows, punctuation: int) -> int:
+def settled(specifications: Sequence[HoppingWindows], punctuation: int) -> int:
     """Return the last end of a window at or before a punctuation: up to there output is settled.
 
     Windows close at their ends and nowhere else, so the input's progress need not be known any finer.
 
     Example:
-        >>> settled(HoppingWindows(size=10, hop=5), 23)
+        >>> settled([HoppingWindows(size=10, hop=5)], 23)
         20
     """
     if not EARLIEST < punctuation < INFINITY:
         return punctuation
-    return punctuation - (punctuation - windows.offset - windows.size) % windows.hop
+    return max(punctuation - (punctuation - some.offset - some.size) % some.hop for some in specifications)

@@ -52,10 +52,13 @@ class SliceStore(Protocol[Delta, Output]):
         """Merge an entry."""
         ...
 
-    def close(self, first: int, last: int) -> Sequence[Output]:
+    def close(self, place: int, first: int, last: int) -> Sequence[Output]:
         """Return the results of the windows from `first` up to but not including `last` that have members.
 
-        Either bound may be `NEVER` or its negative.
+        Args:
+            place: Which of the specifications of the query they are of.
+            first: A window, or `-NEVER`.
+            last: A window, or `NEVER`.
         """
         ...
 
