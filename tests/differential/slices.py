@@ -42,7 +42,7 @@ READS = describe(int | None, "payload")
 class SliceCase:
     """Columnar aggregates over windows of slices, or of ranges of windows where events have lifetimes."""
 
-    window: HoppingWindows
+    windows: tuple[HoppingWindows, ...]
     forms: str
     is_point: bool = True
     number: int = 0
@@ -52,6 +52,11 @@ class SliceCase:
     def seed(self) -> int:
         """A number that stays the same from run to run."""
         return zlib.crc32(repr(self).encode())
+
+    @property
+    def window(self) -> HoppingWindows:
+        """The first specification."""
+        return self.windows[0]
 
     @property
     def query(self) -> SliceCase:
@@ -64,9 +69,9 @@ class SliceCase:
         return EndsStay(self.window, [reference.Computation(form) for form in FORMS[self.forms]])
 
     @property
-    def grid(self) -> Grid:
+    def grids(self) -> tuple[Grid, ...]:
         """The slices, or ranges of windows."""
-        return (SliceGrid if self.is_point else RangeGrid).of(self.window)
+        return SliceGrid.shared(self.windows) if self.is_point else (RangeGrid.of(self.window),)
 
     @property
     def bound(self) -> tuple[BoundForm, ...]:
@@ -117,7 +122,7 @@ class SliceRun:
         for step in batch.changes:
             self._stream.take(step)
         seen = progress_of(self.case, batch)
-        arrived = replace(seen, punctuation=settled([self.case.window], seen.punctuation))
+        arrived = replace(seen, punctuation=settled(self.case.windows, seen.punctuation))
         self.progress = self.progress.advance(arrived)
         blobs = self._lift(batch.changes)
         for number in range(BUCKETS):
@@ -129,7 +134,7 @@ class SliceRun:
             assert result.late == 0
             assert result.progress == self.progress
             for complete in result.output:
-                self._add(complete.output)
+                self._add(complete.place, complete.output)
         if self.progress.punctuation == INFINITY:
             assert [list(cells.cells) for cells in self._cells] == [["ledger"]] * BUCKETS
 
@@ -140,12 +145,16 @@ class SliceRun:
     def wanted(self) -> Table:
         """Return what the reference says."""
         histories = {key: [c.event for c in changes] for key, changes in self._stream.accepted.items()}
-        return expected_table(self.case, histories, self.progress)
+        wanted: Table = {}
+        for place, window in enumerate(self.case.windows):
+            alone = expected_table(replace(self.case, windows=(window,)), histories, self.progress)
+            wanted |= {(place, key): rows for key, rows in alone.items()}
+        return wanted
 
     def _process(self, number: int, blobs: Sequence[Any], arrived: Progress) -> SliceResult[Closed]:
-        grid, forms = self.case.grid, self.case.bound
+        grids, forms = self.case.grids, self.case.bound
         bucket: SliceBucket[Closed] = SliceBucket(
-            [grid], lambda: ColumnarStore([grid], forms), self._cells[number], Codec(), {}, self._kept, number
+            grids, lambda: ColumnarStore(grids, forms), self._cells[number], Codec(), {}, self._kept, number
         )
         return bucket.process([blob.blob for blob in blobs if blob.bucket == number], arrived)
 
@@ -154,16 +163,17 @@ class SliceRun:
         tasks: list[list[KeyedChange]] = [[], [], []]
         for change in self._random.sample(changes, len(changes)):
             tasks[self._random.randrange(3)].append(change)
-        return [blob for task in tasks for blob in lift_rows(self.case.grid, self.case.bound, _rows(task))]
+        return [blob for task in tasks for blob in lift_rows(self.case.grids[0], self.case.bound, _rows(task))]
 
-    def _add(self, closed: Closed) -> None:
+    def _add(self, place: int, closed: Closed) -> None:
         keys = closed.keys.column("k0").to_pylist()
-        results = [_values(form_results(form, place, closed.windows)) for place, form in enumerate(self.case.bound)]
+        results = [_values(form_results(form, number, closed.windows)) for number, form in enumerate(self.case.bound)]
         for key, number, *values in zip(keys, closed.windows.windows.tolist(), *results, strict=True):
-            window = self.case.grid.window(number)
+            window = self.case.grids[place].window(number)
             row = (window, window.start, window.end, tuple(values))
-            assert row not in self._rows.setdefault(key, Counter()), f"{row} is put out twice"
-            self._rows[key][row] += 1
+            rows = self._rows.setdefault((place, key), Counter())
+            assert row not in rows, f"{row} is put out twice"
+            rows[row] += 1
 
 
 def run(case: SliceCase, stream: Script) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from muntin import hopping, tumbling
+from muntin import HoppingWindows, hopping, tumbling
 from tests.differential.drive import check
 from tests.differential.forms import FORMS
 from tests.differential.slices import SliceCase, run
@@ -33,5 +33,21 @@ WINDOWS = {
 @pytest.mark.parametrize("window", WINDOWS)
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, forms: str, is_point: bool) -> None:
     for number in range(3):
-        case = SliceCase(WINDOWS[window], forms, is_point, number)
+        case = SliceCase((WINDOWS[window],), forms, is_point, number)
+        check(case, case.stream, run)
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        (tumbling(6), tumbling(10)),
+        (hopping(9, 6), tumbling(4, 1), hopping(3, 7, -2)),
+        (hopping(20, 5), hopping(5, 5), hopping(10, 5, 5)),
+        (tumbling(30), tumbling(1)),
+    ],
+    ids=str,
+)
+def test_several_windows_share_their_slices(windows: tuple[HoppingWindows, ...]) -> None:
+    for number in range(6):
+        case = SliceCase(windows, "all", True, number)
         check(case, case.stream, run)

@@ -96,6 +96,20 @@ def first_places(codes: Any, size: int) -> Any:
     return places
 
 
+def stable_order(codes: Any, size: int) -> Any:
+    """Return the places of codes from the smallest to the largest, those of equal codes in their order.
+
+    Cost: NumPy sorts numbers of 16 bits by counting, an order of magnitude faster than larger ones; so codes of up to
+    32 bits are sorted by their lower halves and then by their upper ones.
+    """
+    if size > 1 << 32:
+        return np.argsort(codes, kind="stable")
+    order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
+    if size <= 1 << 16:
+        return order
+    return order[np.argsort((codes >> 16).astype(np.uint16)[order], kind="stable")]
+
+
 def product(*sizes: int) -> int:
     """Return how many combinations of codes there are.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from muntin import Component, Merge
 from muntin.columnar import identities, merge, merger
+from muntin_engine.columnar.coding import stable_order
 
 
 def reduce_codes(component: Component, codes: Any, size: int, values: Any) -> Any:
@@ -33,7 +34,7 @@ def reduce_codes(component: Component, codes: Any, size: int, values: Any) -> An
 
 def _tournament(component: Component, codes: Any, size: int, values: Any) -> Any:
     """Merge neighbours of the same code in pairs until each code has one value."""
-    order = np.argsort(codes, kind="stable")
+    order = stable_order(codes, size)
     codes, values = codes[order], values[order]
     while len(codes) > 1:
         starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
@@ -53,5 +54,5 @@ def _tournament(component: Component, codes: Any, size: int, values: Any) -> Any
 
 def collect_codes(codes: Any, size: int, values: Any) -> tuple[Any, Any]:
     """Return the values ordered by code, and for each code how many it has."""
-    order = np.argsort(codes, kind="stable")
+    order = stable_order(codes, size)
     return values[order], np.bincount(codes, minlength=size)
