@@ -7,10 +7,19 @@ were evaluated, and are run again. A failure prints the smallest stream that fai
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from muntin import HoppingWindows, hopping, tumbling
-from tests.differential.drive import check
+from muntin_engine.columnar import closing, coding, held, ranges, store
+from muntin_engine.columnar.key_table import KeyTable
+from muntin_engine.core.sliced import journal
+from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.journal import Journal
+from muntin_engine.core.sliced.kept import KeptStores
+from tests.differential.drive import check, failure
 from tests.differential.forms import FORMS
 from tests.differential.slices import SliceCase, run
 
@@ -51,3 +60,47 @@ def test_several_windows_share_their_slices(windows: tuple[HoppingWindows, ...])
     for number in range(6):
         case = SliceCase(windows, "all", True, number)
         check(case, case.stream, run)
+
+
+SMALL = {
+    (closing, "MOST_CELLS"): 4,
+    (closing, "_EXPANDING"): 0.5,
+    (ranges, "MOST_CELLS"): 4,
+    (ranges, "_MOST_WINDOWS"): 3,
+    (store, "ENTRY_BYTES"): 64,
+    (store, "FEW_KEYS"): 1,
+    (held, "_MOST_PIECES"): 1,
+    (coding, "_FEW"): 0,
+    (coding, "DENSE"): 0,
+    (journal, "MOST_ALIKE"): 2,
+}
+"""What is split, merged or hashed only where there is much of it, from the first on."""
+
+
+@pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_what_is_done_only_with_much_makes_no_difference(
+    window: str, is_point: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for (module, name), value in SMALL.items():
+        monkeypatch.setattr(module, name, value)
+    for number in range(3):
+        case = SliceCase((WINDOWS[window],), "all", is_point, number)
+        check(case, case.stream, run)
+
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "windows close a slice early": (SliceGrid, "first_legal", lambda self, first_open: self.start_of(first_open)),
+    "slices are forgotten early": (SliceGrid, "first_live", lambda self, first_open: self.start_of(first_open) + 1),
+    "the last slice is left out": (SliceGrid, "slices_at", lambda self, ticks: (ticks - self.offset - 1) // self.width),
+    "stale stores are kept": (KeptStores, "take", lambda self, bucket, _: self._stores.pop(bucket, (b"", None))[1]),
+    "entries die early": (Journal, "forget", lambda self, _: self._lines.clear()),
+    "keys get lost": (KeyTable, "codes", lambda _self, keys: np.zeros(len(keys), np.int64)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_evaluation_over_slices_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [SliceCase((WINDOWS[window],), "all", True, number) for window in WINDOWS for number in range(3)]
+    monkeypatch.setattr(*FAULTS[fault])
+    assert any(failure(case, case.stream, run) for case in cases)

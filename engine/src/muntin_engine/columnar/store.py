@@ -20,6 +20,9 @@ from muntin_engine.core.sliced.store import Entry, Taken
 ENTRY_BYTES: Final = 2 * 2**20
 """An entry of a checkpoint is split from about this size on."""
 
+FEW_KEYS: Final = 1024
+"""With up to so many keys none is forgotten."""
+
 
 class Closed(NamedTuple):
     """Complete windows with their keys.
@@ -45,7 +48,7 @@ class ColumnarStore:
         self._keys = KeyTable()
         slices = [grid for grid in grids if isinstance(grid, SliceGrid)]
         self._held = HeldSlices(slices) if slices else HeldRanges()
-        self._most_keys = 1024
+        self._most_keys = FEW_KEYS
 
     def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[Partials]:
         """Merge the partial states of a batch."""
@@ -98,4 +101,4 @@ class ColumnarStore:
         live = self._held.keys()
         places = self._keys.keep(live)
         self._held.renumber(places)
-        self._most_keys = max(1024, 2 * len(live))
+        self._most_keys = max(FEW_KEYS, 2 * len(live))

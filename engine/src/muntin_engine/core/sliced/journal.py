@@ -28,7 +28,7 @@ class Line(NamedTuple):
         first: The first slice in it.
         last: The last one; when that is dead, so is the entry.
         tier: How often it was merged.
-        size: Its bytes.
+        size: Its bytes; `MOST_BYTES` if it is a part that merging could not make fewer of.
     """
 
     serial: int
@@ -96,12 +96,13 @@ class Journal:
         for line in alike:
             self._cells.remove(line.cell)
         self._lines = [line for line in self._lines if line not in alike]
-        for entry in merged:
-            self._write(entry, alike[0].tier + 1)
+        is_full = 2 * len(merged) > len(alike)
+        for place, entry in enumerate(merged, 1):
+            self._write(entry, alike[0].tier + 1, MOST_BYTES if is_full and place < len(merged) else 0)
 
-    def _write(self, entry: Entry, tier: int) -> None:
+    def _write(self, entry: Entry, tier: int, size: int = 0) -> None:
         self._serial += 1
-        line = Line(self._serial, entry.first, entry.last, tier, len(entry.data))
+        line = Line(self._serial, entry.first, entry.last, tier, max(size, len(entry.data)))
         self._cells.put(line.cell, entry.data)
         self._lines.append(line)
 
