@@ -8,12 +8,14 @@ DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
 EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check bench bench-quick format clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year)"
 	@echo "make test    all tests"
 	@echo "make check   lint, types and all tests"
+	@echo "make bench   side by side with Spark's own windows and others (half an hour)"
+	@echo "make bench-quick  a tenth of it, in about two minutes"
 	@echo "make format  rewrite the sources in the house layout"
 	@echo "make clean   remove everything that make made"
 
@@ -28,6 +30,12 @@ check: .venv/tools.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+bench: .venv/bench.stamp
+	$(BIN)/python -m benchmarks
+
+bench-quick: .venv/bench.stamp
+	$(BIN)/python -m benchmarks --quick
 
 format: .venv/tools.stamp
 	$(BIN)/ruff check --fix
@@ -50,6 +58,11 @@ clean:
 .venv/tools.stamp: .venv/run.stamp requirements-dev.txt
 	@echo "installing the tools for tests and checks into .venv"
 	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre]" --requirement requirements-dev.txt
+	@touch $@
+
+.venv/bench.stamp: .venv/run.stamp requirements-bench.txt
+	@echo "installing what the benchmarks draw and measure with into .venv"
+	@$(INSTALL) $(EDITABLE) --requirement requirements-bench.txt
 	@touch $@
 
 define CREATE_VENV
