@@ -9,13 +9,25 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import Event, WindowSpecification, hopping, tumbling
 from muntin.testing import Computation, WindowedQuery, evaluate
 from muntin_engine import Query, events, module
+from muntin_engine.spark.failures import root_cause
 from tests.differential.forms import FORMS
-from tests.spark.running import collect_together, run_together, stream_of
+from tests.spark.running import (
+    Outcome,
+    collect,
+    collect_together,
+    read_stream,
+    run,
+    run_together,
+    start,
+    stream_of,
+    write_batches,
+)
 
 WINDOWS = {"tumbling": tumbling(10), "overlapping": hopping(9, 4, 1), "gaps": hopping(3, 7)}
 KEYS = ["a", "b", None, "c", "d"]
@@ -42,8 +54,8 @@ def row(random: Random, start: int) -> dict[str, Any]:
 
 def queries(df: DataFrame, *, is_point: bool) -> dict[str, Query]:
     """Return every evaluator over every window."""
-    evaluators = ("columnar", "general") if is_point else ("columnar", "general")
-    times = {"at": "start"} if is_point else {"start": "start", "end": "end"}
+    evaluators = ("columnar", "sliced", "general") if is_point else ("columnar", "general")
+    times: dict[str, Any] = {"at": "start"} if is_point else {"start": "start", "end": "end"}
     stream = events(df, key="key", change="change", buckets=4, **times)
     calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(FORMS["all"])}
     return {
@@ -89,3 +101,58 @@ def test_all_evaluators_give_the_results_of_the_reference(spark: SparkSession, t
         assert wanted
         assert found(streamed[name]) == wanted, name
         assert found(at_once[name]) == wanted, name
+
+
+def statistics(spark: SparkSession, folder: Path, evaluator: str = "columnar") -> Query:
+    """Return a query over the files of a folder, with punctuation by a delay."""
+    stream = events(read_stream(spark, folder), key="key", at="start", delay=5, buckets=4)
+    call = module(type(FORMS["statistics"][0]), "payload")
+    return stream.window(hopping(9, 4, 1), evaluator=evaluator).aggregate(m0=call)
+
+
+def test_a_restart_reads_the_journal_and_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    batches = rows(2, 5)[:-1]
+    whole = run(statistics(spark, write_batches(tmp_path / "whole", batches)).results(), tmp_path / "one")
+
+    parts, kept = tmp_path / "parts", Outcome()
+    for count in (2, 5):
+        write_batches(parts, batches[:count])
+        start(statistics(spark, parts).results(), tmp_path / "two", kept).awaitTermination()
+    assert sorted(map(str, kept.rows)) == sorted(map(str, whole.rows))
+    assert len(whole.rows) > 20
+
+    with pytest.raises(StreamingQueryException) as failure:
+        run(statistics(spark, write_batches(parts, rows(2, 6)), "general").results(), tmp_path / "two")
+    assert "use the Muntin and the evaluator that wrote it" in root_cause(failure.value)
+
+
+def test_late_rows_are_the_same_for_all_evaluators(spark: SparkSession, tmp_path: Path) -> None:
+    batches = [*rows(3, 3)[:-1], *rows(3, 1)[:-1]]  # the last batch repeats the times of the first
+    folder = write_batches(tmp_path / "stream", batches)
+    columnar = run(statistics(spark, folder).results(), tmp_path / "columnar")
+    general = run(statistics(spark, folder, "general").results(), tmp_path / "general")
+    assert sorted(map(str, columnar.rows)) == sorted(map(str, general.rows))
+    for name in ("accepted", "late", "rejected", "results"):
+        assert columnar.total(name) == general.total(name), name
+    assert columnar.total("late") > 20
+    late = run(statistics(spark, folder).late(), tmp_path / "late")
+    assert len(late.rows) == columnar.total("late")
+
+
+def test_several_windows_are_several_queries(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write_batches(tmp_path / "stream", rows(4, 2)[:-1])
+    stream = events(spark.read.parquet(str(folder)), key="key", at="start", buckets=4)
+    call = module(type(FORMS["statistics"][0]), "payload")
+    named: dict[str, Any] = {"short": tumbling(6), "long": hopping(20, 15, -1)}
+    together = collect(stream.windows(**named).aggregate(m0=call).results())
+    alone = [
+        {"window_name": name} | row
+        for name, window in named.items()
+        for row in collect(stream.window(window).aggregate(m0=call).results())
+    ]
+    assert sorted(map(_in_order, together)) == sorted(map(_in_order, alone))
+    assert {row["window_name"] for row in together} == set(named)
+
+
+def _in_order(row: dict[str, Any]) -> str:
+    return str(sorted(row.items(), key=lambda item: item[0]))

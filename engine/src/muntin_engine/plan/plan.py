@@ -152,4 +152,13 @@ class Plan:
             "buckets": self.buckets,
             "evaluator": str(self.choice.evaluator),
             "modules": [module.identity() for module in self.modules],
+            "components": self._components() if self.choice.evaluator is Evaluator.COLUMNAR else [],
         }
+
+    def _components(self) -> list[list[list[Any]]]:
+        """Return what partial states hold, module by module."""
+        forms = [module.form for module in self.modules if module.form is not None]
+        return [
+            [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]
+            for form in forms
+        ]
