@@ -68,7 +68,16 @@ def _names(keys: pa.Table) -> Any:
     """Yield for each key something that is equal for equal keys."""
     if not keys.num_columns:
         return repeat((), len(keys))
-    columns = [column.to_pylist() for column in keys.columns]
+    columns = [_storage(column).to_pylist() for column in keys.columns]
     if any(pa.types.is_nested(part) or pa.types.is_floating(part) for part in keys.schema.types):
         return (freeze(canonical(key)) for key in zip(*columns, strict=True))
     return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+
+
+def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times as integers and text as bytes: faster to name keys by, and Python may have no word for them."""
+    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+        return column.cast(pa.int64())
+    if pa.types.is_date32(column.type):
+        return column.cast(pa.int32())
+    return column.cast(pa.binary()) if pa.types.is_string(column.type) else column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -13,13 +14,16 @@ _AS_THEY_ARE, _TUPLES, _RECORDS, _OF_A_KIND = range(4)
 _NULL: Final = type(None)
 
 
-class Column(list[Any]):
+@dataclass(frozen=True, slots=True)
+class Column:
     """A list for the codec to write by columns; it is read back as a list of equal values.
 
     Tuples of one length and records of one class are written field by field, at any depth, and values of a kind that
-    MessagePack does not know as simpler ones, with one mark for all: some twenty times as fast as one by one. Lists of
+    MessagePack does not know as simpler ones, with one mark for all: up to ten times as fast as one by one. Lists of
     anything else are written as any list is.
     """
+
+    values: list[Any]
 
 
 def split(values: list[Any], is_known: Callable[[type], bool]) -> list[Any]:
@@ -57,8 +61,8 @@ def join(data: list[Any], class_of: Callable[[str], type]) -> list[Any]:
         code, written = parts
         read = READERS[code]
         return [None if value is None else read(value) for value in written]
-    (values,) = parts
-    return list(values)
+    values: list[Any] = parts[0]
+    return values
 
 
 def _of_a_kind(values: list[Any], cls: type) -> list[Any]:

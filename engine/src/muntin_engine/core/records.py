@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+from functools import lru_cache
+from itertools import starmap
 from typing import Any
 
 
@@ -32,15 +35,17 @@ def make_record(cls: Any, values: dict[str, Any]) -> Any:
 
 def make_records(cls: Any, names: list[str], columns: list[list[Any]]) -> list[Any]:
     """Return many records from the values of each field."""
-    if _takes_in_order(cls, names):
-        return list(map(cls, *columns))
+    if _takes_in_order(cls, tuple(names)):
+        return list(starmap(cls, zip(*columns, strict=True)))
     return [make_record(cls, dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 
 
-def _takes_in_order(cls: Any, names: list[str]) -> bool:
+@lru_cache
+def _takes_in_order(cls: type, names: tuple[str, ...]) -> bool:
     """True if the constructor takes these fields and no others, by place."""
-    has_own = _is_dataclass(cls) and not cls.__dataclass_params__.init
-    return not has_own and list(getattr(cls, "__match_args__", ())) == names == field_names(cls)
+    parameters = inspect.signature(cls).parameters.values()
+    by_place = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    return by_place == list(names) == field_names(cls) and len(by_place) == len(parameters)
 
 
 def _is_dataclass(cls: type) -> bool:

@@ -70,10 +70,10 @@ def choose_evaluator(plan: Plan, wanted: Evaluator | None) -> Choice:
         QueryError: The one that is wanted cannot evaluate it, or it has several windows and no slices to share.
     """
     choice = _choose(plan, wanted)
-    if plan.named_windows and choice.evaluator is not Evaluator.COLUMNAR:
+    if plan.named_windows and choice.evaluator is Evaluator.GENERAL:
         raise QueryError(
-            f"several windows share slices on the columnar evaluator, and this query is {choice.evaluator}: "
-            f"{choice.reason}\n  run a query for each window, and union their results"
+            f"several windows of a query share its slices, and this one has none: {choice.reason}\n"
+            "  run a query for each window, and union their results"
         )
     return choice
 

@@ -6,20 +6,22 @@ import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.columnar.store import Closed, ColumnarStore
+from muntin_engine.columnar.store import ColumnarStore
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import settled
 from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.plan import Evaluator
 from muntin_engine.spark.blobs import to_blob
-from muntin_engine.spark.closed import closed_tables
+from muntin_engine.spark.closed import closed_tables, run_tables
 from muntin_engine.spark.intake import take_in
 from muntin_engine.spark.job import Job
 from muntin_engine.spark.output import result_tables
@@ -93,11 +95,12 @@ def _run_general(job: Job, cells: Cells, arrived: Arrived) -> Iterator[OutputBlo
 
 
 def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+    is_columnar = job.evaluator is Evaluator.COLUMNAR
     with _without_collector():
         intake = take_in(job, arrived.rows)
-        bucket: SliceBucket[Closed] = SliceBucket(
+        bucket: SliceBucket[Any] = SliceBucket(
             job.grids,
-            lambda: ColumnarStore(job.grids, job.forms),
+            lambda: ColumnarStore(job.grids, job.forms) if is_columnar else StateStore(job.sliced_query),
             cells,
             job.codec,
             job.identity,
@@ -105,7 +108,8 @@ def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterat
             (job.name, number),
         )
         result = bucket.process(arrived.partials, _complete(job, arrived.progress))
-        tables = [table for complete in result.output for table in closed_tables(job, complete)]
+        to_tables = closed_tables if is_columnar else run_tables
+        tables = [table for complete in result.output for table in to_tables(job, complete)]
     yield OutputBlob(ACCEPTED, result.accepted)
     yield from _results(tables)
     if result.late:

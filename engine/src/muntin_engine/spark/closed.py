@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.columnar.results import form_results
 from muntin_engine.columnar.store import Closed
 from muntin_engine.core.sliced.bucket import Complete
+from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.spark.arrays import MisfitError, to_arrow
 from muntin_engine.spark.job import Job
 
@@ -32,30 +33,80 @@ _FITTING: Final[Mapping[ScalarKind, str]] = {
 
 
 def closed_tables(job: Job, complete: Complete[Closed]) -> Iterator[pa.Table]:
-    """Yield complete windows as tables of the query's result schema.
+    """Yield the windows of columnar aggregates as tables of the query's result schema.
 
     Raises:
         ModuleFailedError: A module raised an exception.
         ModuleContractError: A module's results are not of the type that its class declares.
     """
-    grid, closed = job.grids[complete.place], complete.output
-    columns = {place: closed.keys.column(name) for place, name in enumerate(job.key_names)}
-    origin = grid.window(0)
-    starts = origin.start + closed.windows.windows * (grid.window(1).start - origin.start)
-    ends = starts + origin.duration
+    closed = complete.output
+    keys = [closed.keys.column(name) for name in job.key_names]
+
+    def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        form = job.forms[place]
+        return _column(form_results(form, place, closed.windows), field, arrow_type, form.label)
+
+    yield from _tables(job, complete.place, closed.windows.windows, keys, output)
+
+
+def run_tables(job: Job, complete: Complete[WindowRuns]) -> Iterator[pa.Table]:
+    """Yield the windows of modules that keep Python states as tables of the query's result schema.
+
+    Raises:
+        ModuleContractError: A module's results are not of the type that its class declares.
+    """
+    runs = complete.output
+    firsts, counts = np.array(runs.firsts, np.int64), np.subtract(runs.lasts, runs.firsts)
+    places = np.repeat(np.arange(len(firsts)), counts)
+    within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    columns = list(zip(*runs.keys, strict=True)) if job.keys else []
+    keys = [pa.array(column, key).take(pa.array(places)) for column, key in zip(columns, job.keys, strict=True)]
+
+    def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        module = job.query.bindings[place].module
+        values = _strict(runs.values[place], field, arrow_type, f"{module.name} {module.version}")
+        return values.take(pa.array(places))
+
+    yield from _tables(job, complete.place, firsts[places] + within, keys, output)
+
+
+def _tables(
+    job: Job,
+    place: int,
+    windows: Any,
+    keys: Sequence[pa.Array],
+    output: Callable[[int, Field, pa.DataType], pa.Array],
+) -> Iterator[pa.Table]:
+    """Yield rows with their context.
+
+    Args:
+        job: The query.
+        place: Which of its specifications the windows are of.
+        windows: Their numbers.
+        keys: The key columns.
+        output: Returns the results of a module, by its place.
+    """
     names = job.results.names
-    columns[names.index("window")] = _extents(job, starts, ends)
-    if job.query.timestamps is TimestampPolicy.POINT_AT_END:
-        columns[names.index("lifetime")] = _extents(job, ends, ends + 1)
-    if job.window_names:
-        name = pa.scalar(job.window_names[complete.place], pa.string())
-        columns[names.index("window_name")] = pa.repeat(name, len(starts))
+    columns = dict(enumerate(keys))
+    columns |= {names.index(name): column for name, column in _context(job, place, windows).items()}
     first = len(names) - len(job.outputs)
-    for place, (form, output) in enumerate(zip(job.forms, job.outputs, strict=True)):
-        results = form_results(form, place, closed.windows)
-        columns[first + place] = _column(results, output, job.results.field(first + place).type, form.label)
-    table = pa.table([columns[place] for place in range(len(names))], schema=job.results)
+    for number, field in enumerate(job.outputs):
+        columns[first + number] = output(number, field, job.results.field(first + number).type)
+    table = pa.table([columns[number] for number in range(len(names))], schema=job.results)
     yield from (table.slice(start, MOST_ROWS) for start in range(0, table.num_rows, MOST_ROWS))
+
+
+def _context(job: Job, place: int, windows: Any) -> dict[str, pa.Array]:
+    """Return the columns that are neither keys nor a module's."""
+    origin, after = job.grids[place].window(0), job.grids[place].window(1)
+    starts = origin.start + windows * (after.start - origin.start)
+    ends = starts + origin.duration
+    context = {"window": _extents(job, starts, ends)}
+    if job.query.timestamps is TimestampPolicy.POINT_AT_END:
+        context["lifetime"] = _extents(job, ends, ends + 1)
+    if job.window_names:
+        context["window_name"] = pa.repeat(pa.scalar(job.window_names[place], pa.string()), len(starts))
+    return context
 
 
 def _extents(job: Job, starts: Any, ends: Any) -> pa.Array:
@@ -67,7 +118,8 @@ def _column(results: Any, output: Field, arrow_type: pa.DataType, label: str) ->
     data, is_null = np.ma.getdata(results), np.ma.getmaskarray(results)
     kind = output.type.kind if isinstance(output.type, Scalar) else None
     if data.dtype == object or kind is None or kind not in _FITTING:
-        return _checked(data, is_null, output, arrow_type, label)
+        values = [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
+        return _strict(values, output, arrow_type, label)
     if data.dtype.kind not in _FITTING[kind]:
         raise _contract_error(label, f"an array of {data.dtype}", output)
     if kind is ScalarKind.INSTANT:
@@ -75,8 +127,7 @@ def _column(results: Any, output: Field, arrow_type: pa.DataType, label: str) ->
     return pa.array(data, mask=is_null if is_null.any() else None).cast(arrow_type)
 
 
-def _checked(data: Any, is_null: Any, output: Field, arrow_type: pa.DataType, label: str) -> pa.Array:
-    values = [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
+def _strict(values: Sequence[Any], output: Field, arrow_type: pa.DataType, label: str) -> pa.Array:
     try:
         return to_arrow(values, output, arrow_type)
     except MisfitError as error:

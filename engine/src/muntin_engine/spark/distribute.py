@@ -17,6 +17,7 @@ from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.blobs import to_blob
+from muntin_engine.spark.intake import NOT_IN_PYTHON, unreadable
 from muntin_engine.spark.job import Job, open_job
 from muntin_engine.spark.lifting import lift
 from muntin_engine.spark.problems import CHANGES, CLOSE, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
@@ -172,7 +173,14 @@ def _lifted(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     if problems.null_count < len(problems):
         yield from _blobs(job, rows.filter(pc.is_valid(problems)))
         rows = rows.filter(pc.is_null(problems))
-    lifted = list(lift(job, rows))
+    try:
+        lifted = list(lift(job, rows))
+    except NOT_IN_PYTHON:
+        is_bad = unreadable(rows)
+        if not pc.any(is_bad).as_py():
+            raise
+        yield from _blobs(job, rows.filter(is_bad))
+        lifted = list(lift(job, rows.filter(pc.invert(is_bad))))
     blobs = [blob.blob for blob in lifted]
     yield _exchange([job.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
 

@@ -19,7 +19,7 @@ from muntin_engine.spark.problems import Problem, problem
 from muntin_engine.spark.refused import RefusedRow, row_as_json
 
 _UNREADABLE: Final = Problem("unreadable value", "it holds a value that Python has no counterpart for")
-_NOT_IN_PYTHON: Final = (OverflowError, ValueError)
+NOT_IN_PYTHON: Final = (OverflowError, ValueError)
 """What Arrow raises on a value such as a date after the year 9999, or text that is not UTF-8."""
 
 
@@ -47,7 +47,7 @@ def take_in(job: Job, blobs: Iterable[bytes]) -> Intake:
         table = _without_problems(job, from_blob(blob), intake)
         try:
             groups.add(table)
-        except _NOT_IN_PYTHON:
+        except NOT_IN_PYTHON:
             groups.add(_without_unreadable(job, table, intake))
     intake.changes = groups.by_key()
     return intake
@@ -118,10 +118,15 @@ def _without_problems(job: Job, table: pa.Table, intake: Intake) -> pa.Table:
 
 def _without_unreadable(job: Job, table: pa.Table, intake: Intake) -> pa.Table:
     """Set the rows aside that hold a value that Python cannot, and return the others."""
-    is_bad = [any(map(_is_unreadable, row.values())) for row in _scalars(table)]
-    bad = table.filter(pa.array(is_bad))
+    is_bad = unreadable(table)
+    bad = table.filter(is_bad)
     intake.refused += _refused(job, bad, [_UNREADABLE] * len(bad))
-    return table.filter(pc.invert(pa.array(is_bad)))
+    return table.filter(pc.invert(is_bad))
+
+
+def unreadable(table: pa.Table) -> pa.Array:
+    """Return for each row whether it holds a value that Python cannot."""
+    return pa.array([any(map(_is_unreadable, row.values())) for row in _scalars(table)], pa.bool_())
 
 
 def _refused(job: Job, table: pa.Table, problems: Iterable[Problem]) -> Iterator[RefusedRow]:
@@ -139,7 +144,7 @@ def _scalars(table: pa.Table) -> Iterator[dict[str, pa.Scalar]]:
 def _is_unreadable(scalar: pa.Scalar) -> bool:
     try:
         scalar.as_py()
-    except _NOT_IN_PYTHON:
+    except NOT_IN_PYTHON:
         return True
     return False
 
@@ -147,5 +152,5 @@ def _is_unreadable(scalar: pa.Scalar) -> bool:
 def _text(scalar: pa.Scalar) -> str:
     try:
         return str(scalar.cast(pa.string()).as_py())
-    except (pa.ArrowException, *_NOT_IN_PYTHON):
+    except (pa.ArrowException, *NOT_IN_PYTHON):
         return "unreadable"

@@ -22,6 +22,7 @@ from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.codec import Codec, records_in
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
+from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.plan import Evaluator
 
@@ -102,6 +103,12 @@ class Job:
         if self.evaluator is Evaluator.GENERAL:
             return ()
         return SliceGrid.shared(self.steps) if self.is_point else tuple(map(RangeGrid.of, self.steps))
+
+    @cached_property
+    def sliced_query(self) -> SlicedQuery:
+        """The query in the terms of evaluation over slices with Python states."""
+        grids = [grid for grid in self.grids if isinstance(grid, SliceGrid)]
+        return SlicedQuery.of(grids, self.query.bindings, len(self.inputs), self.codec)
 
     @property
     def key_names(self) -> tuple[str, ...]:

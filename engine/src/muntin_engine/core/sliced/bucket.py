@@ -53,7 +53,7 @@ class SliceResult(Generic[Output]):
 class SliceBucket(Generic[Output]):
     """Evaluates final results over slices for many keys.
 
-    Cost: two state calls for a batch that brings the bucket nothing. Otherwise one write for what it brought, one
+    Cost: two state calls for a batch that brings the bucket nothing and closes none of its windows. Otherwise one write for what it brought, one
     removal per dead entry, and the windows that close. Slices that a batch does not touch are neither read nor
     written as long as the worker has kept the store.
     """
@@ -103,19 +103,28 @@ class SliceBucket(Generic[Output]):
             StateMismatchError: The state was written by another query.
         """
         ledger = SliceLedger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
-        journal = Journal.from_data(self._cells, ledger.journal)
-        store = self._kept.take(self._name, ledger.version) or self._read(journal)
-        now = ledger.progress.advance(arrived)
+        now, brought = ledger.progress.advance(arrived), list(blobs)
         before, after = (
             [grid.first_open(progress.punctuation) for grid in self._grids] for progress in (ledger.progress, now)
         )
-        taken = store.take(blobs, max(map(_first_legal, self._grids, before)))
+        if not brought and before == after:
+            self._move(ledger, now)
+            return SliceResult((), 0, 0, now)
+        journal = Journal.from_data(self._cells, ledger.journal)
+        store = self._kept.take(self._name, ledger.version) or self._read(journal)
+        taken = store.take(brought, max(map(_first_legal, self._grids, before)))
         output = list(self._close(store, before, after, now.horizon))
         first_live = min(map(_first_live, self._grids, after))
         if after != before:
             store.forget(first_live)
         self._write(ledger, journal, store, taken, now, first_live)
         return SliceResult(output, taken.accepted, taken.late, now)
+
+    def _move(self, ledger: SliceLedger, now: Progress) -> None:
+        """Take note of progress that closes no window; all else, and so the version, stays."""
+        if now != ledger.progress:
+            ledger.progress = now
+            self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
 
     def _close(
         self, store: SliceStore[Any, Output], before: Sequence[int], after: Sequence[int], horizon: int
@@ -141,13 +150,12 @@ class SliceBucket(Generic[Output]):
         first_live: int,
     ) -> None:
         """Write what is new, all at the end: what failed before has changed nothing."""
-        if taken.delta is not None or now != ledger.progress:
-            journal.forget(first_live)
-            if taken.delta is not None:
-                journal.append(store.write(taken.delta, first_live))
-                journal.tidy(store, first_live)
-            ledger.progress, ledger.journal, ledger.version = now, journal.to_data(), self._make_version()
-            self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
+        journal.forget(first_live)
+        if taken.delta is not None:
+            journal.append(store.write(taken.delta, first_live))
+            journal.tidy(store, first_live)
+        ledger.progress, ledger.journal, ledger.version = now, journal.to_data(), self._make_version()
+        self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
         self._kept.put(self._name, ledger.version, store)
 
 

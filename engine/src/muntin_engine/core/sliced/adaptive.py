@@ -1,0 +1,153 @@
+"""Rows or states: per key whichever takes less memory (AdaptWID; thesis, section 6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from muntin_engine.core.sliced.grid import NEVER
+
+Mode: TypeAlias = Literal["adaptive", "eager", "lazy"]
+"""Whether states are kept, or rows: as memory says, always states, or always rows."""
+
+LEAST_ROWS: Final = 2.0
+"""From how many rows per group on a blob is of states.
+
+Measured by `python -m tests.core.sliced.measure`. A state is as many bytes as two rows. Below that a module as light as
+a sum takes a fifth more time from rows if it gets a group in one blob, and less if in several; one that is not so light
+takes half the time if in several.
+"""
+
+MOST_WAITING: Final = 8
+"""How many rows of a key and slice may wait before they are added to a state, where memory does not decide."""
+
+BACK: Final = 0.8
+"""A key goes back from states to rows below this share of the threshold, so that it does not swing."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptivePolicy:
+    """When to keep states, eagerly, and when the rows themselves, lazily.
+
+    For a group the thesis estimates the bytes that either takes while a window is open,
+
+        MC_eager = aggr * wed / SLIDE                                         (6.5)
+        MC_lazy  = tup * (vol * wed - sum over sources k of vol_k * offset_k)   (6.8)
+
+    with `aggr` and `tup` the bytes of a state and of a row, `wed` how long a window is open, `SLIDE` the hop, `vol` the
+    rows per tick, and `offset_k` how far source k is behind the others. So eager is preferred if and only if
+
+        winVol > aggr * wed / (tup * SLIDE) + sum of vol_k * offset_k,   winVol = vol * wed   (6.9)
+
+    Here states are kept of slices, not of windows, and only of those in which the key has rows: their number takes the
+    place of `wed / SLIDE`. All sources of a bucket move under one punctuation, so the offsets are zero. For one slice
+    (6.9) reads: its rows take more bytes than its state.
+
+    Attributes:
+        state_bytes: What the states of all modules take for one key and slice, as far as they say; None if none does.
+        mode: What to do about it.
+
+    Example:
+        >>> policy = AdaptivePolicy(state_bytes=100)
+        >>> policy.most_rows(row_bytes=9.0), policy.prefers_states(rows=23, slices=2, row_bytes=9.0)
+        (11, True)
+    """
+
+    state_bytes: int | None = None
+    mode: Mode = "adaptive"
+
+    @property
+    def is_adaptive(self) -> bool:
+        """True if memory decides."""
+        return self.mode == "adaptive" and self.state_bytes is not None
+
+    @property
+    def keeps_rows(self) -> bool:
+        """True if rows may stay as they are until their windows close."""
+        return self.mode == "lazy" or self.is_adaptive
+
+    def most_rows(self, row_bytes: float) -> int:
+        """Return how many rows of a key and slice may be kept as such."""
+        if self.mode != "adaptive":
+            return 0 if self.mode == "eager" else NEVER
+        return MOST_WAITING if self.state_bytes is None else int(self.state_bytes / row_bytes)
+
+    def prefers_states(self, rows: int, slices: int, row_bytes: float, *, before: bool = False) -> bool:
+        """True if the next slices of a key should start as states (TH-41 to TH-43).
+
+        Args:
+            rows: The rows of its last closed window.
+            slices: In how many slices they lie.
+            row_bytes: What a row takes.
+            before: Whether its slices start as states now.
+        """
+        threshold = (self.state_bytes or 0) * slices * (BACK if before else 1)
+        return self.is_adaptive and rows * row_bytes > threshold
+
+    def which_lift(self, counts: Sequence[int], row_bytes: float) -> bool | list[bool]:
+        """Return which groups of a blob to send as states: all, none, or a choice for each."""
+        if not self.is_adaptive:
+            return self.mode != "lazy" and (self.mode == "eager" or sum(counts) >= LEAST_ROWS * len(counts))
+        most = self.most_rows(row_bytes)
+        if min(counts, default=0) > most:
+            return True
+        return max(counts, default=0) > most and [count > most for count in counts]
+
+
+class Volume(NamedTuple):
+    """What a key had in its last closed window (TH-40).
+
+    Attributes:
+        name: The key.
+        rows: How many rows.
+        slices: In how many slices.
+    """
+
+    name: Hashable
+    rows: int
+    slices: int
+
+
+class Monitor:
+    """Watches the volumes of keys, and what their rows take.
+
+    Attributes:
+        policy: Decides by them.
+        eager: The keys whose slices start as states: the last closed window of any specification had enough for it.
+    """
+
+    def __init__(self, policy: AdaptivePolicy) -> None:
+        self.policy = policy
+        self.eager: set[Hashable] = set()
+        self._eager: dict[int, set[Hashable]] = {}
+        self._rows = self._bytes = 0
+
+    @property
+    def row_bytes(self) -> float:
+        """What a row took on average when it was sent or stored."""
+        return max(1.0, self._bytes / self._rows) if self._rows else 1.0
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows of a key and slice may be kept as such."""
+        return self.policy.most_rows(self.row_bytes)
+
+    def saw(self, rows: int, size: int) -> None:
+        """Take note of what some rows take."""
+        self._rows += rows
+        self._bytes += size
+
+    def closed(self, place: int, volumes: Iterable[Volume]) -> None:
+        """Take note of the last closed windows of all keys that had any.
+
+        Args:
+            place: The specification of the windows.
+            volumes: What they had; not looked at unless memory decides.
+        """
+        if self.policy.is_adaptive:
+            prefers, size, before = self.policy.prefers_states, self.row_bytes, self._eager.get(place, set())
+            self._eager[place] = {
+                name for name, rows, slices in volumes if prefers(rows, slices, size, before=name in before)
+            }
+            self.eager = set().union(*self._eager.values())

@@ -1,0 +1,61 @@
+"""Making windows: what all ways have in common, and windows that are a slice each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Protocol
+
+from muntin_engine.core.sliced.adaptive import Monitor, Volume
+from muntin_engine.core.sliced.modules import CallError
+from muntin_engine.core.sliced.runs import WindowRuns
+from muntin_engine.core.sliced.sliced_query import SlicedQuery
+from muntin_engine.core.sliced.slices import Slices
+
+
+class Closing(Protocol):
+    """Makes windows; keeps in mind what the next ones have in common with the last."""
+
+    def close(self, first: int, last: int) -> WindowRuns:
+        """Return the results of the windows from `first` up to but not including `last` that have members."""
+        ...
+
+    def held(self) -> int:
+        """Return how many states it keeps besides those of the slices."""
+        ...
+
+
+class OneByOne:
+    """For windows that are a slice each.
+
+    Cost: one `compute_result` per key and window, and what it takes to add the rows that wait.
+    """
+
+    def __init__(self, query: SlicedQuery, place: int, slices: Slices, monitor: Monitor) -> None:
+        self._query = query
+        self._place = place
+        self._slices = slices
+        self._monitor = monitor
+
+    def close(self, first: int, last: int) -> WindowRuns:
+        """Return the results of windows."""
+        grid, runs = self._query.grids[self._place], WindowRuns()
+        volumes: dict[Hashable, Volume] = {}
+        for number in self._slices.numbers(grid, grid.start_of(first), grid.start_of(last)):
+            self._slices.settle(number)
+            held = self._slices.by_number[number]
+            names = list(held.states[0])
+            try:
+                values = [
+                    module.results(states.values())
+                    for module, states in zip(self._query.modules, held.states, strict=True)
+                ]
+            except CallError as failure:
+                raise failure.located(names[failure.place], self._query.extent(number)) from failure.__cause__
+            runs.add_window((number - grid.shift) // grid.stride, names, values)
+            volumes |= {name: Volume(name, rows, 1) for name, rows in held.counts.items()}
+        self._monitor.closed(self._place, volumes.values())
+        return runs
+
+    def held(self) -> int:
+        """Return how many states it keeps: none."""
+        return 0

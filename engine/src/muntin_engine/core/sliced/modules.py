@@ -1,0 +1,158 @@
+"""Calling a module for many keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
+
+from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
+from muntin_engine.core.query import Binding
+from muntin_engine.core.sliced.key_names import key_of
+
+State: TypeAlias = Any
+"""A module's own state."""
+
+_ABSENT: Final = object()
+
+
+class CallError(Exception):
+    """A module raised an exception, which is the cause of this one. It never leaves evaluation over slices.
+
+    Attributes:
+        place: Which group, of those that the method was called for.
+    """
+
+    def __init__(self, module: Module, method: str, place: int = 0) -> None:
+        super().__init__(method)
+        self.place = place
+        self._module = module
+        self._method = method
+
+    def located(self, name: Hashable, window: Window) -> ModuleFailedError:
+        """Return the error that tells the query writer where the module failed."""
+        cause = self.__cause__ or self
+        found = ModuleFailedError(self._module.name, self._module.version, key_of(name), window, self._method, cause)
+        found.__cause__ = cause
+        return found
+
+
+class SlicedModule:
+    """An incremental aggregate with `combine`, as evaluation over slices calls it.
+
+    States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
+    second stays as it is.
+
+    Attributes:
+        module: The module.
+        can_deduct: True if a merge can be undone.
+    """
+
+    def __init__(self, binding: Binding) -> None:
+        module: Any = binding.module
+        if not (module.is_incremental and isinstance(module, SupportsCombine)):
+            raise ModuleDefinitionError(
+                f"{module.name} {module.version} does not define combine\n"
+                "  its states cannot be merged over slices: use another evaluator, or define combine(state, other)"
+            )
+        self.module: Any = module
+        self.can_deduct = isinstance(module, SupportsDeduct)
+        self._select = binding.select
+        self._column = _column_of(binding.select)
+
+    def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
+        """Return the payloads of rows that are given as columns of all inputs of the query."""
+        if self._column is not None:
+            return columns[self._column]
+        select = self._select
+        return [select(row) for row in zip(*columns, strict=True)] if columns else [select(()) for _ in range(count)]
+
+    def create_state(self) -> State:
+        """Return a state of nothing."""
+        try:
+            return self.module.create_state()
+        except Exception as error:
+            raise CallError(self.module, "create_state") from error
+
+    def create_states(self, count: int) -> list[State]:
+        """Return states of nothing."""
+        states: list[State] = []
+        create = self.module.create_state
+        try:
+            for _ in range(count):
+                states.append(create())
+        except Exception as error:
+            raise CallError(self.module, "create_state", len(states)) from error
+        return states
+
+    def add_groups(self, states: Iterable[State], payloads: list[Any], bounds: Sequence[int]) -> list[State]:
+        """Return states with the payloads between two bounds each: one call for each state."""
+        after: list[State] = []
+        add = self.module.add_events
+        try:
+            for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
+                after.append(add(state, payloads[start:stop]))
+        except Exception as error:
+            raise CallError(self.module, "add_events", len(after)) from error
+        return after
+
+    def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
+        """Merge each of the others into the state of its key; where there is none, it becomes that."""
+        combine, find = self.module.combine, states.get
+        place = 0
+        try:
+            for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
+                mine = find(name, _ABSENT)
+                states[name] = other if mine is _ABSENT else combine(mine, other)
+        except Exception as error:
+            raise CallError(self.module, "combine", place) from error
+
+    def combine(self, state: State, other: State) -> State:
+        """Return the state of both."""
+        try:
+            return self.module.combine(state, other)
+        except Exception as error:
+            raise CallError(self.module, "combine") from error
+
+    def merged(self, first: State, second: State) -> State:
+        """Return the state of both as one of its own: neither is changed, now or later."""
+        combine = self.module.combine
+        fresh = self.create_state()
+        try:
+            return combine(combine(fresh, first), second)
+        except Exception as error:
+            raise CallError(self.module, "combine") from error
+
+    def deduct(self, state: State, other: State) -> State:
+        """Return a state without another that was merged into it."""
+        try:
+            return self.module.deduct(state, other)
+        except Exception as error:
+            raise CallError(self.module, "deduct") from error
+
+    def result(self, state: State) -> Any:
+        """Return the result of a state, which stays as it is."""
+        try:
+            return self.module.compute_result(state)
+        except Exception as error:
+            raise CallError(self.module, "compute_result") from error
+
+    def results(self, states: Iterable[State]) -> list[Any]:
+        """Return the result of each state; the states stay as they are."""
+        results: list[Any] = []
+        compute = self.module.compute_result
+        try:
+            for state in states:
+                results.append(compute(state))
+        except Exception as error:
+            raise CallError(self.module, "compute_result", len(results)) from error
+        return results
+
+
+def _column_of(select: Callable[[Any], Any]) -> int | None:
+    """Return the column that a selector returns as it is; None if it makes something of it, or of several."""
+    if type(select) is not itemgetter:
+        return None
+    _, places = tuple(select.__reduce__())
+    return places[0] if len(places) == 1 and isinstance(places[0], int) else None

@@ -1,0 +1,239 @@
+"""Short ways to write the data of these tests."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from operator import itemgetter
+from random import Random
+from typing import Any, NamedTuple
+
+from muntin import EARLIEST, INFINITY, Event, HoppingWindows, IncrementalAggregate
+from muntin.testing import Computation, evaluate
+from muntin.testing import WindowedQuery as ReferenceQuery
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.codec import Codec, records_in
+from muntin_engine.core.keys import Key
+from muntin_engine.core.query import Binding
+from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
+from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.sliced.lifting import GroupedRows, lift
+from muntin_engine.core.sliced.runs import WindowRuns
+from muntin_engine.core.sliced.sliced_query import SlicedQuery
+from muntin_engine.core.sliced.states import StateStore
+
+
+class Members(IncrementalAggregate[int, list[int], tuple[int, ...]]):
+    """The members themselves, in order. Its state is changed in place, so that whatever shares one shows."""
+
+    name, version = "test.members", "1.0.0"
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+
+    def create_state(self) -> list[int]:
+        self.calls["create_state"] += 1
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        self.calls["add_events"] += 1
+        self.calls["payloads"] += len(payloads)
+        for payload in payloads:
+            insort(state, payload)
+        return state
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        self.calls["combine"] += 1
+        before = list(other)
+        for payload in before:
+            insort(state, payload)
+        assert other == before, "the two states are one"
+        return state
+
+    def compute_result(self, state: list[int]) -> tuple[int, ...]:
+        self.calls["compute_result"] += 1
+        return tuple(state)
+
+
+class DeductingMembers(Members):
+    """The same with `deduct`."""
+
+    name = "test.deducting_members"
+
+    def deduct(self, state: list[int], other: list[int]) -> list[int]:
+        self.calls["deduct"] += 1
+        for payload in other:
+            state.remove(payload)
+        return state
+
+
+class SizedMembers(Members):
+    """The same, saying how much a state takes: as much as a few rows."""
+
+    name = "test.sized_members"
+    state_bytes = 20
+
+
+class Total(IncrementalAggregate[int, int, int]):
+    """A sum, whose states are small numbers that Python may share."""
+
+    name, version = "test.total", "2.0.0"
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state + sum(payloads)
+
+    def combine(self, state: int, other: int) -> int:
+        return state + other
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+class Counted(Total):
+    """The same, which counts what it is asked."""
+
+    name = "test.counted"
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+
+    def create_state(self) -> int:
+        self.calls["create_state"] += 1
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        self.calls["payloads"] += len(payloads)
+        return state + sum(payloads)
+
+    def combine(self, state: int, other: int) -> int:
+        self.calls["combine"] += 1
+        return state + other
+
+    def compute_result(self, state: int) -> int:
+        self.calls["compute_result"] += 1
+        return state
+
+
+class CountedDeducting(Counted):
+    """The same with `deduct`."""
+
+    name = "test.counted_deducting"
+
+    def deduct(self, state: int, other: int) -> int:
+        self.calls["deduct"] += 1
+        return state - other
+
+
+class Row(NamedTuple):
+    """A row of the input."""
+
+    key: Key
+    tick: int
+    payload: int
+
+
+def sliced(windows: HoppingWindows | Sequence[HoppingWindows], *modules: Any, mode: Any = "adaptive") -> SlicedQuery:
+    """Return a query of one input, which all modules read."""
+    records = set(chain.from_iterable(records_in(module.state_type()) for module in modules))
+    bindings = [Binding(module, itemgetter(0)) for module in modules]
+    specifications = [windows] if isinstance(windows, HoppingWindows) else windows
+    return SlicedQuery.of(SliceGrid.shared(specifications), bindings, 1, Codec(records), mode)
+
+
+def group(grid: SliceGrid, rows: Iterable[Row]) -> GroupedRows:
+    """Return rows as the caller of `lift` groups them."""
+    groups: dict[tuple[int, str], tuple[Key, list[int]]] = {}
+    for row in rows:
+        groups.setdefault((grid.slice_at(row.tick), repr(row.key)), (row.key, []))[1].append(row.payload)
+    names = {name: place for place, name in enumerate(dict.fromkeys(name for _, name in groups))}
+    keys = {name: key for (_, name), (key, _) in groups.items()}
+    ordered = sorted(groups)
+    bounds = [0]
+    for found in ordered:
+        bounds.append(bounds[-1] + len(groups[found][1]))
+    return GroupedRows(
+        [keys[name] for name in names],
+        [names[name] for _, name in ordered],
+        [number for number, _ in ordered],
+        bounds,
+        [[payload for found in ordered for payload in groups[found][1]]],
+    )
+
+
+def blobs_of(query: SlicedQuery, rows: Sequence[Row], random: Random | None = None, tasks: int = 1) -> list[bytes]:
+    """Return the blobs of some tasks of the map side; rows go to any of them."""
+    parts: list[list[Row]] = [[] for _ in range(tasks)]
+    for row in rows:
+        parts[random.randrange(tasks) if random else 0].append(row)
+    return [lift(query, group(query.grids[0], part)) for part in parts if part]
+
+
+class Answer(NamedTuple):
+    """A row of the output."""
+
+    key: Any
+    window: int
+    values: tuple[Any, ...]
+    place: int = 0
+
+
+class Feed:
+    """A bucket with its state, fed batch by batch; `restart` is what a new worker process knows."""
+
+    def __init__(self, query: SlicedQuery, cells: MemoryCells | None = None) -> None:
+        self.query = query
+        self.cells = cells or MemoryCells()
+        self.kept = KeptStores()
+        self.output: list[Answer] = []
+        self.late = self.accepted = 0
+
+    def restart(self) -> None:
+        self.kept = KeptStores()
+
+    def batch(self, rows: Sequence[Row], punctuation: int = EARLIEST, blobs: Sequence[bytes] | None = None) -> None:
+        """Run a batch."""
+        given = blobs_of(self.query, rows) if blobs is None else blobs
+        newest = max((row.tick for row in rows), default=EARLIEST)
+        known = max(newest + 1, punctuation if punctuation < INFINITY else EARLIEST) if rows else EARLIEST
+        result = self.run(given, Progress(punctuation, known, newest))
+        self.output += [Answer(*row, place) for place, runs in result.output for row in runs.rows()]
+        self.late += result.late
+        self.accepted += result.accepted
+
+    def run(self, blobs: Sequence[bytes], arrived: Progress) -> SliceResult[WindowRuns]:
+        bucket = SliceBucket(
+            self.query.grids,
+            lambda: StateStore(self.query),
+            self.cells,
+            self.query.codec,
+            {"query": "test"},
+            self.kept,
+            "bucket",
+        )
+        return bucket.process(blobs, arrived)
+
+    @property
+    def entries(self) -> list[str]:
+        return sorted(name for name in self.cells.cells if name != "ledger")
+
+
+def expected(
+    windows: HoppingWindows, modules: Sequence[Any], rows: Iterable[Row], upto: int, place: int = 0
+) -> list[Answer]:
+    """Return what the reference evaluator makes of rows, in the order of keys and windows."""
+    by_key: dict[Key, list[Event[int]]] = {}
+    for row in rows:
+        by_key.setdefault(row.key, []).append(Event.point(row.tick, row.payload))
+    query = ReferenceQuery(windows, [Computation(module) for module in modules])
+    return sorted(
+        Answer(key, (out.window.start - windows.offset) // windows.hop, out.value, place)
+        for key, events in by_key.items()
+        for out in evaluate(query, events, upto)
+    )
