@@ -53,9 +53,9 @@ class SliceResult(Generic[Output]):
 class SliceBucket(Generic[Output]):
     """Evaluates final results over slices for many keys.
 
-    Cost: two state calls for a batch that brings the bucket nothing and closes none of its windows. Otherwise one write for what it brought, one
-    removal per dead entry, and the windows that close. Slices that a batch does not touch are neither read nor
-    written as long as the worker has kept the store.
+    Cost: two state calls for a batch that brings the bucket nothing and closes none of its windows. Otherwise one
+    write for what it brought, one removal per dead entry, and the windows that close. Slices that a batch does not
+    touch are neither read nor written as long as the worker has kept the store.
     """
 
     def __init__(  # what a bucket is made of
