@@ -117,6 +117,11 @@ class Partials:
         start = int(np.searchsorted(self.slices, first))
         return self.slice(start, len(self)) if start else self
 
+    def before(self, last: int) -> Partials:
+        """Return those of slices before a last one, which is not among them."""
+        stop = int(np.searchsorted(self.slices, last))
+        return self.slice(0, stop) if stop < len(self) else self
+
     def alive(self, first: int) -> Partials:
         """Return those that say something of a first slice, or window, or a later one."""
         if self.lasts is None:

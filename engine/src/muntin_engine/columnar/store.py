@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from muntin_engine.columnar.closing import Windows
 from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.columnar.held import HeldRanges, HeldSlices
+from muntin_engine.columnar.held import Held
 from muntin_engine.columnar.key_table import KeyTable
 from muntin_engine.columnar.partials import Partials, concat, merge_alike, parts_of
 from muntin_engine.columnar.wire import from_blob, to_blob
-from muntin_engine.core.sliced.grid import Grid, SliceGrid
+from muntin_engine.core.sliced.grid import Grid
 from muntin_engine.core.sliced.store import Entry, Taken
 
 ENTRY_BYTES: Final = 2 * 2**20
@@ -46,8 +46,7 @@ class ColumnarStore:
         """Make an empty store for the slices, or ranges, and the forms of a query."""
         self._parts = parts_of(forms)
         self._keys = KeyTable()
-        slices = [grid for grid in grids if isinstance(grid, SliceGrid)]
-        self._held = HeldSlices(slices) if slices else HeldRanges()
+        self._held = Held(grids)
         self._most_keys = FEW_KEYS
 
     def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[Partials]:

@@ -9,12 +9,15 @@ gives each partial state to each of its windows, which is less where the table w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from muntin import Component, Merge
 from muntin.columnar import identities, merge, merger
+
+_NARROW: Final = 600
+"""Tables with fewer cells per slice are scanned cell by cell in one call; wider ones slice by slice, in a call each."""
 
 
 def scan_windows(component: Component, table: Any, slices: int, stride: int, count: int) -> Any:
@@ -69,8 +72,10 @@ def merge_cells(component: Component, first: Any, second: Any) -> Any:
 
 def _running(component: Component, blocks: Any) -> Any:
     """Return for each cell of a block the merge of those before it and itself, along the second axis."""
-    running = np.array(blocks)
     with np.errstate(all="ignore"):
+        if component.merge is not Merge.CUSTOM and blocks[:, 0].size < _NARROW:
+            return merger(component).accumulate(blocks, axis=1)  # type: ignore[attr-defined]  # a ufunc
+        running = np.array(blocks)
         for place in range(1, running.shape[1]):
             running[:, place] = merge_cells(component, running[:, place - 1], running[:, place])
     return running
