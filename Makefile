@@ -32,7 +32,7 @@ check: .venv/tools.stamp
 	$(BIN)/python -m pytest
 
 bench: .venv/bench.stamp
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(BENCH)
 
 bench-quick: .venv/bench.stamp
 	$(BIN)/python -m benchmarks --quick

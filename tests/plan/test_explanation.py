@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from muntin import ClipPolicy, EmitPolicy, TimestampPolicy, snapshot
+from muntin import (
+    ClipPolicy,
+    ColumnarAggregate,
+    Component,
+    EmitPolicy,
+    IncrementalAggregate,
+    PolicyError,
+    QueryError,
+    TimestampPolicy,
+    hopping,
+    snapshot,
+)
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Column
+from muntin_engine.plan import Column, Evaluator, parse_evaluator
+from tests.differential.forms import Statistics
 from tests.plan.plans import plan_of, planned
 from tests.plan.test_plan import Bound, Free
 from tests.sdk.query_modules import Count as CountWithoutRemove
@@ -101,3 +114,94 @@ def test_early_results_are_kept() -> None:
 )
 def test_it_says_when_a_window_is_complete(module: Any, changed: dict[str, Any], expected: str) -> None:
     assert line("output", module, **changed).startswith(expected)
+
+
+class Sketch(IncrementalAggregate[int, list[int], int]):
+    name, version = "show.sketch", "1.0.0"
+    state_bytes = 900
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        return [*state, *payloads]
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        return [*state, *other]
+
+    def compute_result(self, state: list[int]) -> int:
+        return len(state)
+
+
+class Whole(ColumnarAggregate[int, int]):
+    name, version = "show.whole", "1.0.0"
+
+    def components(self) -> Mapping[str, Component]:
+        return {"total": Component.sum("int64")}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {"total": payloads}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        return components["total"]
+
+
+class Peeled(Sketch):
+    def deduct(self, state: list[int], other: list[int]) -> list[int]:
+        return state[len(other) :]
+
+
+LENGTHS = {"columns": {"end": Column("end", "timestamp")}}
+
+
+@pytest.mark.parametrize(
+    ("module", "changed", "title", "expected"),
+    [
+        (Members, {}, "evaluator", "general: show.members 1.0.0 has no combine"),
+        (Sketch, {}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),
+        (Sketch, {"wanted": Evaluator.GENERAL}, "evaluator", "general: asked for"),
+        (Sketch, {"window": snapshot()}, "evaluator", "general: snapshot() is cut by each key's own events"),
+        (Sketch, {"columns": ID}, "evaluator", "general: events have ids, so they may be revised"),
+        (Sketch, LENGTHS, "evaluator", "general: events have lifetimes, so a row may lie in several slices"),
+        (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
+        (Statistics, {"wanted": Evaluator.SLICED}, "evaluator", "sliced: asked for"),
+        (Statistics, LENGTHS, "row", "merged once into the range of windows that it overlaps, where it is"),
+        (Statistics, {"window": hopping(9, 6)}, "row", "merged once into its slice of 3 ticks, where it is"),
+        (
+            Sketch,
+            {},
+            "state",
+            "a partial state per key and slice of the open windows, or its rows while they take less",
+        ),
+        (Sketch, {}, "module", "m = show.sketch 1.0.0: its states are combined per slice, each window has"),
+        (
+            Sketch,
+            {"window": hopping(9, 3)},
+            "module",
+            "m = show.sketch 1.0.0: its states are combined per slice; windows",
+        ),
+        (
+            Peeled,
+            {"window": hopping(9, 3)},
+            "module",
+            "m = show.sketch 1.0.0: its states are combined per slice; a window",
+        ),
+        (Whole, {}, "module", "m = show.whole 1.0.0: keeps total (add int64); windows are differences"),
+        (Statistics, {}, "module", "m = test.statistics 1: keeps count (count int64), whole (add int64), total"),
+    ],
+)
+def test_it_says_which_evaluator_runs_and_what_it_costs(
+    module: Any, changed: dict[str, Any], title: str, expected: str
+) -> None:
+    assert line(title, planned(module), **changed).startswith(expected)
+
+
+def test_an_evaluator_that_cannot_run_the_query_is_refused_with_the_reason() -> None:
+    with pytest.raises(QueryError, match=r"the columnar evaluator cannot run this query: show.sketch 1.0.0 has no col"):
+        plan_of(planned(Sketch), wanted=Evaluator.COLUMNAR)
+    with pytest.raises(QueryError, match=r"the sliced evaluator cannot run this query: emit='eager'"):
+        plan_of(planned(Sketch), wanted=Evaluator.SLICED, emit=EmitPolicy.EAGER)
+    with pytest.raises(QueryError, match=r"this one has none: show.members 1.0.0 has no combine"):
+        plan_of(planned(Members), named_windows={"a": hopping(9, 6), "b": hopping(4, 4)})
+    with pytest.raises(PolicyError, match=r"'fast' is not an evaluator; there are 'auto', 'columnar', 'sliced'"):
+        parse_evaluator("fast")

@@ -118,11 +118,20 @@ def _unit(plan: Plan) -> str:
 def _explain_state(plan: Plan) -> str:
     if plan.choice.evaluator is not Evaluator.GENERAL:
         unit = "range of windows" if plan.lifetimes != "point" else "slice"
-        return f"a partial state per key and {unit} of the open windows; a batch writes what it brings, and no more"
+        kept = f"a partial state per key and {unit} of the open windows"
+        return f"{kept}{_explain_size(plan)}; a batch writes what it brings, and no more"
     kept = "the events of open windows"
     if plan.emit is not EmitPolicy.FINAL:
         kept += ", and the last output of each window that may change"
     return f"{kept}; {SHELVES} cells per bucket, each read and written only when its keys are touched or due"
+
+
+def _explain_size(plan: Plan) -> str:
+    sizes = [getattr(module.module, "state_bytes", None) for module in plan.modules]
+    declared = [size for size in sizes if size is not None]
+    if plan.choice.evaluator is not Evaluator.SLICED or not declared:
+        return ""
+    return f", or its rows while they take less than {sum(declared)} bytes"
 
 
 def _explain_lag(plan: Plan) -> str:

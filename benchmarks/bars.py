@@ -1,0 +1,164 @@
+"""What the figures have to reach, and whether they do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from benchmarks.measurement import Summary
+from benchmarks.question import Question
+from benchmarks.slices import slices_kept
+
+Figures: TypeAlias = Mapping[tuple[str, Question], Summary]
+"""Medians by system and question, in the order of the work; what could not be measured is left out."""
+
+
+class Measure(StrEnum):
+    """What a bar is about."""
+
+    END_TO_END = "end to end"
+    WARM_BATCH = "per warm batch"
+    WRITTEN = "state written per warm batch and slice"
+
+    def of(self, question: Question, summary: Summary) -> float | None:
+        """Return the figure: rows per second, seconds, or bytes."""
+        if self is Measure.END_TO_END:
+            return summary.rows_per_second
+        if self is Measure.WARM_BATCH or summary.written_bytes is None:
+            return summary.warm_batch if self is Measure.WARM_BATCH else None
+        return summary.written_bytes / slices_kept(question)
+
+    def times(self, question: Question, subject: Summary, against: Summary) -> float | None:
+        """Return how many times better a subject is than another; None if one was not measured."""
+        mine, other = self.of(question, subject), self.of(question, against)
+        if not mine or not other:
+            return None
+        return mine / other if self is Measure.END_TO_END else other / mine
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a bar.
+
+    Attributes:
+        bar: It, in words.
+        measured: The figure that was compared; None if something was not measured.
+        is_met: Whether it reached the bar; None if something was not measured.
+    """
+
+    bar: str
+    measured: float | None = None
+    is_met: bool | None = None
+
+
+class Bar(ABC):
+    """Something to reach."""
+
+    @abstractmethod
+    def measure(self, figures: Figures) -> float | None:
+        """Return the figure that is compared; None if something was not measured."""
+
+    @abstractmethod
+    def is_reached(self, measured: float) -> bool:
+        """Return whether a figure is good enough."""
+
+    def judge(self, figures: Figures) -> Verdict:
+        """Compare what was measured with the bar."""
+        measured = self.measure(figures)
+        return Verdict(str(self)) if measured is None else Verdict(str(self), measured, self.is_reached(measured))
+
+
+@dataclass(frozen=True, slots=True)
+class Times(Bar):
+    """A system is so many times better than another.
+
+    Attributes:
+        subject: Its name.
+        against: The other's.
+        measure_of: In what.
+        at_least: How many times.
+    """
+
+    subject: str
+    against: str
+    measure_of: Measure
+    at_least: float
+
+    def __str__(self) -> str:
+        return f"{self.subject} >= {self.at_least:g} x {self.against} {self.measure_of}"
+
+    def measure(self, figures: Figures) -> float | None:
+        """Return how many times better it is; of several questions the worst."""
+        times = [
+            self.measure_of.times(question, summary, figures[self.against, question])
+            for (system, question), summary in figures.items()
+            if system == self.subject and (self.against, question) in figures
+        ]
+        known = [value for value in times if value is not None]
+        return min(known) if known and len(known) == len(times) else None
+
+    def is_reached(self, measured: float) -> bool:
+        """Return whether it is so many times better."""
+        return measured >= self.at_least
+
+
+@dataclass(frozen=True, slots=True)
+class Growth(Bar):
+    """A figure of a system stays nearly the same from the first question of a work to the others.
+
+    Attributes:
+        subject: The system's name.
+        measure_of: What may not grow.
+        below: By how much it stays below, as a factor.
+    """
+
+    subject: str
+    measure_of: Measure
+    below: float
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.measure_of} grows < {self.below:g} x over the windows"
+
+    def measure(self, figures: Figures) -> float | None:
+        """Return the largest figure over the first; at least two questions must have been measured."""
+        mine = {question: summary for (name, question), summary in figures.items() if name == self.subject}
+        values = _known([self.measure_of.of(question, summary) for question, summary in mine.items()])
+        return max(values) / values[0] if len(values) > 1 and values[0] else None
+
+    def is_reached(self, measured: float) -> bool:
+        """Return whether it grew little."""
+        return measured < self.below
+
+
+@dataclass(frozen=True, slots=True)
+class Rate(Bar):
+    """A system takes so many rows a second.
+
+    Attributes:
+        subject: Its name.
+        at_least: Rows per second, end to end.
+    """
+
+    subject: str
+    at_least: float
+
+    def __str__(self) -> str:
+        return f"{self.subject} >= {self.at_least:,.0f} rows/s"
+
+    def measure(self, figures: Figures) -> float | None:
+        """Return its rate; of several questions the worst."""
+        rates = [summary.rows_per_second for (name, _), summary in figures.items() if name == self.subject]
+        return min(rates, default=None)
+
+    def is_reached(self, measured: float) -> bool:
+        """Return whether it is fast enough."""
+        return measured >= self.at_least
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    """Return the values; none of them if one is not known."""
+    known = [value for value in values if value is not None]
+    return known if len(known) == len(values) else []

@@ -1,0 +1,143 @@
+"""What is measured of one run, and what is said of several: their medians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One micro-batch.
+
+    Attributes:
+        rows: Input rows; none in the batch that Spark runs after the last rows to close what they completed.
+        seconds: From its trigger to its commit.
+        output_rows: Rows put out; None where nobody knows.
+        state_bytes: What the state store holds after it, in memory and in files, as the store reports it.
+        written_bytes: What the batch wrote to the state store, uncompressed.
+    """
+
+    rows: int
+    seconds: float
+    output_rows: int | None = None
+    state_bytes: int | None = None
+    written_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The most memory that was in use at a time, in bytes.
+
+    It is the proportional share (PSS), in which pages of several processes count once; resident (RSS) where the system
+    has no PSS.
+
+    Attributes:
+        jvm: Of Java processes. A JVM keeps what it had once, so this includes earlier runs in it.
+        python: Of the other processes that compute: Python's.
+    """
+
+    jvm: int = 0
+    python: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one system.
+
+    Attributes:
+        seconds: End to end: from the start of the query to its end. Of a run that was cut, those of its batches.
+        batches: Its micro-batches in order; one for a system that has none.
+        memory: The most it used.
+        is_cut: True if it was stopped because its time was over; the batch it was in does not count.
+    """
+
+    seconds: float
+    batches: tuple[Batch, ...]
+    memory: Memory = Memory()
+    is_cut: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Input rows that were processed."""
+        return sum(batch.rows for batch in self.batches)
+
+    @property
+    def output_rows(self) -> int | None:
+        """Rows put out; None if nobody knows."""
+        return _total(batch.output_rows for batch in self.batches)
+
+    @property
+    def warm(self) -> tuple[Batch, ...]:
+        """The batches with rows, without the first."""
+        return tuple(batch for batch in self.batches if batch.rows)[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The medians of some runs of one system. What was not measured is None.
+
+    Attributes:
+        runs: How many.
+        is_cut: True if the time of one was over.
+        seconds: End to end.
+        rows_per_second: Input rows over the seconds end to end.
+        first_batch: Seconds of the first of several micro-batches: the warm-up inside a run.
+        warm_batch: Seconds of a later one with rows: the median in each run, then over runs.
+        output_rows: Rows put out in a run.
+        jvm_bytes: See `Memory`.
+        python_bytes: See `Memory`.
+        state_bytes: The most the state store held in a run.
+        written_bytes: What a warm micro-batch wrote to the state store.
+        rows: Input rows of a run.
+    """
+
+    runs: int
+    is_cut: bool
+    rows: int
+    seconds: float
+    rows_per_second: float
+    first_batch: float | None = None
+    warm_batch: float | None = None
+    output_rows: float | None = None
+    jvm_bytes: float | None = None
+    python_bytes: float | None = None
+    state_bytes: float | None = None
+    written_bytes: float | None = None
+
+
+def summarize(runs: Sequence[Run]) -> Summary:
+    """Return the medians of runs of the same work by the same system; at least one."""
+    return Summary(
+        runs=len(runs),
+        is_cut=any(run.is_cut for run in runs),
+        rows=round(median(run.rows for run in runs)),
+        seconds=median(run.seconds for run in runs),
+        rows_per_second=median(run.rows / run.seconds for run in runs),
+        first_batch=_over(runs, lambda run: run.batches[0].seconds if len(run.batches) > 1 else None),
+        warm_batch=_over(runs, lambda run: _middle(batch.seconds for batch in run.warm)),
+        output_rows=_over(runs, lambda run: run.output_rows),
+        jvm_bytes=_over(runs, lambda run: run.memory.jvm or None),
+        python_bytes=_over(runs, lambda run: run.memory.python or None),
+        state_bytes=_over(runs, lambda run: _largest(batch.state_bytes for batch in run.batches)),
+        written_bytes=_over(runs, lambda run: _middle(batch.written_bytes for batch in run.warm)),
+    )
+
+
+def _over(runs: Iterable[Run], measure: Callable[[Run], float | None]) -> float | None:
+    return _middle(map(measure, runs))
+
+
+def _middle(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _largest(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

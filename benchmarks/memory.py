@@ -1,0 +1,92 @@
+"""A thread that looks at the memory of processes while a run goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, Self
+
+import psutil  # type: ignore[import-untyped, unused-ignore]  # types come apart from it
+
+from benchmarks.measurement import Memory
+
+INTERVAL: Final = 0.25
+"""Seconds between two looks."""
+
+_IDLE: Final = 0.02
+"""How many seconds of CPU a process may take in a run and still count as one that has nothing to do with it."""
+
+
+class MemoryWatch:
+    """Samples the processes below one, and keeps the most that was seen.
+
+    Python workers of earlier runs that do nothing in this one are left out.
+
+    Args:
+        root: The process id at the top.
+        with_root: Whether the top itself is one of the processes that compute.
+    """
+
+    def __init__(self, root: int, with_root: bool) -> None:
+        self.peak = Memory()
+        self._root = psutil.Process(root)
+        self._with_root = with_root
+        self._cpu_at_start = self._cpu_of_others()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="memory watch", daemon=True)
+
+    @classmethod
+    @contextmanager
+    def over(cls, root: int, with_root: bool) -> Iterator[Self]:
+        """Watch until the block ends."""
+        watch = cls(root, with_root)
+        watch._thread.start()
+        try:
+            yield watch
+        finally:
+            watch._ended.set()
+            watch._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(INTERVAL):
+            self._look()
+        self._look()
+
+    def _look(self) -> None:
+        jvm = python = 0
+        for process in self._processes():
+            try:
+                if "java" in process.name():  # a JVM that starts a process is two for a moment; shares add up
+                    jvm += _share(process)
+                elif _cpu(process) > self._cpu_at_start.get(process.pid, -1.0) + _IDLE:
+                    python += _share(process)
+            except psutil.Error:  # it has ended
+                continue
+        self.peak = Memory(max(self.peak.jvm, jvm), max(self.peak.python, python))
+
+    def _cpu_of_others(self) -> dict[int, float]:
+        """Return the seconds of CPU that the processes below the root have taken."""
+        seconds: dict[int, float] = {}
+        for process in self._processes():
+            with suppress(psutil.Error):
+                seconds[process.pid] = _cpu(process)
+        seconds.pop(self._root.pid, None)
+        return seconds
+
+    def _processes(self) -> list[psutil.Process]:
+        try:
+            below = self._root.children(recursive=True)
+        except psutil.Error:
+            return []
+        return [self._root, *below] if self._with_root else below
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _share(process: psutil.Process) -> int:
+    full = process.memory_full_info()
+    return int(getattr(full, "pss", full.rss))

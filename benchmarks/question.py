@@ -1,0 +1,36 @@
+"""What every system is asked: an aggregate of the values over windows of each key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import Literal, TypeAlias
+
+Aggregate: TypeAlias = Literal["average", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An aggregate over hopping windows. All times are whole seconds.
+
+    Attributes:
+        aggregate: What is computed of `value`.
+        size: Length of each window.
+        hop: From the start of a window to the start of the next.
+        delay: The input is complete up to this long before its newest time.
+    """
+
+    aggregate: Aggregate
+    size: int
+    hop: int
+    delay: int = 10
+
+    @property
+    def window(self) -> str:
+        """The window in words."""
+        return f"tumbling {self.size} s" if self.size == self.hop else f"hopping {self.size} s / {self.hop} s"
+
+    @property
+    def slice(self) -> int:
+        """Length of the longest pieces of which all windows are made."""
+        return gcd(self.size, self.hop)

@@ -1,0 +1,48 @@
+"""The one Spark session in which all of Spark's systems run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pyspark import SparkContext
+
+from muntin_engine.spark.session import local_session, stop_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CORES: Final = 2
+"""How many tasks run at a time, and how many state partitions every query has."""
+
+_HERE: Final = str(Path(__file__).parents[1])
+
+
+def start_session(log: Path) -> None:
+    """Start the session.
+
+    Args:
+        log: The file for what Spark has to say.
+    """
+    _let_workers_import_us()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    local_session("muntin benchmarks", cores=CORES, log=log)
+
+
+def spark_session() -> SparkSession:
+    """Return the session that runs."""
+    return local_session("muntin benchmarks", cores=CORES)
+
+
+def end_session() -> None:
+    """End the session and its JVM, if one runs."""
+    if SparkContext._active_spark_context is not None:
+        stop_session(spark_session())
+
+
+def _let_workers_import_us() -> None:
+    """Stateful processors travel by their names, and the workers import them."""
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if _HERE not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([_HERE, *filter(None, paths)])

@@ -1,0 +1,97 @@
+"""Running a streaming query over files, one file per micro-batch, until it ends or its time is over."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from benchmarks.data import Files
+from benchmarks.measurement import Batch, Run
+from benchmarks.memory import MemoryWatch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_COLUMNS: Final = "key long, at timestamp, value double"
+_LONGEST_CHECK: Final = 300
+_MILLISECOND: Final = 1e-3
+
+
+def stream_of(spark: SparkSession, files: Files) -> DataFrame:
+    """Return files as a stream with the columns `key`, `at` and `value`."""
+    names = ",".join(path.name for path in files.paths)
+    reader = spark.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1).option("pathGlobFilter", f"{{{names}}}")
+    return reader.parquet(str(files.folder))
+
+
+def run_stream(df: DataFrame, limit: float) -> Run:
+    """Run a query into nowhere.
+
+    Args:
+        df: Its results.
+        limit: Seconds after which it is stopped.
+    """
+    with tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder, MemoryWatch.over(os.getpid(), False) as watch:
+        started = time.monotonic()
+        query = _start(df.writeStream.format("noop"), folder)
+        has_ended = _wait(query, limit)
+        seconds = time.monotonic() - started
+        batches = [_batch(json.loads(progress.json)) for progress in query.recentProgress]
+    if not has_ended and batches:
+        seconds = sum(batch.seconds for batch in batches)
+    return Run(seconds, tuple(batches), watch.peak, is_cut=not has_ended)
+
+
+def collect_stream(df: DataFrame, schema: pa.Schema) -> pa.Table:
+    """Run a query and return what it put out.
+
+    Raises:
+        TimeoutError: It took too long.
+    """
+    tables: list[pa.Table] = [schema.empty_table()]
+
+    def take(batch: DataFrame, _: int) -> None:
+        tables.append(batch.toArrow().cast(schema))
+
+    with tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder:
+        query = _start(df.writeStream.foreachBatch(take), folder)
+        if not _wait(query, _LONGEST_CHECK):
+            raise TimeoutError(f"it was stopped after {_LONGEST_CHECK} s")
+    return pa.concat_tables(tables)
+
+
+def _start(writer: DataStreamWriter, folder: str) -> StreamingQuery:
+    checkpoint = Path(folder) / "checkpoint"
+    return writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+
+
+def _wait(query: StreamingQuery, limit: float) -> bool:
+    """Return whether a query ended by itself; stop it otherwise, whatever the reason. A failure of it is raised."""
+    try:
+        return bool(query.awaitTermination(max(1, round(limit))))
+    finally:
+        query.stop()
+
+
+def _batch(progress: Mapping[str, Any]) -> Batch:
+    """Return what one of Spark's progress reports says."""
+    operators = progress["stateOperators"]
+    custom = [operator.get("customMetrics", {}) for operator in operators]
+    output_rows = progress["sink"].get("numOutputRows", -1)
+    held = sum(operator["memoryUsedBytes"] for operator in operators)
+    return Batch(
+        rows=progress["numInputRows"],
+        seconds=progress["durationMs"]["triggerExecution"] * _MILLISECOND,
+        output_rows=None if output_rows < 0 else output_rows,
+        state_bytes=held + sum(metrics.get("rocksdbSstFileSize", 0) for metrics in custom),
+        written_bytes=sum(metrics.get("rocksdbTotalBytesWritten", 0) for metrics in custom),
+    )

@@ -1,0 +1,46 @@
+"""Every system by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from benchmarks.systems.group_state_pandas import GroupStatePandas
+from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole
+from benchmarks.systems.muntin_columnar import MuntinColumnar
+from benchmarks.systems.muntin_general import MuntinGeneral
+from benchmarks.systems.muntin_sliced import MuntinSliced
+from benchmarks.systems.script import Script, ScriptSystem
+from benchmarks.systems.spark_window import SparkWindow
+from benchmarks.systems.system import System
+from benchmarks.systems.tws_pandas import TransformWithStatePandas
+from benchmarks.systems.tws_rows import TransformWithStateRows
+
+SCRIPTS: Final = (
+    Script("bytewax", "bytewax", 1_000_000, "in two threads of one process, folding in Python"),
+    Script("pathway", "pathway", 1_000_000, "in one process, with its built-in reducers"),
+    Script("beam", "apache_beam", 200_000, "on its direct runner, in one process"),
+    Script("pyflink", "pyflink.table", 200_000, "on its mini cluster, started in the time, with a Python aggregate"),
+)
+"""Systems that may be installed in environments of their own."""
+
+
+def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
+    """Return all systems by their names.
+
+    Args:
+        environments: Paths of interpreters, by the name of the system that is installed there.
+    """
+    here: tuple[System, ...] = (
+        MuntinColumnar(),
+        MuntinSliced(),
+        MuntinGeneral(),
+        SparkWindow(),
+        TransformWithStateRows(),
+        TransformWithStatePandas(),
+        GroupStatePandas(),
+        GeneralWhole(),
+        GeneralIncremental(),
+    )
+    elsewhere = (ScriptSystem(script, environments.get(script.name)) for script in SCRIPTS)
+    return {system.name: system for system in (*here, *elsewhere)}

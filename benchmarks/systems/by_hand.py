@@ -1,0 +1,123 @@
+"""What the hand-written processors share: a key's open windows, as one row of state.
+
+A window is the second it starts at, and keeps the count of its members and the sum or the maximum of their values.
+Spark SQL assigns a row to the last window it is in; the others start a hop earlier each. That is cheaper than
+handing timestamps to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from benchmarks.question import Aggregate, Question
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+STATE: Final = "starts array<long>, counts array<long>, values array<double>"
+"""The state of a key: its open windows, side by side."""
+
+OUTPUT: Final = "key long, start long, value double"
+"""What the processors put out; `start` in seconds."""
+
+State: TypeAlias = tuple[list[int], list[int], list[float]]
+Windows: TypeAlias = dict[int, tuple[int, float]]
+"""Count and value by start."""
+
+_MILLISECONDS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """How the hand-written processors see a question.
+
+    Attributes:
+        aggregate: What is computed.
+        size: Length of a window, in seconds.
+        hop: From one window to the next, in seconds.
+    """
+
+    aggregate: Aggregate
+    size: int
+    hop: int
+
+    @classmethod
+    def of(cls, question: Question) -> Assignment:
+        """Return the assignment of a question."""
+        return cls(question.aggregate, question.size, question.hop)
+
+    def windows_of(self, last: int) -> range:
+        """Return the starts of the windows that a row is in, given the last one."""
+        return range(last, last - self.size, -self.hop)
+
+    def joined(self, window: tuple[int, float], other: tuple[int, float]) -> tuple[int, float]:
+        """Return a window with the members of both."""
+        value = window[1] + other[1] if self.aggregate == "average" else max(window[1], other[1])
+        return window[0] + other[0], value
+
+    def result(self, window: tuple[int, float]) -> float:
+        """Return a window's result."""
+        return window[1] / window[0] if self.aggregate == "average" else window[1]
+
+    def expiry(self, start: int) -> int:
+        """Return when a window is over, in milliseconds."""
+        return (start + self.size) * _MILLISECONDS
+
+
+def assigned(stream: DataFrame, question: Question, *kept: str) -> DataFrame:
+    """Return the columns `key`, `last`, `value` and any others to keep; `last` is the start of a row's last window.
+
+    The stream has a watermark, whether its column is kept or not. Times are seconds.
+
+    Raises:
+        ValueError: The size is not a multiple of the hop; a row would be in more or fewer windows, by where it lies.
+    """
+    if question.size % question.hop:
+        raise ValueError(f"the hand-written systems want a size that is a multiple of the hop, got {question.window}")
+    last = f"unix_seconds(at) - unix_seconds(at) % {question.hop} AS last"
+    return stream.withWatermark("at", f"{question.delay} seconds").selectExpr("key", last, "value", *kept)
+
+
+def as_results(output: DataFrame) -> DataFrame:
+    """Return the output of a processor as results."""
+    return output.selectExpr("key", "timestamp_seconds(start) AS start", "value")
+
+
+def read_windows(state: State | None) -> Windows:
+    """Return the windows of a state."""
+    return {} if state is None else {start: (count, value) for start, count, value in zip(*state, strict=True)}
+
+
+def write_windows(windows: Windows) -> State:
+    """Return windows as a state."""
+    return list(windows), [count for count, _ in windows.values()], [value for _, value in windows.values()]
+
+
+def add_all(assignment: Assignment, windows: Windows, rows: Iterable[tuple[int, tuple[int, float]]], done: int) -> None:
+    """Add rows, or pieces of windows, to the windows they are in.
+
+    Args:
+        assignment: The question.
+        windows: The open ones of a key; changed.
+        rows: The start of the last window, with count and value.
+        done: The watermark in milliseconds. A row is late for a window that has ended by then.
+    """
+    for last, piece in rows:
+        for start in assignment.windows_of(last):
+            if assignment.expiry(start) <= done:
+                break
+            before = windows.get(start)
+            windows[start] = piece if before is None else assignment.joined(before, piece)
+
+
+def take_done(assignment: Assignment, windows: Windows, done: int) -> list[tuple[int, float]]:
+    """Take the windows out that have ended by a watermark, and return their starts and results."""
+    starts = [start for start in windows if assignment.expiry(start) <= done]
+    return [(start, assignment.result(windows.pop(start))) for start in starts]
+
+
+def first_expiry(assignment: Assignment, windows: Sequence[int]) -> int:
+    """Return when the first of some windows, at least one, is over, in milliseconds."""
+    return assignment.expiry(min(windows))

@@ -1,0 +1,146 @@
+"""The general evaluator by itself: one bucket in this process, no Spark, no Java.
+
+Events have lifetimes and come in batches of 10,000; reading and writing the state as bytes is part of every batch.
+Making the rows from the files is not: that is the work of the engine's intake.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.data import MICROSECONDS, Files, lifetimes_of
+from benchmarks.measurement import Batch, Memory, Run
+from benchmarks.memory import MemoryWatch
+from benchmarks.question import Question
+from benchmarks.systems.plain_aggregates import PlainAverage, WholeAverage
+from benchmarks.systems.system import ANSWERS, System
+from muntin import Aggregate, IncrementalAggregate, hopping
+from muntin_engine.core.bucket import BatchResult, Bucket
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.query import Binding, WindowedQuery
+
+BATCH: Final = 10_000
+"""Events per batch."""
+
+MOST_EVENTS: Final = 300_000
+"""How many of the input's rows are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """A batch as a bucket takes it.
+
+    Attributes:
+        changes: Its events by key.
+        progress: What it says of how far the input is.
+        rows: How many events.
+    """
+
+    changes: list[tuple[tuple[int], list[InputChange]]]
+    progress: Progress
+    rows: int
+
+
+class InProcess(System):
+    """The general evaluator with one aggregate."""
+
+    members = "intervals"
+    aggregate: ClassVar[type[Aggregate[float, float] | IncrementalAggregate[float, Any, float]]]
+
+    @property
+    def note(self) -> str | None:
+        """Say that there is no Spark."""
+        return f"in process, without Spark: {MOST_EVENTS:,} events at most, in batches of {BATCH:,}"
+
+    def measure(self, question: Question, files: Files, limit: float) -> Run:
+        """Run all batches through a bucket."""
+        waiting = list(read_batches(question, files))
+        done: list[Batch] = []
+        cells = MemoryCells()
+        bucket = self._bucket(question, cells)
+        with MemoryWatch.over(os.getpid(), with_root=True) as watch:
+            started = time.perf_counter()
+            for batch in waiting:
+                before = time.perf_counter()
+                output = bucket.process(batch.changes, batch.progress).output
+                now = time.perf_counter()
+                held = sum(map(len, cells.cells.values()))
+                done.append(Batch(batch.rows, now - before, sum(len(rows) for _, rows in output), held))
+                if now - started > limit:
+                    break
+            seconds = time.perf_counter() - started
+        return Run(seconds, tuple(done), Memory(python=watch.peak.python), is_cut=len(done) < len(waiting))
+
+    def answer(self, question: Question, files: Files) -> pa.Table:
+        """Run all batches through a bucket and keep its output."""
+        bucket = self._bucket(question, MemoryCells())
+        results = (bucket.process(batch.changes, batch.progress) for batch in read_batches(question, files))
+        rows = [row for result in results for row in _answers(result)]
+        columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), ANSWERS, strict=True)]
+        return pa.table(columns, schema=ANSWERS)
+
+    def _bucket(self, question: Question, cells: MemoryCells) -> Bucket:
+        window = hopping(question.size * MICROSECONDS, question.hop * MICROSECONDS)
+        query = WindowedQuery(window, (Binding(self.aggregate(), _first),), has_ids=False)
+        return Bucket(query, cells, Codec(), {})
+
+
+class GeneralWhole(InProcess):
+    """An aggregate that sees all members of a window at once."""
+
+    name = "general, non-incremental"
+    aggregate = WholeAverage
+
+
+class GeneralIncremental(InProcess):
+    """An aggregate that keeps a state."""
+
+    name = "general, incremental"
+    aggregate = PlainAverage
+
+
+def read_batches(question: Question, files: Files) -> Iterator[EventBatch]:
+    """Yield the rows of the files as events with lifetimes."""
+    rows = (row for path in files.paths for row in _events(path))
+    taken = islice(rows, MOST_EVENTS)
+    newest = horizon = 0
+    while some := list(islice(taken, BATCH)):
+        newest = max(newest, *(event.start for _, event in some))
+        horizon = max(horizon, *(event.end or 0 for _, event in some))
+        yield EventBatch(_by_key(some), Progress(newest - question.delay * MICROSECONDS, horizon, newest), len(some))
+
+
+def _events(path: Any) -> Iterator[tuple[int, InputChange]]:
+    table = pq.read_table(path)
+    at = table["at"].cast(pa.int64()).to_numpy()
+    ends = (at + lifetimes_of(at)).tolist()
+    columns = (table["key"].to_pylist(), at.tolist(), ends, table["value"].to_pylist())
+    for key, start, end, value in zip(*columns, strict=True):
+        yield key, InputChange(None, start, end, (value,))
+
+
+def _by_key(events: Sequence[tuple[int, InputChange]]) -> list[tuple[tuple[int], list[InputChange]]]:
+    groups: dict[int, list[InputChange]] = {}
+    for key, event in events:
+        groups.setdefault(key, []).append(event)
+    return [((key,), some) for key, some in groups.items()]
+
+
+def _answers(result: BatchResult) -> Iterator[tuple[int, int, float]]:
+    for key, changes in result.output:
+        for change in changes:
+            yield key[0], change.window.start, change.value[0]
+
+
+def _first(payload: tuple[float, ...]) -> float:
+    return payload[0]

@@ -1,0 +1,22 @@
+"""Muntin with a module of `muntin-stats` that says what it keeps as arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchmarks.question import Question
+from benchmarks.systems.muntin_query import muntin_results
+from benchmarks.systems.system import SparkSystem
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class MuntinColumnar(SparkSystem):
+    """The columnar evaluator."""
+
+    name = "muntin columnar"
+
+    def results(self, stream: DataFrame, question: Question) -> DataFrame:
+        """Return the results."""
+        return muntin_results(stream, question, f"stats.{question.aggregate}", "columnar")

@@ -1,0 +1,23 @@
+"""Muntin with the same plain Python aggregate under the evaluator that can do everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchmarks.question import Question
+from benchmarks.systems.muntin_query import muntin_results
+from benchmarks.systems.plain_aggregates import PLAIN
+from benchmarks.systems.system import SparkSystem
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class MuntinGeneral(SparkSystem):
+    """The general evaluator: every event is kept until its windows are closed."""
+
+    name = "muntin general"
+
+    def results(self, stream: DataFrame, question: Question) -> DataFrame:
+        """Return the results."""
+        return muntin_results(stream, question, PLAIN[question.aggregate], "general")

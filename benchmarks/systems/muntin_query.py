@@ -1,0 +1,29 @@
+"""A question as a query of Muntin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from benchmarks.question import Question
+from muntin import Module, hopping
+from muntin_engine import events, module
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def muntin_results(
+    stream: DataFrame,
+    question: Question,
+    aggregate: str | type[Module],
+    evaluator: Literal["columnar", "sliced", "general"],
+) -> DataFrame:
+    """Return the results of an aggregate under an evaluator, as `key`, `start` and `value`."""
+    window = hopping(f"{question.size} seconds", f"{question.hop} seconds")
+    return (
+        events(stream, key="key", at="at", delay=f"{question.delay} seconds")
+        .window(window, evaluator=evaluator)
+        .aggregate(value=module(aggregate, "value"))
+        .results()
+        .selectExpr("key", "window.start AS start", "value")
+    )

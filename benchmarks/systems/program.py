@@ -1,0 +1,72 @@
+"""Running a program of `benchmarks.external` by another interpreter, and ending all of its processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+_HERE: Final = str(Path(__file__).parents[2])
+_SHOWN: Final = 1000
+
+
+class ProgramError(RuntimeError):
+    """A program failed; the message is the end of what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that runs.
+
+    Attributes:
+        process: It.
+        output: What it says, on both of its streams.
+    """
+
+    process: subprocess.Popen[str]
+    output: IO[str]
+
+    def result(self) -> dict[str, Any]:
+        """Return the line of JSON that it printed, once it has ended.
+
+        Raises:
+            ProgramError: It printed none.
+        """
+        self.output.seek(0)
+        said = self.output.read()
+        results = [line for line in said.splitlines() if line.startswith('{"seconds"')]
+        if self.process.returncode or not results:
+            raise ProgramError(f"it ended with status {self.process.returncode}\n{said[-_SHOWN:]}")
+        result: dict[str, Any] = json.loads(results[-1])
+        return result
+
+
+@contextmanager
+def running(python: str, module: str, arguments: Sequence[str]) -> Iterator[Program]:
+    """Start a module; when the block ends, so do all processes it started."""
+    with (
+        tempfile.TemporaryFile("w+") as output,
+        tempfile.TemporaryDirectory(prefix="muntin-bench-", ignore_cleanup_errors=True) as folder,
+    ):
+        process = subprocess.Popen(
+            [python, "-m", module, *arguments],
+            cwd=_HERE,
+            env=os.environ | {"PYTHONPATH": _HERE, "TMPDIR": folder},  # it may have no time to clear up
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            yield Program(process, output)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -1,0 +1,87 @@
+"""What the benchmarks want of a system: to be timed, and to say what it computes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+import pyarrow as pa
+
+from benchmarks.data import SCHEMA, Files
+from benchmarks.measurement import Run
+from benchmarks.question import Question
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ANSWERS: Final = pa.schema([SCHEMA.field("key"), ("start", pa.timestamp("us", "UTC")), SCHEMA.field("value")])
+"""Results in the form in which systems are compared: one row per key and window, which is named by its start."""
+
+
+class System(ABC):
+    """A way to compute windows.
+
+    Attributes:
+        name: In tables and on the command line.
+        needs_spark: True if it runs in the session.
+        closes_all: True if it puts out all windows when the input ends, the incomplete ones too.
+        members: What is in a window: the rows whose `at` lies in it, or the events whose lifetime overlaps it.
+    """
+
+    name: str
+    needs_spark: ClassVar[bool] = False
+    closes_all: ClassVar[bool] = False
+    members: ClassVar[Literal["points", "intervals"]] = "points"
+
+    @property
+    def missing(self) -> str | None:
+        """Why the system cannot run here; None if it can."""
+        return None
+
+    @property
+    def note(self) -> str | None:
+        """What a reader has to know about the system's figures."""
+        return None
+
+    @abstractmethod
+    def measure(self, question: Question, files: Files, limit: float) -> Run:
+        """Answer the question over the files and throw the answers away.
+
+        Args:
+            question: What to compute.
+            files: The input, in order.
+            limit: Seconds after which to stop.
+        """
+
+    @abstractmethod
+    def answer(self, question: Question, files: Files) -> pa.Table:
+        """Return the answers, of the schema `ANSWERS`. There may be more of windows that are not complete."""
+
+
+class SparkSystem(System):
+    """A system that is a streaming query."""
+
+    needs_spark = True
+
+    @abstractmethod
+    def results(self, stream: DataFrame, question: Question) -> DataFrame:
+        """Return the results as a DataFrame with the columns of `ANSWERS`.
+
+        Args:
+            stream: Has the columns `key` (long), `at` (timestamp) and `value` (double).
+            question: What to compute.
+        """
+
+    def measure(self, question: Question, files: Files, limit: float) -> Run:
+        """Run the query into nowhere."""
+        from benchmarks.session import spark_session
+        from benchmarks.streaming import run_stream, stream_of
+
+        return run_stream(self.results(stream_of(spark_session(), files), question), limit)
+
+    def answer(self, question: Question, files: Files) -> pa.Table:
+        """Run the query into a table."""
+        from benchmarks.session import spark_session
+        from benchmarks.streaming import collect_stream, stream_of
+
+        return collect_stream(self.results(stream_of(spark_session(), files), question), ANSWERS)

@@ -1,0 +1,85 @@
+"""transformWithStateInPandas written by hand: one key per call, data frames in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from benchmarks.question import Question
+from benchmarks.systems.by_hand import (
+    OUTPUT,
+    STATE,
+    Assignment,
+    Windows,
+    add_all,
+    as_results,
+    assigned,
+    first_expiry,
+    read_windows,
+    take_done,
+    write_windows,
+)
+from benchmarks.systems.pieces import pieces
+from benchmarks.systems.system import SparkSystem
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class PandasProcessor(StatefulProcessor):
+    """As the processor of Rows, with NumPy for the rows of a key and data frames for its results."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self._assignment = assignment
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state."""
+        self._handle = handle
+        self._state = handle.getValueState("windows", STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
+        """Add the rows of a key."""
+        windows = self._read()
+        done = timerValues.getCurrentWatermarkInMs()
+        for frame in rows:
+            add_all(self._assignment, windows, pieces(self._assignment.aggregate, frame), done)
+        yield from self._close(key[0], windows, done)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
+        """Close what ended in the meantime, unless the rows that came before have done so."""
+        windows = self._read()
+        done = timerValues.getCurrentWatermarkInMs()
+        if windows and first_expiry(self._assignment, list(windows)) <= done:
+            yield from self._close(key[0], windows, done)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _read(self) -> Windows:
+        return read_windows(self._state.get())  # a tuple of what STATE says
+
+    def _close(self, key: int, windows: Windows, done: int) -> Iterator[pd.DataFrame]:
+        results = take_done(self._assignment, windows, done)
+        if windows:
+            self._state.update(write_windows(windows))
+            self._handle.registerTimer(first_expiry(self._assignment, list(windows)))
+        else:
+            self._state.clear()
+        if results:
+            starts, values = zip(*results, strict=True)
+            yield pd.DataFrame({"key": key, "start": starts, "value": values})
+
+
+class TransformWithStatePandas(SparkSystem):
+    """`transformWithStateInPandas` by hand."""
+
+    name = "transformWithStateInPandas"
+
+    def results(self, stream: DataFrame, question: Question) -> DataFrame:
+        """Return the results."""
+        grouped = assigned(stream, question).groupBy("key")
+        processor = PandasProcessor(Assignment.of(question))
+        return as_results(grouped.transformWithStateInPandas(processor, OUTPUT, "Append", "EventTime"))

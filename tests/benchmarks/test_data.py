@@ -1,0 +1,84 @@
+"""The synthetic stream."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.data import MICROSECONDS, SCHEMA, SPAN, START, Data, lifetimes_of, table_of, write_data
+
+DATA = Data(keys=20, rows=2_000, files=2)
+
+
+def ticks(table: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    at: np.ndarray[tuple[int], np.dtype[np.int64]] = table["at"].cast(pa.int64()).to_numpy()
+    return at
+
+
+def test_the_same_fields_give_the_same_rows() -> None:
+    assert table_of(DATA, 1).equals(table_of(DATA, 1))
+    assert table_of(DATA, 1).schema == SCHEMA
+
+
+@pytest.mark.parametrize("other", [{"seed": 1}, {"keys": 21}, {"distribution": "zipf"}])
+def test_other_fields_give_other_rows_and_another_folder(other: dict[str, object]) -> None:
+    changed = replace(DATA, **other)  # type: ignore[arg-type]  # of any field
+    assert not table_of(changed, 0).equals(table_of(DATA, 0))
+    assert changed.name != DATA.name
+
+
+def test_a_file_does_not_depend_on_how_many_there_are() -> None:
+    assert table_of(DATA, 0).equals(table_of(replace(DATA, files=1), 0))
+
+
+def test_each_file_covers_its_own_thousand_seconds() -> None:
+    for number in range(2):
+        at = ticks(table_of(DATA, number))
+        first = START + number * SPAN * MICROSECONDS
+        assert at.min() == first
+        assert at.max() < first + SPAN * MICROSECONDS
+
+
+def test_rows_are_out_of_order_by_less_than_the_delay() -> None:
+    at = ticks(table_of(DATA, 0))
+    behind = np.maximum.accumulate(at) - at
+    assert 0 < behind.max() <= 2 * MICROSECONDS
+
+
+def test_no_row_lies_at_the_epoch() -> None:
+    assert START > SPAN * MICROSECONDS
+
+
+def test_zipf_keys_are_skewed_and_in_range() -> None:
+    keys = table_of(Data(1000, 20_000, distribution="zipf"), 0)["key"].to_numpy()
+    counts = np.bincount(keys, minlength=1000)
+    assert len(counts) == 1000
+    assert counts[0] > 5 * counts[9] > 0
+    assert counts[0] > 0.1 * len(keys)
+
+
+def test_uniform_keys_are_all_about_as_frequent() -> None:
+    counts = np.bincount(table_of(Data(10, 20_000), 0)["key"].to_numpy(), minlength=10)
+    assert counts.min() > 0.9 * counts.mean()
+
+
+def test_files_are_written_once_and_read_in_their_order(tmp_path: Path) -> None:
+    files = write_data(DATA, tmp_path)
+    changed = [path.stat().st_mtime for path in files.paths]
+    assert changed == sorted(set(changed))
+    inodes = [path.stat().st_ino for path in files.paths]
+    again = write_data(replace(DATA, files=3), tmp_path)
+    assert [path.stat().st_ino for path in again.paths][:2] == inodes
+    assert len(again.paths) == 3
+    assert pq.read_table(files.paths[1]).equals(table_of(DATA, 1))
+
+
+def test_lifetimes_are_positive_and_at_most_half_a_minute() -> None:
+    lasting = lifetimes_of(np.arange(START, START + 10_000_000, 1_001))
+    assert lasting.min() > 0
+    assert 25 * MICROSECONDS < lasting.max() <= 30 * MICROSECONDS

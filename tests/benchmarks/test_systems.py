@@ -1,0 +1,111 @@
+"""The parts of the systems that need no Spark."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.checking import check, closed, expected_answers
+from benchmarks.data import Data, write_data
+from benchmarks.external.task import Answers, Task
+from benchmarks.question import Question
+from benchmarks.systems import all_systems
+from benchmarks.systems.by_hand import Assignment, Windows, add_all, read_windows, take_done, write_windows
+from benchmarks.systems.group_state_pandas import pack, unpack
+from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole, InProcess
+from benchmarks.systems.pieces import pieces
+from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax, WholeAverage
+from benchmarks.systems.program import ProgramError, running
+from benchmarks.systems.script import Script, ScriptSystem
+from muntin.testing import AggregateLaws, IncrementalAggregateLaws
+
+HOPPING = Assignment("average", 30, 10)
+
+
+class TestPlainAverage(IncrementalAggregateLaws):
+    module = PlainAverage()
+
+
+class TestPlainMax(IncrementalAggregateLaws):
+    module = PlainMax()
+
+
+class TestWholeAverage(AggregateLaws):
+    module = WholeAverage()
+
+
+def test_a_row_is_added_to_all_windows_that_are_open() -> None:
+    windows: Windows = {}
+    add_all(HOPPING, windows, [(20, (1, 5.0)), (20, (1, 7.0))], done=0)
+    assert windows == {20: (2, 12.0), 10: (2, 12.0), 0: (2, 12.0)}
+    add_all(HOPPING, windows, [(20, (1, 6.0))], done=40_000)
+    assert windows == {20: (3, 18.0), 10: (2, 12.0), 0: (2, 12.0)}
+    assert take_done(HOPPING, windows, done=40_000) == [(10, 6.0), (0, 6.0)]
+    assert windows == {20: (3, 18.0)}
+
+
+def test_windows_survive_their_state() -> None:
+    windows: Windows = {20: (3, 18.5), -10: (1, 1.0)}
+    assert read_windows(write_windows(windows)) == windows
+    assert unpack(pack(windows)) == windows
+    assert read_windows(None) == unpack(pack({})) == {}
+
+
+@pytest.mark.parametrize("aggregate", ["average", "max"])
+def test_pieces_of_a_frame_make_the_windows_that_its_rows_make(aggregate: str) -> None:
+    assignment = Assignment(aggregate, 30, 10)  # type: ignore[arg-type]  # one of the two
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({"last": random.integers(0, 5, 40) * 10, "value": random.integers(0, 100, 40) / 4})
+    by_row: Windows = {}
+    by_piece: Windows = {}
+    rows = [(last, (1, value)) for last, value in zip(frame["last"].tolist(), frame["value"].tolist(), strict=True)]
+    add_all(assignment, by_row, rows, 0)
+    add_all(assignment, by_piece, pieces(assignment.aggregate, frame), 0)
+    assert by_piece == by_row != {}
+
+
+@pytest.mark.parametrize("system", [GeneralWhole(), GeneralIncremental()])
+def test_the_general_evaluator_in_process_is_right_and_measured(system: InProcess, tmp_path: Path) -> None:
+    files = write_data(Data(20, 3_000, 2), tmp_path)
+    question = Question("average", 60, 60)
+    expected = closed(expected_answers(question, files, have_lifetimes=True), question, files)
+    assert check(system.name, question, expected, closed(system.answer(question, files), question, files)) > 500
+    run = system.measure(question, files, limit=60)
+    assert (run.rows, run.is_cut) == (6_000, False)
+    assert (run.output_rows or 0) > 500
+    assert run.memory.python > 0
+
+
+def test_a_program_gets_the_rows_it_asked_for(tmp_path: Path) -> None:
+    files = write_data(Data(20, 3_000, 2), tmp_path)
+    task = Task([str(path) for path in files.paths], "average", 60, 60, 10, most_rows=4_000)
+    assert len(list(task.rows())) == 4_000
+    answers = Answers(is_kept=False)
+    answers.add(1, 2, 3.0)
+    assert (answers.count, answers.rows) == (1, [])
+
+
+def test_a_system_without_an_environment_is_not_installed() -> None:
+    systems = all_systems({"bytewax": str(Path(sys.executable).with_name("no-such-python"))})
+    assert systems["beam"].missing == "not installed"
+    assert systems["bytewax"].missing == "not installed in the environment that was named"
+    assert systems["spark window"].missing is None
+    assert ScriptSystem(Script("json", "json", 1, ""), sys.executable).missing is None
+
+
+def test_a_program_that_prints_no_result_has_failed() -> None:
+    with running(sys.executable, "this", []) as program:
+        program.process.wait(60)
+        with pytest.raises(ProgramError, match="Zen of Python"):
+            program.result()
+
+
+def test_a_program_that_is_left_ends() -> None:
+    with running(sys.executable, "timeit", ["-n", "1", "-r", "1", "import time; time.sleep(60)"]) as program:
+        assert program.process.poll() is None
+    assert program.process.returncode is not None
+    assert program.process.returncode < 0
