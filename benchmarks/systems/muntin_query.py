@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from benchmarks.question import Question
 from muntin import Module, hopping
@@ -10,6 +10,9 @@ from muntin_engine import events, module
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+BUCKETS: Final = 4
+"""Two per core of the session; Spark's own systems have as many state partitions as it has cores."""
 
 
 def muntin_results(
@@ -21,7 +24,7 @@ def muntin_results(
     """Return the results of an aggregate under an evaluator, as `key`, `start` and `value`."""
     window = hopping(f"{question.size} seconds", f"{question.hop} seconds")
     return (
-        events(stream, key="key", at="at", delay=f"{question.delay} seconds")
+        events(stream, key="key", at="at", delay=f"{question.delay} seconds", buckets=BUCKETS)
         .window(window, evaluator=evaluator)
         .aggregate(value=module(aggregate, "value"))
         .results()
