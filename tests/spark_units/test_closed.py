@@ -1,0 +1,155 @@
+"""A bucket over slices: partial states in, typed windows out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from muntin import (
+    INFINITY,
+    ColumnarAggregate,
+    Component,
+    IncrementalAggregate,
+    Instant,
+    ModuleContractError,
+    TimestampPolicy,
+    tumbling,
+)
+from muntin.schemas import Field, describe
+from muntin_engine.columnar.forms import BoundForm
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.plan import Evaluator
+from muntin_engine.spark.blobs import from_blob
+from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.spark.job import Job
+from tests.spark_units.jobs import TICKS, arrived, job_of, rows
+
+
+class Told(ColumnarAggregate[int, int]):
+    """Says what a test tells it to of the sum."""
+
+    name, version = "test.told", "1"
+
+    def __init__(self, tell: Callable[[Any], Any] = lambda sums: sums) -> None:
+        self.tell = tell
+
+    def components(self) -> Mapping[str, Component]:
+        return {"sum": Component.sum("int64")}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {"sum": payloads}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        return self.tell(components["sum"])
+
+
+class Largest(IncrementalAggregate[int, int, int]):
+    name, version = "test.largest", "1"
+
+    def create_state(self) -> int:
+        return -(2**63)
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return max([state, *payloads])
+
+    def combine(self, state: int, other: int) -> int:
+        return max(state, other)
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None, **changed: Any) -> Job:
+    """Return a job over point events and tumbling windows of ten ticks."""
+    is_columnar = isinstance(module, ColumnarAggregate)
+    forms = (BoundForm(module, "test.told 1", (0,), (describe(int, "x"),)),) if is_columnar else ()
+    settings: dict[str, Any] = {
+        "evaluator": Evaluator.COLUMNAR if is_columnar else Evaluator.SLICED,
+        "forms": forms,
+        "is_point": True,
+        "steps": (tumbling(10),),
+        "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", arrow_type or pa.int64())]),
+        "outputs": (Field("m", describe(result).type, is_nullable=True),),
+    }
+    return job_of(module, **(settings | changed))
+
+
+def run(job: Job, *batches: pa.RecordBatch, cells: MemoryCells | None = None) -> dict[str, Any]:
+    """Return what a bucket puts out, by stream: rows, or a count alone."""
+    found: dict[str, Any] = {}
+    for blob in run_bucket(job, 0, cells or MemoryCells(), arrived(job, *batches)):
+        if blob.data is None:
+            found[blob.stream] = blob.rows
+        else:
+            found.setdefault(blob.stream, []).extend(from_blob(blob.data).to_pylist())
+    return found
+
+
+@pytest.mark.parametrize("module", [Told(), Largest()])
+def test_windows_come_with_their_keys_and_extents(module: Any) -> None:
+    batch = rows(start=[3, 12, -4], k0=["a", None, "a"], i0=[5, 6, 7])
+    found = run(sliced(module, is_static=True), batch)
+    assert found["accepted"] == 3
+    assert sorted((row["window"]["start"], row["window"]["end"], row["key"], row["m"]) for row in found["results"]) == [
+        (-10, 0, "a", 7),
+        (0, 10, "a", 5),
+        (10, 20, None, 6),
+    ]
+
+
+@pytest.mark.parametrize("module", [Told(), Largest()])
+def test_bad_rows_are_rejected_and_late_ones_counted(module: Any) -> None:
+    job, cells = sliced(module, delay=0), MemoryCells()
+    assert run(job, rows(start=[1, 25, None], i0=[1, 2, 3]), cells=cells)["accepted"] == 2
+    found = run(job, rows(start=[19, 20, 21], i0=[1, 2, None]), cells=cells)
+    assert (found["accepted"], found["late"]) == (1, 1)
+    assert [row["reason"] for row in found["rejected"]] == ["null input"]
+
+
+def test_points_at_the_end_of_windows() -> None:
+    schema = pa.schema([("key", pa.string()), ("window", TICKS), ("lifetime", TICKS), ("m", pa.int64())])
+    job = sliced(Told(), is_static=True, results=schema, query={"timestamps": TimestampPolicy.POINT_AT_END})
+    (row,) = run(job, rows(start=[3], i0=[5]))["results"]
+    assert row["lifetime"] == {"start": 10, "end": 11}
+
+
+@pytest.mark.parametrize(
+    ("tell", "result", "arrow_type", "expected"),
+    [
+        (lambda sums: sums / 2, float, pa.float64(), 2.5),
+        (lambda sums: sums > 0, bool, pa.bool_(), True),
+        (lambda sums: sums.astype("int32"), int, pa.int64(), 5),
+        (lambda sums: np.full(len(sums), INFINITY), Instant, pa.int64(), None),
+        (lambda sums: np.ma.MaskedArray(sums, sums > 0), int, pa.int64(), None),
+        (lambda sums: sums.astype("datetime64[us]"), datetime, pa.timestamp("us", tz="UTC"), 5),
+        (lambda sums: np.array([[1, 2]] * len(sums) + [None], object)[:-1], list[int], pa.list_(pa.int64()), [1, 2]),
+    ],
+)
+def test_arrays_become_columns_of_the_declared_type(
+    tell: Callable[[Any], Any], result: Any, arrow_type: pa.DataType, expected: Any
+) -> None:
+    job = sliced(Told(tell), result, arrow_type, is_static=True)
+    (row,) = run(job, rows(start=[3], i0=[5]))["results"]
+    is_time = isinstance(row["m"], datetime)
+    assert (row["m"] - datetime(1970, 1, 1, tzinfo=UTC)).microseconds == expected if is_time else row["m"] == expected
+
+
+@pytest.mark.parametrize(
+    ("tell", "result", "message"),
+    [
+        (lambda sums: sums / 2, int, r"test.told 1 computed results that are not .* for 'm': an array of float64"),
+        (lambda sums: np.full(len(sums), 2**70, object), int, r"for 'm': 'm' is 1180591620717411303424 of type int"),
+        (lambda sums: sums, str, r"for 'm': 'm' is 5 of type int, declared string"),
+    ],
+)
+def test_results_of_another_type_are_refused_with_the_value(
+    tell: Callable[[Any], Any], result: Any, message: str
+) -> None:
+    arrow_type = pa.string() if result is str else pa.int64()
+    with pytest.raises(ModuleContractError, match=message):
+        run(sliced(Told(tell), result, arrow_type, is_static=True), rows(start=[3], i0=[5]))
