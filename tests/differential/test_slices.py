@@ -65,6 +65,7 @@ def test_several_windows_share_their_slices(windows: tuple[HoppingWindows, ...])
 SMALL = {
     (closing, "MOST_CELLS"): 4,
     (closing, "_EXPANDING"): 0.5,
+    (closing, "_NEAR"): 0,
     (windows, "_NARROW"): 0,
     (ranges, "MOST_CELLS"): 4,
     (ranges, "_MOST_WINDOWS"): 3,

@@ -18,6 +18,9 @@ from muntin_engine.core.sliced.grid import SliceGrid
 MOST_CELLS: Final = 1 << 21
 """A table of slices by keys has at most so many cells; more keys make more tables."""
 
+_NEAR: Final = 64
+"""So many slices without rows are scanned rather than left out."""
+
 _EXPANDING: Final = 6
 """What it costs to give a partial state to a window, in cells of a table scanned."""
 
@@ -63,10 +66,10 @@ def close_windows(grid: SliceGrid, partials: Partials, first: int, last: int) ->
 
 
 def _stretches(grid: SliceGrid, partials: Partials) -> Iterator[Partials]:
-    """Yield partial states that no window shares with others."""
+    """Yield partial states that no window shares with others, and that lie far apart: each stretch costs some calls."""
     if not len(partials):
         return
-    cuts = np.flatnonzero(np.diff(partials.slices) >= grid.slices) + 1
+    cuts = np.flatnonzero(np.diff(partials.slices) >= grid.slices + _NEAR) + 1
     for start, stop in zip([0, *cuts], [*cuts, len(partials)], strict=True):
         yield partials.slice(int(start), int(stop))
 

@@ -1,0 +1,100 @@
+"""Ways to compute the largest payload of each window, each with parts of the engine: those on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.shapes.largest import LargestOnArrays, Touched
+from benchmarks.shapes.rows import Arrival, NumberedRows
+from benchmarks.shapes.ways import Answers, Outcome
+from muntin import HoppingWindows, tumbling
+from muntin.schemas import describe
+from muntin_engine.columnar.forms import BoundForm
+from muntin_engine.columnar.lifting import Rows, lift_rows
+from muntin_engine.columnar.results import form_results
+from muntin_engine.columnar.store import Closed, ColumnarStore
+from muntin_engine.columnar.windows import expand_windows
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.sliced.bucket import SliceBucket
+from muntin_engine.core.sliced.grid import NEVER, Grid, RangeGrid, SliceGrid
+from muntin_engine.core.sliced.kept import KeptStores
+
+MOST_COPIES: Final = 1 << 16
+"""So many copies of rows are made at a time: about what stays in a processor's cache."""
+
+_LEAST_ROWS: Final = 256
+"""But so many rows at least."""
+
+_Pieces: TypeAlias = Callable[[Arrival], Iterator[Arrival]]
+"""Cuts a micro-batch into what is lifted at a time."""
+
+
+def sliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
+    """Keep a partial state per slice, and make all windows of them at once."""
+    return _run(SliceGrid.of(windows), rows, _whole)
+
+
+def tagged_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
+    """Keep a partial state per range of windows: what the engine does with events that have lifetimes (TH-22)."""
+    return _run(RangeGrid.of(windows), rows, _whole)
+
+
+def unsliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
+    """Keep a partial state per window, and add each row to all of its windows: WID without slices (TH-22, TH-24).
+
+    A window is tagged as a range of its own that ends where the window does, so it is complete when it should be.
+    """
+    lead = windows.size - windows.hop
+    most = max(_LEAST_ROWS, MOST_COPIES * windows.hop // windows.size)
+
+    def copies(arrival: Arrival) -> Iterator[Arrival]:
+        for start in range(0, len(arrival.ticks), most):
+            some = arrival.since(start, start + most)
+            places, numbers = expand_windows(some.ticks - windows.offset, windows.size, windows.hop, -NEVER, NEVER)
+            ticks = windows.offset + lead + numbers * windows.hop
+            yield Arrival(ticks, some.keys[places], some.payloads[places], some.progress)
+
+    return _run(RangeGrid.of(tumbling(windows.hop, windows.offset + lead)), rows, copies, lead)
+
+
+def _whole(arrival: Arrival) -> Iterator[Arrival]:
+    yield arrival
+
+
+def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outcome:
+    """Run a stream through a bucket.
+
+    Args:
+        grid: How rows are numbered along the axis.
+        rows: The stream.
+        pieces: What to lift of a micro-batch.
+        lead: How far the ticks of these lie ahead of the rows.
+    """
+    outcome = Outcome({}, Touched())
+    form = BoundForm(LargestOnArrays(outcome.touched), "shapes.largest 1.0.0", (0,), (describe(float, "payload"),))
+    bucket: SliceBucket[Closed] = SliceBucket(
+        [grid], lambda: ColumnarStore([grid], [form]), MemoryCells(), Codec(), {}, KeptStores(), "bucket"
+    )
+    for arrival in rows.arrivals():
+        blobs = [blob.blob for piece in pieces(arrival) for blob in lift_rows(grid, [form], _rows(piece))]
+        progress = replace(arrival.progress, horizon=arrival.progress.horizon + lead)
+        for complete in bucket.process(blobs, progress).output:
+            outcome.answers.update(_answers(form, complete.output))
+    return outcome
+
+
+def _rows(arrival: Arrival) -> Rows:
+    buckets, ends = np.zeros(len(arrival.ticks), np.int32), arrival.ticks + 1
+    return Rows(buckets, arrival.ticks, ends, [pa.array(arrival.keys)], [pa.array(arrival.payloads)])
+
+
+def _answers(form: BoundForm, closed: Closed) -> Answers:
+    keys, windows = closed.keys.column("k0").to_pylist(), closed.windows.windows.tolist()
+    results = form_results(form, 0, closed.windows).tolist()
+    return dict(zip(zip(keys, windows, strict=True), results, strict=True))

@@ -1,0 +1,127 @@
+"""The shapes of the thesis's measurements, by what is counted rather than timed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.shapes import __main__ as program
+from benchmarks.shapes.adaptive import CASES, Case, Peak, run
+from benchmarks.shapes.array_ways import sliced_arrays, tagged_arrays, unsliced_arrays
+from benchmarks.shapes.buffering import WAYS, outcomes
+from benchmarks.shapes.packets import DATA_SETS, Packets
+from benchmarks.shapes.panels import Panel, show
+from benchmarks.shapes.rows import NumberedRows
+from benchmarks.shapes.slices import THESIS, ratio
+from benchmarks.shapes.ways import check_alike, sliced_states
+from muntin import hopping
+
+PAGE = Path(__file__).parents[2] / "docs/explanation/performance.md"
+HISTOGRAMS = [case for case in CASES if case.title.startswith("histogram")]
+
+
+@pytest.mark.parametrize("keys", [1, 3])
+@pytest.mark.parametrize("slide", [1, 7, 10, 30, 40])
+def test_all_ways_give_the_same(keys: int, slide: int) -> None:
+    rows = NumberedRows(count=200, batch=70, keys=keys)
+    found = outcomes(rows, 40, slide)
+    check_alike(list(found.values()))
+    payloads = {
+        (place % keys, place // keys): value
+        for place, value in enumerate([value for arrival in rows.arrivals() for value in arrival.payloads.tolist()])
+    }
+    (key, window), answer = max(found["buffering"].answers.items())
+    assert answer == max(payloads.get((key, window * slide + tick), 0.0) for tick in range(40))
+
+
+@pytest.mark.parametrize("slide", [1, 2, 5, 10, 40])
+def test_without_slices_a_row_is_touched_once_per_window_and_with_slices_once(slide: int) -> None:
+    touched = {name: outcome.touched for name, outcome in outcomes(NumberedRows(200, 50), 40, slide).items()}
+    payloads = {name: of.payloads for name, of in touched.items()}
+    assert payloads.pop("buffering") == payloads.pop("WID without slices") == 200 * 40 // slide
+    assert payloads == dict.fromkeys(payloads, 200)
+    assert len(payloads) == len(WAYS) - 2 == 3
+    assert touched["slices, Python states"].merges <= 5 * 200 // slide
+
+
+def test_slices_of_20_rows_five_to_a_window_take_less_than_the_thesis_has() -> None:
+    rows, windows = NumberedRows(4000, 500), hopping(100, 20)
+    sliced, unsliced = sliced_states(windows, rows).touched, unsliced_arrays(windows, rows).touched
+    (bar,) = THESIS.values()
+    assert 0.2 < (sliced.payloads + sliced.merges) / unsliced.payloads < bar
+
+
+def test_a_ratio_is_of_two_ways_that_agree() -> None:
+    assert ratio(NumberedRows(400, 200, 10), sliced_arrays, 5, 4, repeats=1) > 0
+    with pytest.raises(AssertionError, match="different answers"):
+        ratio(NumberedRows(400, 200, 10), lambda windows, _: tagged_arrays(windows, NumberedRows(9, 9)), 5, 4, 1)
+
+
+@pytest.mark.parametrize(("name", "shares"), list(zip(DATA_SETS, [39, 66, 77, 82, 87], strict=True)))
+def test_the_data_sets_have_as_many_small_groups_as_those_of_the_thesis(name: str, shares: int) -> None:
+    packets = Packets(DATA_SETS[name], 30_000, 1000, windows=1, batches=2)
+    hosts = packets.small + packets.medium + packets.large
+    assert packets.small / hosts * 100 == pytest.approx(shares, abs=3)
+    assert sum(len(arrival.ticks) for arrival in packets.arrivals()) == pytest.approx(30_000, rel=0.1)
+
+
+@pytest.mark.parametrize("case", HISTOGRAMS, ids=lambda case: case.title)
+def test_adaptive_takes_less_memory_than_rows_and_than_states(case: Case) -> None:
+    skewed = [run(case, case.packets(name, 1500), "eager") for name in ("DS1", "DS5")]
+    assert skewed[0].held < skewed[1].held
+    for name, eager in zip(("DS1", "DS5"), skewed, strict=True):
+        lazy, adaptive = (run(case, case.packets(name, 1500), mode) for mode in ("lazy", "adaptive"))
+        assert adaptive.answers == eager.answers == lazy.answers
+        assert adaptive.held < min(eager.held, lazy.held)
+        assert adaptive.stored < min(eager.stored, lazy.stored)
+
+
+def test_to_watch_memory_changes_nothing() -> None:
+    packets = CASES[1].packets("DS3", 300)
+    watched, other = run(CASES[1], packets, "adaptive"), run(CASES[1], packets, "adaptive", is_watched=False)
+    assert watched.held > 0
+    assert other == Peak(held=0, closing=0, stored=watched.stored, answers=watched.answers)
+
+
+def panels_of(**options: Any) -> Iterator[Panel]:
+    assert options == {"is_quick": True}
+    yield Panel("level", "x", "y", ["a", "b"], {"one": [1.0, 2.0], "two": [0.5, 1234.5]}, {"bar": 1.5})
+    yield Panel("lines", "x", "y", [1, 10], {"one": [1.0, 20.0]}, log_axes="xy")
+    yield Panel("text", "x", "y", [1], {"one": [1.0]}, is_drawn=False)
+
+
+def test_a_shape_is_printed_and_drawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(program, "SHAPES", {"shape": panels_of})
+    program.main(["shape", "--quick", "--folder", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert (
+        "| x | one | two |\n| ---: | ---: | ---: |\n| a | 1.00 | 0.500 |\n| b | 2.00 | 1,234 |\n\nbar: 1.50" in printed
+    )
+    assert "text: y" in printed
+
+
+def test_the_same_panels_give_the_same_picture(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from benchmarks.shapes.pictures import draw
+
+    panels = list(panels_of(is_quick=True))[:2]
+    assert draw(panels) == draw(panels)
+    assert b"<svg" in draw(panels)
+
+
+def test_figures_have_three_digits() -> None:
+    assert list(map(show, [0.0123, 1.5, 12.34, 1234.5])) == ["0.012", "1.50", "12.3", "1,234"]
+
+
+def test_the_page_shows_every_shape_and_the_command_that_makes_it() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for name in program.SHAPES:
+        assert f"python -m benchmarks.shapes {name}" in text
+        picture = f"pictures/{name}.svg"
+        assert f"]({picture})" in text
+        assert (PAGE.parent / picture).stat().st_size < 60_000
