@@ -104,7 +104,7 @@ def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterat
             cells,
             job.codec,
             job.identity,
-            _KEPT,
+            KeptStores() if job.is_static else _KEPT,
             (job.name, number),
         )
         result = bucket.process(arrived.partials, _complete(job, arrived.progress))
