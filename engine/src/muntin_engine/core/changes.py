@@ -102,11 +102,14 @@ class Progress:
         punctuation: No later change has a sync time below it.
         horizon: The first tick of which the input says nothing yet: past every start, finite end and punctuation.
         newest: The largest start seen.
+        clock: The latest reading of a clock that the input brought, in microseconds since the epoch. Only an input that
+            says what time it is has one.
     """
 
     punctuation: int = EARLIEST
     horizon: int = EARLIEST
     newest: int = EARLIEST
+    clock: int = EARLIEST
 
     @property
     def watermark(self) -> int:
@@ -119,4 +122,9 @@ class Progress:
             max(self.punctuation, other.punctuation),
             max(self.horizon, other.horizon),
             max(self.newest, other.newest),
+            max(self.clock, other.clock),
         )
+
+    def to_data(self) -> list[int]:
+        """Return it as plain data, from which `Progress(*data)` makes it again."""
+        return [self.punctuation, self.horizon, self.newest, self.clock]

@@ -66,9 +66,8 @@ class Ledger:
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the ledger as bytes."""
-        progress = [self.progress.punctuation, self.progress.horizon, self.progress.newest]
         dues = [[shelf, *due] for shelf, due in sorted(self.dues.items())]
-        return codec.pack([LAYOUT, self.identity, progress, dues, self.serial])
+        return codec.pack([LAYOUT, self.identity, self.progress.to_data(), dues, self.serial])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> Ledger:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -136,7 +136,7 @@ def _complete(job: Job, arrived: Progress) -> Progress:
         punctuation = max(punctuation, arrived.newest - job.delay)
     if job.steps:
         punctuation = settled(job.steps, punctuation)
-    return Progress(punctuation, arrived.horizon, arrived.newest)
+    return replace(arrived, punctuation=punctuation)
 
 
 def _results(tables: Iterable[pa.Table]) -> Iterator[OutputBlob]:

@@ -7,6 +7,7 @@ input, so a bucket knows the exact watermark of the very micro-batch it is in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
@@ -22,14 +23,15 @@ from muntin_engine.spark.job import Job, open_job
 from muntin_engine.spark.lifting import lift
 from muntin_engine.spark.problems import CHANGES, CLOSE, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
 
+PROGRESS: Final = tuple(part.name for part in fields(Progress))
+"""The columns of progress, in the order in which `Progress` takes them."""
+
 EXCHANGE: Final = pa.schema(
     [
         ("bucket", pa.int32()),
         ("rows", pa.binary()),
         ("partials", pa.binary()),
-        ("punctuation", pa.int64()),
-        ("horizon", pa.int64()),
-        ("newest", pa.int64()),
+        *((name, pa.int64()) for name in PROGRESS),
     ]
 )
 """What crosses the shuffle: blobs of rows or of partial states, and one row of progress per task and bucket."""
@@ -187,7 +189,7 @@ def _lifted(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
 
 def _exchange(buckets: list[int], blobs: Mapping[str, list[bytes]], progress: Progress) -> pa.RecordBatch:
     given: dict[str, list[Any]] = {"bucket": buckets, **blobs}
-    given |= {name: [getattr(progress, name)] * len(buckets) for name in ("punctuation", "horizon", "newest")}
+    given |= {name: [getattr(progress, name)] * len(buckets) for name in PROGRESS}
     nothing = [None] * len(buckets)
     columns = [pa.array(given.get(field.name, nothing), field.type) for field in EXCHANGE]
     return pa.RecordBatch.from_arrays(columns, schema=EXCHANGE)

@@ -11,6 +11,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.spark.bucket_task import Arrived, run_bucket
+from muntin_engine.spark.distribute import PROGRESS
 from muntin_engine.spark.job import open_job
 
 OUTPUT: Final = spark_types.StructType(
@@ -72,7 +73,7 @@ def collect(rows: Iterable[Any]) -> Arrived:
     """Return what some exchanged rows bring."""
     arrived = Arrived()
     for row in rows:
-        arrived.progress = arrived.progress.advance(Progress(row["punctuation"], row["horizon"], row["newest"]))
+        arrived.progress = arrived.progress.advance(Progress(*(row[name] for name in PROGRESS)))
         if row["rows"] is not None:
             arrived.rows.append(bytes(row["rows"]))
         if row["partials"] is not None:

@@ -33,8 +33,8 @@ class SliceLedger:
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the ledger as bytes."""
-        progress = [self.progress.punctuation, self.progress.horizon, self.progress.newest]
-        return codec.pack([LAYOUT, dict(self.identity), progress, list(self.journal), self.version])
+        progress, journal = self.progress.to_data(), list(self.journal)
+        return codec.pack([LAYOUT, dict(self.identity), progress, journal, self.version])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> SliceLedger:
