@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, EmitPolicy, HoppingWindows, Insertion
+from muntin import INFINITY, EmitPolicy, HoppingWindows, Insertion, Window
 from muntin.schemas import describe
 from muntin.testing import reference
 from muntin.testing.batches import Batch, KeyedChange
@@ -27,7 +27,7 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
-from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, settled
+from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised, settled
 from muntin_engine.core.sliced.kept import KeptStores
 from tests.differential.cases import EndsStay, until_closed
 from tests.differential.drive import difference, progress_of
@@ -123,7 +123,9 @@ class SliceRun:
             self._stream.take(step)
         seen = progress_of(self.case, batch)
         arrived = replace(seen, punctuation=settled(self.case.windows, seen.punctuation))
+        promised = {at_end: self._promised(at_end) for at_end in (False, True)}
         self.progress = self.progress.advance(arrived)
+        assert all(self._promised(at_end) >= tick for at_end, tick in promised.items())
         blobs = self._lift(batch.changes)
         for number in range(BUCKETS):
             if self._random.random() < 0.2:  # the batch fails after this bucket was evaluated, and is run again
@@ -134,7 +136,9 @@ class SliceRun:
             assert result.late == 0
             assert result.progress == self.progress
             for complete in result.output:
-                self._add(complete.place, complete.output)
+                for window in self._add(complete.place, complete.output):
+                    assert window.start >= promised[False], f"{window} breaks the output punctuation {promised}"
+                    assert window.end >= promised[True], f"{window} breaks the output punctuation {promised}"
         if self.progress.punctuation == INFINITY:
             assert [list(cells.cells) for cells in self._cells] == [["ledger"]] * BUCKETS
 
@@ -165,7 +169,11 @@ class SliceRun:
             tasks[self._random.randrange(3)].append(change)
         return [blob for task in tasks for blob in lift_rows(self.case.grids[0], self.case.bound, _rows(task))]
 
-    def _add(self, place: int, closed: Closed) -> None:
+    def _promised(self, at_end: bool) -> int:
+        return promised(self.case.grids, self.progress.punctuation, at_end=at_end)
+
+    def _add(self, place: int, closed: Closed) -> Iterator[Window]:
+        """Take note of results; yield the window of each."""
         keys = closed.keys.column("k0").to_pylist()
         results = [_values(form_results(form, number, closed.windows)) for number, form in enumerate(self.case.bound)]
         for key, number, *values in zip(keys, closed.windows.windows.tolist(), *results, strict=True):
@@ -174,6 +182,7 @@ class SliceRun:
             rows = self._rows.setdefault((place, key), Counter())
             assert row not in rows, f"{row} is put out twice"
             rows[row] += 1
+            yield window
 
 
 def run(case: SliceCase, stream: Script) -> None:

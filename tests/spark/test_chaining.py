@@ -58,3 +58,30 @@ def test_sparks_own_window_over_the_results_of_a_query(minutes: DataFrame, tmp_p
     )
     outcome = run(sums, tmp_path / "checkpoint")
     assert sorted((row["window"]["start"] // MINUTE, row["n"]) for row in outcome.rows) == [(0, 4), (2, 4)]
+
+
+def test_sparks_watermark_goes_on_where_no_window_has_a_result(spark: SparkSession, tmp_path: Path) -> None:
+    marks = [(0, "insert"), (1, "insert"), (2, "insert"), (30, "punctuate"), (31, "insert")]
+    tables = [
+        pa.table({"at": pa.array([minute * MINUTE], pa.timestamp("us", tz="UTC")), "change": [change]})
+        for minute, change in marks
+    ]
+    df = stream_of(spark, tmp_path / "input", tables)
+    query = events(df, at="at", change="change", buckets=2).window(tumbling("1 minute")).aggregate(n=module(Count))
+    results = query.results(watermark="closed")
+    sums = results.groupBy(F.window("closed", "2 minutes")).agg(F.sum("n").alias("n"), F.count("*").alias("rows"))
+    outcome = run(sums, tmp_path / "checkpoint")
+
+    assert sorted((row["window"]["start"] // MINUTE, row["n"], row["rows"]) for row in outcome.rows) == [
+        (0, 2, 2),
+        (2, 1, 1),
+    ]
+    assert outcome.total("late") == 0
+
+
+def test_results_that_come_out_of_order_have_no_watermark(minutes: DataFrame) -> None:
+    query = events(minutes, at="at", id="at", delay=0).window(tumbling("1 minute")).aggregate(n=module(Count))
+    with pytest.raises(QueryError, match=r"do not come in the order of their windows[^$]*withWatermark"):
+        query.results(watermark="closed")
+    with pytest.raises(QueryError, match="two columns named 'n'"):
+        counts(minutes).results(watermark="n")

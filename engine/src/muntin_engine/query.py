@@ -261,7 +261,7 @@ class Query:
         """Return the query with another name for its counts, for a Spark query that contains several."""
         return replace(self, counters=counters)
 
-    def results(self) -> DataFrame:
+    def results(self, watermark: str | None = None) -> DataFrame:
         """Return the results: the key columns, `window` with `start` and `end`, and what the modules compute.
 
         With timestamps other than `align` there is a column `lifetime` too. Speculative results have `change`
@@ -274,14 +274,21 @@ class Query:
         While a streaming query of it runs, its progress has observed metrics under the name `counters`: the rows
         accepted, late, rejected and put out by each micro-batch.
 
+        Args:
+            watermark: The name of a column to add, the start of the result's lifetime, with a watermark of Spark's that
+                follows the output's punctuation even where no window has a result. Spark's own windows, joins and
+                de-duplication over that column then make progress and drop nothing. A Spark query has one watermark
+                column on its way, so it must not set another. For final results of hopping and tumbling windows over
+                timestamps of events without ids; others do not come in the order of their windows.
+
         Raises:
             QueryError: The input is a stream that never says how complete it is, or contains another query whose counts
-                have the same name.
+                have the same name; or the results cannot have a watermark.
             SetupError: The session's state store cannot hold the state, or the modules cannot travel to the workers.
         """
         from muntin_engine.spark.pipeline import results
 
-        return results(self)
+        return results(self, watermark)
 
     def late(self) -> DataFrame:
         """Return the rows that came behind the punctuation: `reason`, `message` and the `row` as JSON.

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY
+from muntin import EARLIEST, INFINITY, TimestampPolicy
 from muntin_engine.columnar.store import ColumnarStore
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import settled
+from muntin_engine.core.sliced.grid import promised, settled
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.sliced.states import StateStore
 from muntin_engine.plan import Evaluator
@@ -31,6 +31,7 @@ RESULTS: Final = "results"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
 ACCEPTED: Final = "accepted"
+PUNCTUATION: Final = "punctuation"
 
 _KEPT: Final = KeptStores()
 """What this worker keeps between micro-batches."""
@@ -41,9 +42,9 @@ class OutputBlob:
     """A part of a bucket's output.
 
     Attributes:
-        stream: `results`, `late` or `rejected`; or `accepted`, which is a count alone.
-        rows: How many rows it stands for.
-        data: Them as an Arrow IPC stream; None for a count alone.
+        stream: `results`, `late` or `rejected`; or `accepted`, which is a count alone; or `punctuation`.
+        rows: How many rows it stands for; for punctuation, the tick below which the output does not change any more.
+        data: Them as an Arrow IPC stream; None for a number alone.
     """
 
     stream: str
@@ -88,6 +89,7 @@ def _run_general(job: Job, cells: Cells, arrived: Arrived) -> Iterator[OutputBlo
         result = bucket.process(intake.changes, _complete(job, arrived.progress))
         tables = list(result_tables(job, result.output))
     yield OutputBlob(ACCEPTED, result.accepted)
+    yield OutputBlob(PUNCTUATION, result.punctuation)
     yield from _results(tables)
     refused = [*intake.refused, *(refused_row(job, key, refusal) for key, refusal in result.refusals)]
     yield from _refused(LATE, [row for row in refused if row.is_late])
@@ -110,7 +112,9 @@ def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterat
         result = bucket.process(arrived.partials, _complete(job, arrived.progress))
         to_tables = closed_tables if is_columnar else run_tables
         tables = [table for complete in result.output for table in to_tables(job, complete)]
+    at_end = job.query.timestamps is TimestampPolicy.POINT_AT_END
     yield OutputBlob(ACCEPTED, result.accepted)
+    yield OutputBlob(PUNCTUATION, promised(job.grids, result.progress.punctuation, at_end=at_end))
     yield from _results(tables)
     if result.late:
         yield OutputBlob(LATE, result.late)

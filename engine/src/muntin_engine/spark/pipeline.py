@@ -32,16 +32,19 @@ from muntin_engine.spark.refused import REFUSED
 from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
+from muntin_engine.spark.watermark import with_watermark
 
 if TYPE_CHECKING:
     from muntin_engine.query import Query
 
 
-def results(query: Query) -> DataFrame:
-    """Return the results of a query."""
+def results(query: Query, watermark: str | None = None) -> DataFrame:
+    """Return the results of a query, and the column of a watermark if one is wanted."""
     schema = result_schema(query)
-    job = _job(query, schema)
-    return _decode(_evaluate(query, job).where(F.col("stream") == RESULTS), schema)
+    blobs = _evaluate(query, _job(query, schema))
+    if watermark is not None:
+        return with_watermark(query, watermark, blobs, schema)
+    return _decode(blobs.where(F.col("stream") == RESULTS), schema)
 
 
 def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:

@@ -183,3 +183,21 @@ def settled(specifications: Sequence[HoppingWindows], punctuation: int) -> int:
     if not EARLIEST < punctuation < INFINITY:
         return punctuation
     return max(punctuation - (punctuation - some.offset - some.size) % some.hop for some in specifications)
+
+
+def promised(grids: Sequence[Grid], punctuation: int, *, at_end: bool) -> int:
+    """Return the output punctuation: no result of a window that is still open has a sync time below it.
+
+    Args:
+        grids: Those of the query.
+        punctuation: That of the input.
+        at_end: True if results are points at the ends of their windows, not as long as these.
+
+    Example:
+        >>> [promised([RangeGrid(size=10, hop=2)], 23, at_end=at_end) for at_end in (False, True)]
+        [14, 23]
+    """
+    if not EARLIEST < punctuation < INFINITY:
+        return punctuation
+    first = [grid.window(grid.first_open(punctuation)) for grid in grids]
+    return min(punctuation, *(window.end if at_end else window.start for window in first))
