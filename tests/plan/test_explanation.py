@@ -47,7 +47,8 @@ def test_a_query_is_explained_line_by_line() -> None:
         "row         a constant for each window that it is a member of\n"
         "state       the events of open windows; 64 cells per bucket, each read and written only when its keys are "
         "touched or due\n"
-        "output      a window is complete when the punctuation reaches its end"
+        "output      a window is complete when the punctuation reaches its end\n"
+        "lag         less than 10 minutes, as results start where their windows do"
     )
 
 
@@ -116,6 +117,25 @@ def test_it_says_when_a_window_is_complete(module: Any, changed: dict[str, Any],
     assert line("output", module, **changed).startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("module", "changed", "expected"),
+    [
+        (planned(Count), {"timestamps": TimestampPolicy.POINT_AT_END}, "less than 10 minutes, as results lie where"),
+        (planned(Count), {"window": hopping(600, 60), "axis": "ticks"}, "less than 600 ticks, as results start"),
+        (planned(Count), {"window": snapshot()}, "as long as the earliest window of any key is open"),
+        (planned(Lifetimes), {"columns": ID}, "until the members of the earliest window have ended"),
+        (planned(Free, ""), {"timestamps": TimestampPolicy.CLIP}, "no output punctuation before the stream closes"),
+        (
+            planned(Bound, ""),
+            {"timestamps": TimestampPolicy.CLIP, "clip": ClipPolicy.FULL, "emit": EmitPolicy.EAGER},
+            "none",
+        ),
+    ],
+)
+def test_it_says_by_how_much_the_output_lags(module: Any, changed: dict[str, Any], expected: str) -> None:
+    assert line("lag", module, **changed).startswith(expected)
+
+
 class Sketch(IncrementalAggregate[int, list[int], int]):
     name, version = "show.sketch", "1.0.0"
     state_bytes = 900
@@ -166,7 +186,7 @@ LENGTHS = {"columns": {"end": Column("end", "timestamp")}}
         (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
         (Statistics, {"wanted": Evaluator.SLICED}, "evaluator", "sliced: asked for"),
         (Statistics, LENGTHS, "row", "merged once into the range of windows that it overlaps, where it is"),
-        (Statistics, {"window": hopping(9, 6)}, "row", "merged once into its slice of 3 ticks, where it is"),
+        (Statistics, {"window": hopping(9, 6)}, "row", "merged once into its slice of 3 microseconds, where it is"),
         (
             Sketch,
             {},

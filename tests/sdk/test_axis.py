@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muntin import INFINITY, DurationError, instant, moment, ticks
+from muntin.axis import spell_ticks
 
 MINUTE = 60_000_000
 
@@ -29,6 +32,11 @@ MINUTE = 60_000_000
 )
 def test_a_duration_is_read_as_ticks(duration: int | str | timedelta, expected: int) -> None:
     assert ticks(duration) == expected
+
+
+@given(st.integers(0, 2**62))
+def test_a_length_in_words_is_read_as_itself(length: int) -> None:
+    assert ticks(spell_ticks(length)) == length
 
 
 @pytest.mark.parametrize(

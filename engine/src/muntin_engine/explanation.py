@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from muntin import EmitPolicy, HoppingWindows, Merge, OutputContract, SnapshotWindows, SupportsDeduct, SupportsRemove
+from muntin import (
+    EmitPolicy,
+    HoppingWindows,
+    Merge,
+    OutputContract,
+    SnapshotWindows,
+    SupportsDeduct,
+    SupportsRemove,
+    TimestampPolicy,
+)
+from muntin.axis import spell_ticks
 from muntin_engine.core.bucket import SHELVES
 from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.plan import Evaluator, ModulePlan, Plan
@@ -16,7 +26,8 @@ def explain_plan(plan: Plan) -> str:
 
     The topics: `window` and its policies; `key` and how keys are spread; `progress`, what says how complete the input
     is; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `row`, what one
-    costs; `state`, what is kept between micro-batches, and its bound; and `output`, when a window is complete.
+    costs; `state`, what is kept between micro-batches, and its bound; `output`, when a window is complete; and `lag`,
+    how far the output's punctuation is behind the input's, and why.
     """
     lines = [
         ("window", f"{_explain_window(plan)}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
@@ -26,7 +37,8 @@ def explain_plan(plan: Plan) -> str:
         *(("module", _explain_module(plan, module)) for module in plan.modules),
         ("row", _explain_row(plan)),
         ("state", _explain_state(plan)),
-        ("output", _explain_lag(plan)),
+        ("output", _explain_completeness(plan)),
+        ("lag", _explain_lag(plan)),
     ]
     return "\n".join(f"{title:<12}{text}" for title, text in lines)
 
@@ -112,7 +124,7 @@ def _slides(planned: ModulePlan) -> bool:
 def _unit(plan: Plan) -> str:
     if plan.lifetimes != "point":
         return "the range of windows that it overlaps"
-    return f"its slice of {SliceGrid.shared(plan.steps)[0].width} ticks"
+    return f"its slice of {_span(plan, SliceGrid.shared(plan.steps)[0].width)}"
 
 
 def _explain_state(plan: Plan) -> str:
@@ -134,14 +146,37 @@ def _explain_size(plan: Plan) -> str:
     return f", or its rows while they take less than {sum(declared)} bytes"
 
 
-def _explain_lag(plan: Plan) -> str:
+def _explain_completeness(plan: Plan) -> str:
     if plan.contract is OutputContract.UNRESTRICTED:
         return "is never complete before the stream closes, as its module promises nothing about its lifetimes"
     if plan.contract is OutputContract.TIME_BOUND:
         return "is complete up to the punctuation, as its module puts out nothing before what caused it"
-    reads_times = any(module.module.reads_times for module in plan.modules)
-    ends_move = plan.columns.id is not None or plan.is_edge
-    if reads_times and ends_move and not plan.clip.clips_right:
+    if _waits_for_ends(plan):
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if isinstance(plan.window, SnapshotWindows) else "reaches"
     return f"a window is complete when the punctuation {meets} its end"
+
+
+def _explain_lag(plan: Plan) -> str:
+    if plan.contract is OutputContract.UNRESTRICTED:
+        return "no output punctuation before the stream closes"
+    if plan.contract is OutputContract.TIME_BOUND:
+        return "none"
+    if _waits_for_ends(plan):
+        return "until the members of the earliest window have ended; one that never ends holds the output back for ever"
+    grids = [window for window in plan.windows if isinstance(window, HoppingWindows)]
+    if not grids:
+        return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
+    if plan.timestamps is TimestampPolicy.POINT_AT_END:
+        return f"less than {_span(plan, max(window.hop for window in grids))}, as results lie where their windows end"
+    return f"less than {_span(plan, max(window.size for window in grids))}, as results start where their windows do"
+
+
+def _waits_for_ends(plan: Plan) -> bool:
+    reads_times = any(module.module.reads_times for module in plan.modules)
+    ends_move = plan.columns.id is not None or plan.is_edge
+    return reads_times and ends_move and not plan.clip.clips_right
+
+
+def _span(plan: Plan, length: int) -> str:
+    return spell_ticks(length) if plan.axis == "time" else f"{length} ticks"

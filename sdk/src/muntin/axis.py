@@ -40,6 +40,7 @@ _UNITS: Final[dict[str, int]] = {
     )
     for unit in names.split()
 }
+_SPELLED: Final = ("day", "hour", "minute", "second", "millisecond", "microsecond")
 
 
 def ticks(duration: Duration) -> int:
@@ -88,6 +89,21 @@ def _term(text: str, number: str, unit: str) -> int:
     if rest:
         raise DurationError(text, f"{number} {unit} is not a whole number of microseconds")
     return int(whole) * size + scaled
+
+
+def spell_ticks(length: int) -> str:
+    """Return a length of time in words that `ticks` reads.
+
+    Example:
+        >>> spell_ticks(600_000_000), spell_ticks(5_400_000_001), spell_ticks(0)
+        ('10 minutes', '1 hour 30 minutes 1 microsecond', '0 seconds')
+    """
+    words: list[str] = []
+    rest = abs(length)
+    for name in _SPELLED:
+        count, rest = divmod(rest, _UNITS[name])
+        words += [f"{count} {name}" + ("s" if count > 1 else "")] if count else []
+    return ("minus " if length < 0 else "") + (" ".join(words) or "0 seconds")
 
 
 def instant(moment: datetime) -> int:
