@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("muntin", "muntin_engine")
+PACKAGES = ("muntin", "muntin.triggers", "muntin_engine")
 LIST = Path(__file__).with_name("public_names.txt")
 REGENERATE = ".venv/bin/python tests/house/test_public_names.py"
 

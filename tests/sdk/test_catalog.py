@@ -23,6 +23,23 @@ def muntin_functions():
     return [height]
 """
 
+TRIGGERS = """
+from dataclasses import dataclass
+from muntin import Decision, Trigger, hookimpl
+
+@dataclass(frozen=True)
+class Surge(Trigger):
+    name, version = "tides.surge", "1.2.0"
+    height: float
+
+    def step(self, state, window, view):
+        return None, Decision.WAIT
+
+@hookimpl
+def muntin_triggers():
+    return [Surge]
+"""
+
 
 @pytest.fixture
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
@@ -47,6 +64,30 @@ def test_only_the_plugin_that_is_asked_for_is_imported(installation: Installatio
 def test_a_function_is_found_by_its_name(installation: Installation) -> None:
     installation.plugin("tides", source=FUNCTIONS)
     assert installation.catalog().function("tides.height")(3.0) == 3.0
+
+
+def test_a_trigger_is_found_by_its_name(installation: Installation) -> None:
+    installation.plugin("tides", source=TRIGGERS)
+    catalog = installation.catalog()
+    assert catalog.trigger("tides.surge").version == "1.2.0"
+    with pytest.raises(UnknownModuleError, match=r"no trigger is named 'tides.serge'\n  did you mean 'tides.surge'"):
+        catalog.trigger("tides.serge")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("@dataclass(frozen=True)\n", "", "expected: a frozen dataclass that subclasses Trigger"),
+        ("tides.surge", "surge", "expected: text of the form '<plugin>.<module>'"),
+        ("def step", "def stop", "tides.surge does not define step"),
+    ],
+)
+def test_a_trigger_that_cannot_be_stored_is_not_offered(
+    installation: Installation, old: str, new: str, reason: str
+) -> None:
+    installation.plugin("tides", source=TRIGGERS.replace(old, new))
+    with pytest.raises(PluginLoadError, match=reason):
+        installation.catalog().trigger("tides.surge")
 
 
 def test_a_name_that_nobody_offers_is_answered_with_the_closest(installation: Installation) -> None:

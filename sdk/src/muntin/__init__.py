@@ -4,6 +4,7 @@ from muntin.axis import EARLIEST, INFINITY, Duration, Instant, instant, moment, 
 from muntin.catalog import Catalog, Plugin, installed
 from muntin.changes import Change, Insertion, Punctuation, Revision, fold, retraction
 from muntin.components import Component, Merge
+from muntin.emission import EarlyEmission, early
 from muntin.errors import (
     DuplicateNameError,
     DurationError,
@@ -42,7 +43,8 @@ from muntin.modules import (
     TimeSensitiveOperator,
     function,
 )
-from muntin.policies import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy
+from muntin.policies import ClipPolicy, EmitPolicy, OutputContract, Refinement, TimestampPolicy
+from muntin.triggers import Decision, Trigger, TriggerView
 from muntin.windows import (
     CountWindows,
     HoppingWindows,
@@ -66,9 +68,11 @@ __all__ = [
     "ColumnarAggregate",
     "Component",
     "CountWindows",
+    "Decision",
     "DuplicateNameError",
     "Duration",
     "DurationError",
+    "EarlyEmission",
     "EmitPolicy",
     "Event",
     "Function",
@@ -94,6 +98,7 @@ __all__ = [
     "PolicyError",
     "Punctuation",
     "QueryError",
+    "Refinement",
     "Revision",
     "SnapshotWindows",
     "StreamError",
@@ -106,6 +111,8 @@ __all__ = [
     "TimeSensitiveIncrementalOperator",
     "TimeSensitiveOperator",
     "TimestampPolicy",
+    "Trigger",
+    "TriggerView",
     "TypeMismatchError",
     "UnknownModuleError",
     "Window",
@@ -113,6 +120,7 @@ __all__ = [
     "WindowSpecification",
     "count_by_end",
     "count_by_start",
+    "early",
     "fold",
     "function",
     "hookimpl",

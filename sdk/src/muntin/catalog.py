@@ -1,4 +1,4 @@
-"""Finding the modules and functions that installed plugins offer."""
+"""Finding the modules, functions and triggers that installed plugins offer."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from muntin import hooks
 from muntin.errors import DuplicateNameError, MuntinError, PluginLoadError, UnknownModuleError
 from muntin.modules.function import Function
 from muntin.modules.module import Module
+from muntin.triggers.description import check_trigger
+from muntin.triggers.trigger import Trigger
 
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 """Environment variable with the names of the plugins that may load, separated by commas. Unset: all."""
@@ -30,12 +32,14 @@ class Plugin:
         distribution: The package it came from, with its version.
         modules: Module classes by full name.
         functions: Functions by full name.
+        triggers: Trigger classes by full name.
     """
 
     name: str
     distribution: str
     modules: Mapping[str, type[Module]]
     functions: Mapping[str, Function[..., Any]]
+    triggers: Mapping[str, type[Trigger]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -77,6 +81,11 @@ class Catalog:
         """Return a function by its full name; raises as `module` does."""
         found = self._plugin_of(name).functions.get(name) if self._is_installed(name) else None
         return found or self._unknown("function", name, lambda plugin: plugin.functions)
+
+    def trigger(self, name: str) -> type[Trigger]:
+        """Return a trigger class by its full name; raises as `module` does."""
+        found = self._plugin_of(name).triggers.get(name) if self._is_installed(name) else None
+        return found or self._unknown("trigger", name, lambda plugin: plugin.triggers)
 
     def plugins(self) -> tuple[list[Plugin], list[MuntinError]]:
         """Import everything allowed; return what loaded and what did not, so that one bad plugin hides no other."""
@@ -136,13 +145,15 @@ def _load(entry: EntryPoint) -> Plugin:
         manager = _register(entry)
         modules = [cls for offered in manager.hook.muntin_modules() for cls in offered]
         functions = [function for offered in manager.hook.muntin_functions() for function in offered]
+        triggers = [cls for offered in manager.hook.muntin_triggers() for cls in offered]
         for cls in modules:
             cls.check_definition()
+        for trigger in triggers:
+            check_trigger(trigger)
     except Exception as error:
         raise PluginLoadError(entry.name, distribution, f"{type(error).__name__}: {error}") from error
-    return Plugin(
-        entry.name, distribution, _by_name(entry, distribution, modules), _by_name(entry, distribution, functions)
-    )
+    named = [_by_name(entry, distribution, offered) for offered in (modules, functions, triggers)]
+    return Plugin(entry.name, distribution, *named)
 
 
 def _register(entry: EntryPoint) -> pluggy.PluginManager:

@@ -25,6 +25,7 @@ import pluggy
 
 from muntin.modules.function import Function
 from muntin.modules.module import Module
+from muntin.triggers.trigger import Trigger
 
 PROJECT: Final = "muntin"
 """The pluggy project name and the entry-point group."""
@@ -42,4 +43,10 @@ def muntin_modules() -> Iterable[type[Module]]:
 @hookspec
 def muntin_functions() -> Iterable[Function[..., Any]]:
     """Return the functions this plugin offers."""
+    raise AssertionError("a hook specification is never called")
+
+
+@hookspec
+def muntin_triggers() -> Iterable[type[Trigger]]:
+    """Return the trigger classes this plugin offers."""
     raise AssertionError("a hook specification is never called")

@@ -76,6 +76,17 @@ class EmitPolicy(_Policy):
         return self is not EmitPolicy.FINAL
 
 
+class Refinement(_Policy):
+    """What a later result of a window does to the earlier ones, where there are early results (ON-17, ON-18)."""
+
+    ACCUMULATE = "accumulate"
+    """Each is the whole result so far; nothing is taken back, and the reader keeps the latest."""
+    DISCARD = "discard"
+    """Each covers the members that came since the last one, the final one too: the reader adds them up."""
+    RETRACT = "retract"
+    """Each is the whole result so far, and the last one is retracted first."""
+
+
 class OutputContract(_Policy):
     """What a time-sensitive module promises about the lifetimes it returns (SI-47, SI-48, SI-76)."""
 

@@ -1,0 +1,45 @@
+"""Triggers: when the result of an open window is put out early.
+
+A plain trigger fires once and is finished; `repeat` starts it anew, and `every` and `every_count` are such repetitions.
+`all_of`, `any_of`, `each`, `repeat` and `until` compose triggers as Beam's AfterAll, AfterFirst, AfterEach, Repeatedly
+and OrFinally do.
+"""
+
+from muntin.triggers.all_of import all_of
+from muntin.triggers.any_of import any_of
+from muntin.triggers.count import after_count, every_count
+from muntin.triggers.decision import Decision
+from muntin.triggers.description import to_dict
+from muntin.triggers.each import each
+from muntin.triggers.named import named
+from muntin.triggers.on_signal import on_signal
+from muntin.triggers.past import past_end, past_part
+from muntin.triggers.percentile import percentile
+from muntin.triggers.repeat import repeat
+from muntin.triggers.timer import after, every
+from muntin.triggers.trigger import Trigger
+from muntin.triggers.until import until
+from muntin.triggers.view import TriggerView
+from muntin.triggers.when import when
+
+__all__ = [
+    "Decision",
+    "Trigger",
+    "TriggerView",
+    "after",
+    "after_count",
+    "all_of",
+    "any_of",
+    "each",
+    "every",
+    "every_count",
+    "named",
+    "on_signal",
+    "past_end",
+    "past_part",
+    "percentile",
+    "repeat",
+    "to_dict",
+    "until",
+    "when",
+]

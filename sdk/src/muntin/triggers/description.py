@@ -1,0 +1,60 @@
+"""Triggers as plain data, for explanations and checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from muntin.errors import ModuleDefinitionError, PolicyError
+from muntin.modules.names import check_name
+from muntin.triggers.trigger import Trigger
+
+
+def to_dict(trigger: Any) -> dict[str, Any]:
+    """Return a trigger as JSON-able data: its name, its version and its parameters.
+
+    Raises:
+        PolicyError: Its class has no name, is not a dataclass, or has a field that is not plain data.
+
+    Example:
+        >>> from muntin.triggers import every_count
+        >>> to_dict(every_count(5))["repeated"]
+        {'trigger': 'after_count', 'version': '1', 'count': 5}
+    """
+    cls = type(trigger)
+    if not isinstance(trigger, Trigger):
+        raise PolicyError(f"{trigger!r} is not a trigger; expected, for example, every_count(100)")
+    if not is_dataclass(trigger) or not isinstance(getattr(cls, "name", None), str):
+        raise PolicyError(
+            f"{cls.__qualname__} cannot be stored with a query\n"
+            "  expected: a frozen dataclass with a class attribute name, so that a checkpoint knows it again"
+        )
+    parameters = {part.name: _plain(trigger, part.name) for part in fields(trigger)}
+    return {"trigger": cls.name, "version": cls.version, **parameters}
+
+
+def _plain(trigger: Trigger, name: str) -> Any:
+    value = getattr(trigger, name)
+    if isinstance(value, Trigger):
+        return to_dict(value)
+    if isinstance(value, list | tuple):
+        return [to_dict(part) if isinstance(part, Trigger) else part for part in value]
+    if not isinstance(value, bool | int | float | str | None):
+        raise PolicyError(
+            f"the {name} of {type(trigger).__qualname__} is {value!r}, which a checkpoint cannot hold\n"
+            "  expected: a number, text, a trigger, or a list of these"
+        )
+    return value
+
+
+def check_trigger(cls: Any) -> None:
+    """Raise unless a plugin can offer a trigger class.
+
+    Raises:
+        ModuleDefinitionError: It is no frozen dataclass, its name has another form, or a method is missing.
+    """
+    name = check_name(getattr(cls, "name", None), cls.__qualname__)
+    if not issubclass(cls, Trigger) or not is_dataclass(cls):
+        raise ModuleDefinitionError(f"{name} is no trigger\n  expected: a frozen dataclass that subclasses Trigger")
+    if cls.__abstractmethods__:
+        raise ModuleDefinitionError(f"{name} does not define {', '.join(sorted(cls.__abstractmethods__))}")

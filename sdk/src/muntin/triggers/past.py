@@ -1,0 +1,83 @@
+"""Firing when the watermark passes a place of the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from muntin.axis import INFINITY, Duration, ticks
+from muntin.errors import PolicyError
+from muntin.triggers.decision import Decision
+from muntin.triggers.trigger import Trigger
+from muntin.triggers.view import TriggerView
+from muntin.windows import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Past(Trigger):
+    """Fires once, when the watermark has reached a place of the window; made by `past_end` and `past_part`.
+
+    Attributes:
+        part: The place as a share of the window's extent: 0 is its start, 1 its end.
+        delay: How many ticks after that.
+    """
+
+    name: ClassVar[str] = "past"
+
+    part: float = 1.0
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.part <= 1:
+            raise PolicyError(f"a part of a window lies between 0 and 1, got {self.part}")
+
+    def __str__(self) -> str:
+        return f"past_end({self.delay or ''})" if self.part == 1 else f"past_part({self.part})"
+
+    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        """Compare the watermark with the place."""
+        return None, Decision.FIRE_LAST if view.watermark >= self._place(window) else Decision.WAIT
+
+    def next_watermark(self, state: Any, window: Window) -> int:
+        """Return the place."""
+        return self._place(window)
+
+    def _place(self, window: Window) -> int:
+        if window.end == INFINITY and self.part > 0:
+            return INFINITY
+        place = window.end if self.part == 1 else window.start + round(self.part * window.duration)
+        return min(place + self.delay, INFINITY)
+
+
+def past_end(delay: Duration = 0) -> Trigger:
+    """Return a trigger that fires once, when the watermark has reached a window's end (ON-10).
+
+    The watermark is the newest start seen where that is ahead of the punctuation. So with a delay of the input, or an
+    id that lets events be revised, the window is usually still open: this is Beam's and Flink's on-time result.
+
+    Args:
+        delay: How long after the end; a negative number of ticks is before it.
+
+    Raises:
+        DurationError: The delay cannot be read.
+
+    Example:
+        >>> print(past_end("1 second"))
+        past_end(1000000)
+    """
+    return Past(delay=ticks(delay))
+
+
+def past_part(part: float) -> Trigger:
+    """Return a trigger that fires once, when the watermark has passed a part of a window's extent.
+
+    It looks at the whole input; `percentile` looks at the window's own members.
+
+    Raises:
+        PolicyError: The part does not lie between 0 and 1.
+
+    Example:
+        >>> past_part(0.5).step(None, Window(0, 60), TriggerView(watermark=30))
+        (None, <Decision.FIRE_LAST: 'fire last'>)
+    """
+    return Past(part)

@@ -1,0 +1,103 @@
+"""The base class of triggers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from muntin.axis import INFINITY
+from muntin.triggers.decision import Decision
+from muntin.triggers.view import TriggerView
+from muntin.windows import Window
+
+
+class Trigger(ABC):
+    """Say when the result of an open window is put out early. Subclass it as a frozen dataclass.
+
+    A trigger knows nothing of any query, window specification or module, so one object serves any number of them; its
+    fields are its parameters. What it remembers of a window it returns as a *state*, which the engine keeps with the
+    window, in the checkpoint too. The engine calls these methods; you never do.
+
+    A window that gets its first member gets a state. After each micro-batch that changes the window's members, and
+    after each that passes one of its wake-ups or brings one of its `signals`, the engine calls `step` once. So a
+    window fires at most once per micro-batch, and order inside one means nothing. A firing that finds nothing changed
+    since the last one puts out nothing. When the window is final its final result is put out whatever the trigger says,
+    and the trigger is not asked any more.
+
+    Laws (checked by `TriggerLaws`):
+
+    1. *States are plain data*, which a checkpoint can hold, and `step` leaves the one it is given as it was.
+    2. *The same views give the same decisions.* A trigger reads no clock and draws no random number.
+    3. *It sleeps until it is woken.* In a micro-batch that brings no member, passes no wake-up and brings none of its
+       signals it would have waited, and its later decisions are the same whether it was asked then or not.
+
+    Attributes:
+        name: What errors and checkpoints call it; `"<plugin>.<trigger>"` for one that a plugin offers.
+        version: Its own version; it is stored with a query's state.
+
+    Cost: a step is paid per window and micro-batch that touches or wakes it, so keep states small.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class Delta(Trigger):
+        ...     name, version = "demo.delta", "1.0.0"
+        ...     column: str
+        ...     threshold: float
+        ...
+        ...     @property
+        ...     def reads(self):
+        ...         return (self.column,)
+        ...
+        ...     def step(self, state, window, view):
+        ...         values = view.values[self.column]
+        ...         base = state if state is not None else next(iter(values), None)
+        ...         if any(abs(value - base) > self.threshold for value in values):
+        ...             return values[-1], Decision.FIRE
+        ...         return base, Decision.WAIT
+        >>> trigger, window = Delta("price", 5.0), Window(0, 60)
+        >>> trigger.step(None, window, TriggerView(came=2, values={"price": [10.0, 12.0]}))
+        (10.0, <Decision.WAIT: 'wait'>)
+        >>> trigger.step(10.0, window, TriggerView(came=1, values={"price": [16.0]}))
+        (16.0, <Decision.FIRE: 'fire'>)
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[str] = "1"
+
+    @property
+    def parts(self) -> tuple[Trigger, ...]:
+        """The triggers it is composed of."""
+        return ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns, or other SQL expressions, whose values in the new members it wants to see."""
+        return tuple(dict.fromkeys(expression for part in self.parts for expression in part.reads))
+
+    @property
+    def signals(self) -> frozenset[str]:
+        """The names of the external events that wake it."""
+        return frozenset(signal for part in self.parts for signal in part.signals)
+
+    def create_state(self, window: Window) -> Any:
+        """Return the state of a window that nothing has happened to yet."""
+        return None
+
+    @abstractmethod
+    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        """Return the state after a micro-batch, and what is to be done.
+
+        Args:
+            state: What this trigger returned last for the window.
+            window: The window.
+            view: What happened to it. It also serves as a wake-up, when nothing came.
+        """
+
+    def next_clock(self, state: Any, window: Window) -> int:
+        """Return the reading of the clock at which to be asked again; `INFINITY` if it does not wait for one."""
+        return INFINITY
+
+    def next_watermark(self, state: Any, window: Window) -> int:
+        """Return the watermark at which to be asked again; `INFINITY` if it does not wait for one."""
+        return INFINITY

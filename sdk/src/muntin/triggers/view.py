@@ -1,0 +1,35 @@
+"""What a trigger sees of a window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from muntin.axis import EARLIEST
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerView:
+    """What happened to one window in one micro-batch, and how far everything is after it.
+
+    Attributes:
+        watermark: How far the input is complete, of all keys: the larger of the punctuation and the largest start seen.
+        punctuation: What the input promised: no later change has a sync time below it.
+        clock: The latest reading of a clock that the input brought, in microseconds since the epoch; `EARLIEST` while
+            it brought none. It is data and no wall clock, so a replay makes the same decisions.
+        came: How many members are new in the window.
+        left: How many it lost.
+        newest: The largest start among the new members; `EARLIEST` if there is none.
+        signals: The names of the external events that the input brought.
+        values: By each expression in the trigger's `reads`, its values in the new members, ordered by their start.
+    """
+
+    watermark: int = EARLIEST
+    punctuation: int = EARLIEST
+    clock: int = EARLIEST
+    came: int = 0
+    left: int = 0
+    newest: int = EARLIEST
+    signals: frozenset[str] = frozenset()
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)

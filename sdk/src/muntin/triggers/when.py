@@ -1,0 +1,51 @@
+"""Firing on a row that says so: a punctuation trigger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from muntin.triggers.decision import Decision
+from muntin.triggers.trigger import Trigger
+from muntin.triggers.view import TriggerView
+from muntin.windows import Window
+
+
+@dataclass(frozen=True, slots=True)
+class When(Trigger):
+    """Fires once, when a condition is true of a new member; made by `when`.
+
+    Attributes:
+        condition: An SQL expression over the columns of the input, of type boolean.
+    """
+
+    name: ClassVar[str] = "when"
+
+    condition: str
+
+    def __str__(self) -> str:
+        return f"when({self.condition!r})"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The condition."""
+        return (self.condition,)
+
+    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        """Look for a new member of which the condition is true; null is not."""
+        return None, Decision.FIRE_LAST if any(view.values[self.condition]) else Decision.WAIT
+
+
+def when(condition: str) -> Trigger:
+    """Return a trigger that fires once, when a condition is true of a new member of the window (ON-08).
+
+    Args:
+        condition: An SQL expression over the columns of the input, whether modules read them or not, for example
+            `"kind = 'settlement'"`. Spark computes it for each row.
+
+    Example:
+        >>> from muntin.triggers import repeat
+        >>> print(repeat(when("price > 100")))
+        repeat(when('price > 100'))
+    """
+    return When(condition)
