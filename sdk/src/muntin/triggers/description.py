@@ -21,15 +21,15 @@ def to_dict(trigger: Any) -> dict[str, Any]:
         >>> to_dict(every_count(5))["repeated"]
         {'trigger': 'after_count', 'version': '1', 'count': 5}
     """
-    cls = type(trigger)
+    cls: Any = type(trigger)
     if not isinstance(trigger, Trigger):
         raise PolicyError(f"{trigger!r} is not a trigger; expected, for example, every_count(100)")
-    if not is_dataclass(trigger) or not isinstance(getattr(cls, "name", None), str):
+    if not is_dataclass(cls) or not isinstance(getattr(cls, "name", None), str):
         raise PolicyError(
             f"{cls.__qualname__} cannot be stored with a query\n"
             "  expected: a frozen dataclass with a class attribute name, so that a checkpoint knows it again"
         )
-    parameters = {part.name: _plain(trigger, part.name) for part in fields(trigger)}
+    parameters = {part.name: _plain(trigger, part.name) for part in fields(cls)}
     return {"trigger": cls.name, "version": cls.version, **parameters}
 
 
@@ -56,5 +56,6 @@ def check_trigger(cls: Any) -> None:
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     if not issubclass(cls, Trigger) or not is_dataclass(cls):
         raise ModuleDefinitionError(f"{name} is no trigger\n  expected: a frozen dataclass that subclasses Trigger")
-    if cls.__abstractmethods__:
-        raise ModuleDefinitionError(f"{name} does not define {', '.join(sorted(cls.__abstractmethods__))}")
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        raise ModuleDefinitionError(f"{name} does not define {', '.join(missing)}")
