@@ -10,6 +10,7 @@ from muntin.policies import Refinement, parse_policy
 from muntin.triggers.description import to_dict
 from muntin.triggers.timer import every as at_every
 from muntin.triggers.trigger import Trigger
+from muntin.windows import HoppingWindows, WindowSpecification
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,27 @@ class EarlyEmission:
 
     def __str__(self) -> str:
         return f"early({self.trigger}, {self.refinement})"
+
+    def check(self, window: WindowSpecification, *, is_revised: bool) -> None:
+        """Refuse a refinement that could not keep its promise.
+
+        Args:
+            window: How the axis is cut.
+            is_revised: True if events may be revised, or are samples that end with the next one.
+
+        Raises:
+            PolicyError: A window may cease to exist, or a member may change, and nothing would be taken back.
+        """
+        if self.refinement is not Refinement.RETRACT and not isinstance(window, HoppingWindows):
+            raise PolicyError(
+                f"{window} is cut by events, so a window that was put out early may cease to exist\n"
+                f"  refinement={str(self.refinement)!r} would never take it back; use refinement='retract'"
+            )
+        if self.refinement is Refinement.DISCARD and is_revised:
+            raise PolicyError(
+                "events that have ids, and samples, may change after they were put out\n"
+                "  refinement='discard' would never take them back; use 'accumulate' or 'retract', or leave the id out"
+            )
 
     @property
     def may_retract(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from muntin import EARLIEST, EmitPolicy
+from muntin import EARLIEST, EarlyEmission, EmitPolicy
 from muntin_engine.core.admission import Admission
 from muntin_engine.core.assignment import assigner_of
 from muntin_engine.core.cells import Cells
@@ -25,11 +25,14 @@ from muntin_engine.core.ledger import Due, Ledger, soonest
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.retirement import due, output_punctuation, sight
 from muntin_engine.core.speculative import SpeculativeEvaluator
+from muntin_engine.core.triggered import TriggeredEvaluator
 
 SHELVES: Final = 64
 """How many cells the keys of a bucket are spread over. Part of the layout of a checkpoint."""
 
 _LEDGER: Final = "ledger"
+
+_Evaluator: TypeAlias = FinalEvaluator | SpeculativeEvaluator | TriggeredEvaluator
 
 _Rows: TypeAlias = dict[bytes, tuple[Key, Sequence[InputChange]]]
 """The rows of some keys, by the bytes that name a key."""
@@ -84,23 +87,27 @@ class Bucket:
         self._codec = codec
         self._identity = {**identity, "shelves": SHELVES}
         self._assigner = assigner_of(query.window)
-        evaluator = FinalEvaluator if query.emit is EmitPolicy.FINAL else SpeculativeEvaluator
-        self._evaluator: FinalEvaluator | SpeculativeEvaluator = evaluator(query)
 
-    def process(self, changes: Iterable[tuple[Key, Sequence[InputChange]]], arrived: Progress) -> BatchResult:
+    def process(
+        self,
+        changes: Iterable[tuple[Key, Sequence[InputChange]]],
+        arrived: Progress,
+        signals: frozenset[str] = frozenset(),
+    ) -> BatchResult:
         """Take in a micro-batch.
 
         Args:
             changes: The rows of the batch by key. Order means nothing, neither of keys nor of rows.
             arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
                 batch is late only by the punctuation of earlier batches.
+            signals: The names of the external events that it brings.
 
         Raises:
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
         ledger = Ledger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
-        batch = _Batch(self._query, self._codec, self._evaluator, ledger, ledger.progress.advance(arrived))
+        batch = _Batch(self._query, self._codec, ledger, ledger.progress.advance(arrived), signals)
         work = self._by_shelf(changes)
         written: dict[str, bytes] = {}
         for shelf in sorted({*work, *batch.due_shelves()}):
@@ -137,28 +144,29 @@ class _Batch:
         self,
         query: WindowedQuery,
         codec: Codec,
-        evaluator: FinalEvaluator | SpeculativeEvaluator,
         ledger: Ledger,
         now: Progress,
+        signals: frozenset[str],
     ) -> None:
         self.result = BatchResult(progress=now)
         self._query = query
         self._codec = codec
-        self._evaluator = evaluator
+        self._evaluator = _evaluator(query, signals)
+        self._wakes_all = isinstance(query.emit, EarlyEmission) and bool(query.emit.trigger.signals & signals)
         self._ledger = ledger
         self._before = ledger.progress
         self._now = now
-        self._at = (now.punctuation, sight(query, now))
+        self._at = (now.punctuation, sight(query, now), now.clock, now.watermark)
         self._serial = ledger.serial
 
     def due_shelves(self) -> list[int]:
         """Return the shelves that have a key with something to do."""
-        return [shelf for shelf, due in self._ledger.dues.items() if due.is_at(*self._at)]
+        return [shelf for shelf, due in self._ledger.dues.items() if self._is_at_hand(due)]
 
     def process_shelf(self, shelf: int, data: bytes | None, rows: _Rows) -> bytes:
         """Process the keys of a shelf that have rows or something to do; return its bytes, none if it is empty."""
         stored = {} if data is None else self._read(data)
-        for name in sorted({*rows, *(name for name, key in stored.items() if key.due.is_at(*self._at))}):
+        for name in sorted({*rows, *(name for name, key in stored.items() if self._is_at_hand(key.due))}):
             key, changes = rows.get(name) or (tuple(self._codec.unpack(name)), ())
             kept = self._process_key(key, changes, stored.pop(name, None))
             if kept is not None:
@@ -167,7 +175,10 @@ class _Batch:
             self._ledger.dues.pop(shelf, None)
             return b""
         self._ledger.dues[shelf] = soonest(key.due for key in stored.values())
-        return self._codec.pack({name: [*key.due, key.data] for name, key in stored.items()})
+        return self._codec.pack({name: [*key.due.to_data(), key.data] for name, key in stored.items()})
+
+    def _is_at_hand(self, due: Due) -> bool:
+        return self._wakes_all or due.is_at(*self._at)
 
     def close(self) -> bytes:
         """Return the ledger after the batch."""
@@ -195,3 +206,9 @@ class _Batch:
 
     def _restore(self, data: bytes) -> KeyState:
         return KeyState.from_data(self._query, self._codec.unpack(data))
+
+
+def _evaluator(query: WindowedQuery, signals: frozenset[str]) -> _Evaluator:
+    if isinstance(query.emit, EarlyEmission):
+        return TriggeredEvaluator(query, query.emit, signals)
+    return FinalEvaluator(query) if query.emit is EmitPolicy.FINAL else SpeculativeEvaluator(query)

@@ -36,6 +36,13 @@ class OutputKind(StrEnum):
     RETRACT = "retract"
 
 
+class Timing(StrEnum):
+    """Whether a result was put out while its window was open."""
+
+    EARLY = "early"
+    FINAL = "final"
+
+
 class OutputChange(NamedTuple):
     """A change of the output of one key.
 
@@ -47,6 +54,8 @@ class OutputChange(NamedTuple):
         end: End of its lifetime; for a revision or retraction, the end so far.
         value: An operator's row, or the tuple of the aggregates' results.
         new_end: The end from now on, for a revision.
+        timing: Whether the window was open, where there are early results.
+        pane: How often the window was put out before this result, where there are early results.
     """
 
     kind: OutputKind
@@ -56,6 +65,8 @@ class OutputChange(NamedTuple):
     end: int
     value: Any
     new_end: int | None = None
+    timing: Timing = Timing.FINAL
+    pane: int = 0
 
     @property
     def sync_time(self) -> int:

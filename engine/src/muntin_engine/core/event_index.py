@@ -45,6 +45,9 @@ class StoredEvent(NamedTuple):
         return self.until == INFINITY
 
 
+by_start: Final = attrgetter("start")
+"""An event's order by its lifetime."""
+
 by_since: Final = attrgetter("since")
 """An event's order among those that become members."""
 

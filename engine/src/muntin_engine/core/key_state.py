@@ -13,6 +13,7 @@ from muntin_engine.core.computation import OutputRow
 from muntin_engine.core.event_index import EventIndex, StoredEvent
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.samples import Samples
+from muntin_engine.core.watch import Watch
 from muntin_engine.core.window_index import StandingRow, WindowEntry, WindowIndex
 from muntin_engine.errors import StateError
 
@@ -23,7 +24,7 @@ class KeyState:
     Attributes:
         assigner: How the axis is cut.
         events: The events an open window may need, or that may still be revised.
-        windows: The windows that are out and may change.
+        windows: The windows that are out and may change, or that a trigger watches.
         parked: Revisions that came before their event, by id.
         samples: The times of an edge stream's samples; None where events are no samples.
         serial: The last number given out.
@@ -97,9 +98,9 @@ class KeyState:
         )
         for id, start, end, payload, new_end in parked:
             state.parked.setdefault(id, []).append(InputChange(id, start, end, tuple(payload), new_end))
-        for start, end, count, states, standing in windows:
+        for start, end, count, states, standing, *watch in windows:
             rows = [StandingRow(id, OutputRow(*row)) for id, *row in standing]
-            state.windows.put(Window(start, end), WindowEntry(count, states, rows))
+            state.windows.put(Window(start, end), WindowEntry(count, states, rows, Watch(*watch) if watch else None))
         return state
 
     def _restore_events(self, events: Iterable[StoredEvent]) -> None:
@@ -118,4 +119,4 @@ def _width(payloads: Iterable[tuple[Any, ...]]) -> int:
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[Any]:
     standing = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.standing]
-    return [window.start, window.end, entry.size, entry.states, standing]
+    return [window.start, window.end, entry.size, entry.states, standing, *(entry.watch or ())]

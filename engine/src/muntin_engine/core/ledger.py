@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from muntin import INFINITY
+from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.errors import StateError, StateMismatchError
@@ -23,28 +23,37 @@ class Due(NamedTuple):
         closing: The smallest punctuation at which a window closes or something can be forgotten.
         sight: The smallest watermark (horizon, for eager output) at which a window comes into sight.
         bound: The least time of an output that what is stored may still make or change.
+        clock: The smallest reading of the clock at which a trigger wants to be asked.
+        watermark: The smallest watermark at which one does.
     """
 
     closing: int
     sight: int
     bound: int
+    clock: int = INFINITY
+    watermark: int = INFINITY
 
-    def is_at(self, punctuation: int, sight: int) -> bool:
+    def is_at(self, punctuation: int, sight: int, clock: int = EARLIEST, watermark: int = EARLIEST) -> bool:
         """True if there is something to do."""
-        return self.closing <= punctuation or self.sight <= sight
+        return self.closing <= punctuation or self.sight <= sight or self.clock <= clock or self.watermark <= watermark
+
+    def to_data(self) -> list[int]:
+        """Return it as plain data, shorter where no trigger waits, from which `Due(*data)` makes it again."""
+        return list(self if self[3:] != (INFINITY, INFINITY) else self[:3])
+
+
+_NEVER: Final = Due(INFINITY, INFINITY, INFINITY)
 
 
 def soonest(dues: Iterable[Due]) -> Due:
     """Return the smallest of each.
 
     Example:
-        >>> soonest([Due(3, 5, 0), Due(4, 2, 1)])
-        Due(closing=3, sight=2, bound=0)
+        >>> soonest([Due(3, 5, 0), Due(4, 2, 1)])[:3]
+        (3, 2, 0)
     """
-    closing = sight = bound = INFINITY
-    for due in dues:
-        closing, sight, bound = min(closing, due.closing), min(sight, due.sight), min(bound, due.bound)
-    return Due(closing, sight, bound)
+    found = list(dues)
+    return Due(*map(min, zip(*found, strict=True))) if found else _NEVER
 
 
 class Ledger:
@@ -66,7 +75,7 @@ class Ledger:
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the ledger as bytes."""
-        dues = [[shelf, *due] for shelf, due in sorted(self.dues.items())]
+        dues = [[shelf, *due.to_data()] for shelf, due in sorted(self.dues.items())]
         return codec.pack([LAYOUT, self.identity, self.progress.to_data(), dues, self.serial])
 
     @classmethod

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from muntin import (
     ClipPolicy,
     CountWindows,
+    EarlyEmission,
     EmitPolicy,
     Module,
     OutputContract,
@@ -46,6 +47,7 @@ class WindowedQuery:
             for the end of its window cannot start at its cause.
         is_edge: True if events are samples that last until the next one of their key.
         has_ids: True if the input names its events, so that it may revise them.
+        expressions: How an event's payload gives the values that the trigger of early results reads, by expression.
         waits_for_ends: True if a window's result depends on ends that lie after it and may still move (SI-43).
     """
 
@@ -53,15 +55,18 @@ class WindowedQuery:
     bindings: tuple[Binding, ...]
     clip: ClipPolicy = ClipPolicy.NONE
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
-    emit: EmitPolicy = EmitPolicy.FINAL
+    emit: EmitPolicy | EarlyEmission = EmitPolicy.FINAL
     contract: OutputContract = OutputContract.WINDOW_BASED
     is_edge: bool = False
     has_ids: bool = True
+    expressions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     waits_for_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         reads_times = any(binding.module.reads_times for binding in self.bindings)
         object.__setattr__(self, "waits_for_ends", reads_times and self.ends_move and not self.clip.clips_right)
+        if isinstance(self.emit, EarlyEmission):
+            self.emit.check(self.window, is_revised=self.ends_move)
         if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
             raise PolicyError(f"a time-bound query puts out results eagerly, not with emit={str(self.emit)!r}")
 
@@ -74,6 +79,11 @@ class WindowedQuery:
     def ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
         return self.has_ids or self.is_edge
+
+    @property
+    def follows_open_windows(self) -> bool:
+        """True if a window counts from its first member on, not only when it is complete or the watermark passes it."""
+        return self.emit is EmitPolicy.EAGER or isinstance(self.emit, EarlyEmission)
 
     @property
     def is_time_bound(self) -> bool:

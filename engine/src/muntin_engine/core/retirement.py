@@ -61,6 +61,7 @@ def due(query: WindowedQuery, state: KeyState, now: Progress) -> Due:
         min([INFINITY, _closing(query, state, first, now.punctuation), *_forgetting(query, state)]),
         _sight(query, state, now),
         _bound(query, state, first, earliest),
+        *state.windows.wake_ups(),
     )
 
 
@@ -116,7 +117,7 @@ def _forgetting(query: WindowedQuery, state: KeyState) -> list[int]:
 def _sight(query: WindowedQuery, state: KeyState, now: Progress) -> int:
     if query.emit is EmitPolicy.SPECULATIVE:
         return state.assigner.next_end(state.events, now.watermark)
-    has_open_event = query.emit is EmitPolicy.EAGER and bool(state.events.until_after(INFINITY - 1))
+    has_open_event = query.follows_open_windows and bool(state.events.until_after(INFINITY - 1))
     return state.assigner.next_horizon(now.horizon) if has_open_event else INFINITY
 
 

@@ -1,4 +1,4 @@
-"""WindowIndex: the windows that have been put out and may change again (SI-66)."""
+"""WindowIndex: the windows that have been put out, or that a trigger watches, and may change again (SI-66)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from muntin import Window
+from muntin import INFINITY, Window
 from muntin_engine.core.computation import OutputRow
+from muntin_engine.core.watch import Watch
 
 by_extent: Final = attrgetter("start", "end")
 """The order of windows."""
@@ -31,11 +32,13 @@ class WindowEntry(NamedTuple):
         size: How many members it has; zero for one that is past: it no longer exists, but some of its output stands.
         states: The state of each module, None for one without; empty while none is worth keeping.
         standing: The output events that stand.
+        watch: What is remembered for the query's trigger; None without one.
     """
 
     size: int
     states: list[Any]
     standing: list[StandingRow]
+    watch: Watch | None = None
 
 
 NEW: Final = WindowEntry(0, [], [])
@@ -111,6 +114,12 @@ class WindowIndex:
         if not self._keeps_history:
             return ()
         return [max(out.row.end for out in entry.standing) for entry in self._entries.values() if not entry.size]
+
+    def wake_ups(self) -> tuple[int, int]:
+        """Return the reading of the clock and the watermark at which the first trigger wants to be asked."""
+        watches = [entry.watch for entry in self._entries.values() if entry.watch is not None]
+        clock = min((watch.clock for watch in watches), default=INFINITY)
+        return clock, min((watch.watermark for watch in watches), default=INFINITY)
 
     def _discard(self, window: Window) -> None:
         if self._entries.pop(window, None) is not None:

@@ -30,7 +30,7 @@ def to_dict(trigger: Any) -> dict[str, Any]:
             "  expected: a frozen dataclass with a class attribute name, so that a checkpoint knows it again"
         )
     parameters = {part.name: _plain(trigger, part.name) for part in fields(cls)}
-    return {"trigger": cls.name, "version": cls.version, **parameters}
+    return {"trigger": trigger.name, "version": trigger.version, **parameters}
 
 
 def _plain(trigger: Trigger, name: str) -> Any:

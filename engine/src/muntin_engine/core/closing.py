@@ -1,0 +1,59 @@
+"""Which windows close in a micro-batch, with their members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.retirement import boundary_limit, closing_limit
+from muntin_engine.core.sweep import Step, sweep
+
+
+class Closing:
+    """Finds the windows that no legal change can alter any more.
+
+    Cost: a key without one costs constant time, unless windows wait for the ends of events; the others one sweep over
+    the key's open events.
+    """
+
+    def __init__(self, query: WindowedQuery) -> None:
+        self._query = query
+
+    def limit(self, state: KeyState, punctuation: int) -> int | None:
+        """Return a tick at which, or before, windows that close now end; None if none closes."""
+        limit = boundary_limit(self._query, punctuation)
+        if not self.is_out_of_order:
+            limit = closing_limit(self._query, state, punctuation)
+        first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
+        return limit if first is not None and first.end <= limit else None
+
+    def steps(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterator[Step]:
+        """Yield the windows that close now, and those that are empty after one that is not.
+
+        Args:
+            state: The key's state, which has taken the batch in.
+            limit: From `limit`.
+            before: The punctuation before the batch.
+            now: The progress after it.
+        """
+        events = [event for event in state.events.until_after(state.assigner.frontier) if event.since < limit]
+        for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
+            if not self.is_out_of_order or self.has_closed(step, now.punctuation) > self.has_closed(step, before):
+                yield step
+
+    @property
+    def is_out_of_order(self) -> bool:
+        """True if a window may close before an earlier one: an event in one count window may not be in the next."""
+        return self._query.counts and self._query.waits_for_ends
+
+    def has_closed(self, step: Step, punctuation: int) -> bool:
+        """True if a window closed at a punctuation, where they close out of order.
+
+        What closed then has not changed since.
+        """
+        if punctuation == INFINITY:
+            return True
+        return step.window.end <= punctuation and all(event.end < punctuation for event in step.members.values())

@@ -1,0 +1,213 @@
+"""Early output: final results, and results of open windows whenever a trigger fires.
+
+A micro-batch has one order: the changes are taken in, the windows that close are put out for good, and the triggers of
+the open windows that changed or are due are asked, once each. The final rows are computed as if there were no trigger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from muntin import EarlyEmission, Refinement, Window
+from muntin_engine.core.admission import Admission
+from muntin_engine.core.affected import Affected, AffectedWindows
+from muntin_engine.core.asking import Asking
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
+from muntin_engine.core.closing import Closing
+from muntin_engine.core.computation import Computation, OutputRow, Stamper
+from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.retirement import retire
+from muntin_engine.core.sweep import Slide, Step, sweep
+from muntin_engine.core.watch import Watch
+from muntin_engine.core.window_index import NEW, StandingRow, WindowEntry, by_extent
+
+
+class _Happening(NamedTuple):
+    """What a batch did to an open window."""
+
+    size: int
+    is_change: bool = False
+    came: Sequence[StoredEvent] = ()
+    left: int = 0
+
+
+class TriggeredEvaluator:
+    """Keeps a trigger's state for each open window with members, and evaluates the windows that fire in one sweep.
+
+    Cost: a change costs the windows it is a member of, each a step of the trigger. A firing costs what closing the
+    window would: windows that fire together share the sweep, and nothing is kept of what was computed. Open windows
+    that did not change and are not due cost reading and writing their trigger's state.
+    """
+
+    def __init__(self, query: WindowedQuery, emission: EarlyEmission, signals: frozenset[str]) -> None:
+        """Prepare for a batch.
+
+        Args:
+            query: The query.
+            emission: Its emission.
+            signals: The names of the external events that the batch brings.
+        """
+        self._query = query
+        self._refinement = emission.refinement
+        self._asking = Asking(query, emission.trigger, signals)
+        self._closing = Closing(query)
+        self._computations = [Computation(binding, query.clip) for binding in query.bindings]
+        self._affected = AffectedWindows(query, self._computations)
+        self._stamper = Stamper(query)
+
+    def evaluate(
+        self, key: object, state: KeyState, admission: Admission, before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Take a batch into a key's state and return what it puts out."""
+        affected = self._affected.find(state, admission, before, now)
+        output = self._take_back(state, affected)
+        closed: set[Window] = set()
+        for step, rows in self._closed(key, state, before, now):
+            output += self._put_out(state, step.window, rows, Timing.FINAL)
+            closed.add(step.window)
+        firing = self._ask_all(key, state, self._happenings(state, affected, closed, now), now)
+        for step, rows in self._computed(key, state, firing):
+            output += self._put_out(state, step.window, rows, Timing.EARLY)
+        for window in closed:
+            state.windows.put(window, NEW)
+        retire(self._query, state, now.punctuation)
+        return output
+
+    def _take_back(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
+        """Forget the windows that are no more, or have lost all their members, and retract what stands of them."""
+        output: list[OutputChange] = []
+        for window in sorted(affected, key=by_extent):
+            entry, change = state.windows.get(window), affected[window]
+            if entry.size and not (change.exists and _size(entry, change)):
+                output += _retractions(window, entry)
+                state.windows.put(window, NEW)
+                change.exists = False
+        return output
+
+    def _closed(
+        self, key: object, state: KeyState, before: Progress, now: Progress
+    ) -> Iterator[tuple[Step, list[OutputRow]]]:
+        """Yield the windows that close, with their final rows."""
+        limit = self._closing.limit(state, now.punctuation)
+        if limit is not None:
+            yield from self._rows(key, state, self._closing.steps(state, limit, before.punctuation, now))
+
+    def _happenings(
+        self, state: KeyState, affected: dict[Window, Affected], closed: set[Window], now: Progress
+    ) -> dict[Window, _Happening]:
+        """Return the open windows whose trigger is to be asked, with what happened to them."""
+        happenings: dict[Window, _Happening] = {}
+        new: list[Window] = []
+        for window, change in affected.items():
+            entry = state.windows.get(window)
+            if not change.exists or window in closed:
+                continue
+            if not entry.size:
+                new.append(window)
+            elif change.touches_members:
+                happenings[window] = _happening(entry, change)
+        happenings |= self._new(state, new, now)
+        for window, entry in state.windows.items():
+            if window not in happenings and window not in closed and self._is_due(entry.watch, now):
+                happenings[window] = _Happening(entry.size)
+        return happenings
+
+    def _new(self, state: KeyState, windows: list[Window], now: Progress) -> dict[Window, _Happening]:
+        """Return the windows that have members for the first time."""
+        return {
+            step.window: _Happening(len(step.members), True, list(step.members.values()))
+            for step in _sweep(state, windows)
+            if step.members and not (self._closing.is_out_of_order and self._closing.has_closed(step, now.punctuation))
+        }
+
+    def _is_due(self, watch: Watch | None, now: Progress) -> bool:
+        if watch is None or watch.is_finished:
+            return False
+        return self._asking.is_signalled or watch.is_due(now.clock, now.watermark)
+
+    def _ask_all(
+        self, key: object, state: KeyState, happenings: dict[Window, _Happening], now: Progress
+    ) -> list[Window]:
+        """Ask the triggers of some windows; return the windows that are to be put out."""
+        firing: list[Window] = []
+        for window in sorted(happenings, key=by_extent):
+            happening, entry = happenings[window], state.windows.get(window)
+            watch, fires = self._asking.ask(key, window, entry.watch, happening.came, happening.left, now)
+            watch = watch._replace(is_changed=watch.is_changed or happening.is_change)
+            state.windows.put(window, entry._replace(size=happening.size, watch=watch))
+            if fires and watch.is_changed:
+                firing.append(window)
+        return firing
+
+    def _computed(self, key: object, state: KeyState, windows: list[Window]) -> Iterator[tuple[Step, list[OutputRow]]]:
+        """Yield the windows that are put out early, with their rows."""
+        yield from self._rows(key, state, _sweep(state, windows))
+
+    def _rows(self, key: object, state: KeyState, steps: Iterable[Step]) -> Iterator[tuple[Step, list[OutputRow]]]:
+        slides = [Slide(computation, key) for computation in self._computations]
+        for step in steps:
+            if not step.members:
+                for slide in slides:
+                    slide.skip()
+            elif self._refinement is Refinement.DISCARD:
+                yield step, self._rest(key, state, step)
+            else:
+                yield step, self._stamper.rows(step.window, [slide.result(step) for slide in slides])
+
+    def _rest(self, key: object, state: KeyState, step: Step) -> list[OutputRow]:
+        """Return the rows of the members that came since the window was last put out."""
+        watch = state.windows.get(step.window).watch or Watch()
+        rest = [event for event in step.members.values() if _serial(event) > watch.since]
+        if not rest:
+            return []
+        results = [computation.result_of_members(rest, key, step.window) for computation in self._computations]
+        return self._stamper.rows(step.window, results)
+
+    def _put_out(self, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing) -> list[OutputChange]:
+        """Put out a window, and take back what stands of it if that is asked for."""
+        entry = state.windows.get(window)
+        watch = entry.watch or Watch()
+        output = _retractions(window, entry)
+        since = state.serial
+        standing = [StandingRow(state.next_serial(), row) for row in rows]
+        output += [_change(OutputKind.INSERT, window, out, timing, watch.panes) for out in standing]
+        if timing is Timing.EARLY:
+            watch = watch._replace(panes=watch.panes + 1, is_changed=False, since=since)
+            kept = standing if self._refinement is Refinement.RETRACT else []
+            state.windows.put(window, entry._replace(standing=kept, watch=watch))
+        return output
+
+
+def _sweep(state: KeyState, windows: list[Window]) -> Iterator[Step]:
+    """Go through some open windows with their members; those in between that are none of them are passed over."""
+    ordered = sorted(windows, key=by_extent)
+    return sweep(ordered, state.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])
+
+
+def _size(entry: WindowEntry, change: Affected) -> int:
+    return entry.size + len(change.added) - len(change.removed)
+
+
+def _happening(entry: WindowEntry, change: Affected) -> _Happening:
+    """Return what happened to a window that had members; one that is a member still has neither come nor left."""
+    were, are = {event.id for event in change.removed}, {event.id for event in change.added}
+    came = [event for event in change.added if event.id not in were]
+    return _Happening(_size(entry, change), True, came, len(were - are))
+
+
+def _serial(event: StoredEvent) -> int:
+    assert isinstance(event.id, int), "where events have ids of their own, discard is refused"
+    return event.id
+
+
+def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:
+    pane = entry.watch.panes - 1 if entry.watch is not None else 0
+    return [_change(OutputKind.RETRACT, window, out, Timing.EARLY, pane) for out in entry.standing]
+
+
+def _change(kind: OutputKind, window: Window, out: StandingRow, timing: Timing, pane: int) -> OutputChange:
+    row = out.row
+    return OutputChange(kind, out.id, window, row.start, row.end, row.value, timing=timing, pane=pane)
