@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Protocol
 
 import pytest
 
@@ -33,6 +34,13 @@ def test_events_without_ids_cannot_be_revised_so_no_window_waits_for_their_ends(
         check(case, insertions(case), run)
 
 
+class Streaming(Protocol):
+    """A case with a stream of its own."""
+
+    @property
+    def stream(self) -> Script: ...
+
+
 def some_policies() -> list[tuple[str, ClipPolicy]]:
     """Every shape under every clip it can tell apart."""
     pairs = {(shape, clip) for shape in SHAPES for clip, _ in policies(shape) if shape != "operator that looks back"}
@@ -43,7 +51,7 @@ def own_times(shape: str) -> TimestampPolicy:
     return TimestampPolicy.UNCHANGED if shape in OWN_TIMES else TimestampPolicy.ALIGN
 
 
-def insertions(case: Case) -> Script:
+def insertions(case: Streaming) -> Script:
     """Return a random stream without its revisions."""
     steps = case.stream.steps
     kept = [s for s in steps if not isinstance(s, KeyedChange) or isinstance(s.change, Insertion)]

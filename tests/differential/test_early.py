@@ -1,0 +1,56 @@
+"""Early results are what their window was when its trigger fired, and final ones are as if there were no trigger.
+
+Each case has a stream and a trigger of its own: every window, shape and refinement, under compositions of all kinds of
+triggers, with a clock that stands still now and then and signals that come out of nowhere, and a restart between any
+two batches. The oracle looks at the whole history of each window, batch after batch.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from muntin import HoppingWindows, Refinement
+from tests.differential.cases import WINDOWS, Case, policies
+from tests.differential.drive import check
+from tests.differential.early import EarlyCase, run_early
+from tests.differential.modules import SHAPES
+from tests.differential.test_inputs import insertions, samples
+
+HOPPING = [name for name, window in WINDOWS.items() if isinstance(window, HoppingWindows)]
+KEPT_SHAPES = [shape for shape in SHAPES if shape != "operator that looks back"]
+
+
+def cases(window: str, refinement: Refinement, *, is_edge: bool = False, has_ids: bool = True) -> list[EarlyCase]:
+    """Every shape, under some of its policies."""
+    random = Random(f"{window} {refinement}")
+    chosen = [(shape, random.choice(list(policies(shape)))) for shape in KEPT_SHAPES for _ in range(2)]
+    return [
+        EarlyCase(Case(window, shape, *both, is_edge=is_edge, has_ids=has_ids), refinement, number)
+        for number, (shape, both) in enumerate(chosen)
+    ]
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_retracted_results_stand_for_what_each_open_window_last_was(window: str) -> None:
+    for case in cases(window, Refinement.RETRACT):
+        check(case, case.stream, run_early)
+
+
+@pytest.mark.parametrize("window", HOPPING)
+def test_accumulated_results_are_the_whole_window_so_far(window: str) -> None:
+    for case in cases(window, Refinement.ACCUMULATE):
+        check(case, case.stream, run_early)
+
+
+@pytest.mark.parametrize("window", HOPPING)
+def test_discarding_results_are_what_came_since_the_last(window: str) -> None:
+    for case in cases(window, Refinement.DISCARD, has_ids=False):
+        check(case, insertions(case), run_early)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_samples_have_early_results_too(window: str) -> None:
+    for case in cases(window, Refinement.RETRACT, is_edge=True):
+        check(case, samples(case.seed), run_early)

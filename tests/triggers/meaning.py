@@ -1,0 +1,147 @@
+"""What a trigger means, said of the whole history of a window at once, and obviously so.
+
+A trigger's meaning is where it fires among a window's micro-batches, if it starts at one of them, and where it is
+finished. The incremental triggers are tested against this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar, NamedTuple
+
+from muntin import EARLIEST, Decision, Trigger, TriggerView, Window
+from muntin.triggers.all_of import AllOf
+from muntin.triggers.any_of import AnyOf
+from muntin.triggers.count import AfterCount
+from muntin.triggers.each import Each
+from muntin.triggers.on_signal import OnSignal
+from muntin.triggers.past import Past
+from muntin.triggers.percentile import Percentile
+from muntin.triggers.repeat import Repeat
+from muntin.triggers.timer import Timer
+from muntin.triggers.until import Until
+from muntin.triggers.when import When
+
+Views = Sequence[TriggerView]
+
+
+class Life(NamedTuple):
+    """Where a trigger fires, and the place after which it is finished; None if it is not."""
+
+    firings: list[int]
+    end: int | None
+
+
+@dataclass(frozen=True)
+class GiveUp(Trigger):
+    """A trigger of the tests: finishes without firing when the watermark reaches a time."""
+
+    name: ClassVar[str] = "test.give_up"
+
+    at: int
+
+    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        return None, Decision.STOP if view.watermark >= self.at else Decision.WAIT
+
+    def next_watermark(self, state: Any, window: Window) -> int:
+        return self.at
+
+
+def life(trigger: Trigger, window: Window, views: Views, begin: int = 0) -> Life:
+    """Return what becomes of a trigger that starts at a place of a window's history."""
+    match trigger:
+        case Repeat(repeated):
+            return repeated_life(repeated, window, views, begin)
+        case Each(triggers):
+            return in_turn(triggers, window, views, begin)
+        case AllOf(triggers):
+            return last_of([life(part, window, views, begin) for part in triggers])
+        case AnyOf(triggers):
+            return first_of([life(part, window, views, begin) for part in triggers])
+        case Until(own, end):
+            return ended(life(own, window, views, begin), life(end, window, views, begin))
+        case GiveUp(time):
+            return Life([], next((at for at in range(begin, len(views)) if views[at].watermark >= time), None))
+    return once(at for at in range(begin, len(views)) if is_at(trigger, window, views, begin, at))
+
+
+def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -> bool:
+    """True if a plain trigger that starts at one place can fire at another."""
+    view, length = views[at], window.end - window.start
+    match trigger:
+        case AfterCount(count):
+            return sum(view.came for view in views[begin : at + 1]) >= count
+        case Past(part, delay):
+            return view.watermark >= window.start + round(part * length) + delay
+        case Percentile(part):
+            return view.came > 0 and view.newest - window.start >= part * length
+        case When(condition):
+            return any(view.values[condition])
+        case OnSignal(signal):
+            return signal in view.signals
+        case Timer(period, is_aligned):
+            return view.clock >= due(period, is_aligned, views[begin:at])
+    raise AssertionError(f"what does {trigger} mean?")
+
+
+def due(period: int, is_aligned: bool, views: Views) -> float:
+    """Return when a timer fires: from the first clock that is known when or after a member has come."""
+    came = next((at for at, view in enumerate(views) if view.came), len(views))
+    clock = next((view.clock for view in views[came:] if view.clock > EARLIEST), None)
+    if clock is None:
+        return inf
+    return clock - clock % period + period if is_aligned else clock + period
+
+
+def once(places: Iterable[int]) -> Life:
+    first = next(iter(places), None)
+    return Life([] if first is None else [first], first)
+
+
+def repeated_life(trigger: Trigger, window: Window, views: Views, begin: int) -> Life:
+    firings: list[int] = []
+    while begin < len(views):
+        some, end = life(trigger, window, views, begin)
+        firings += some
+        if end is None:
+            break
+        begin = end + 1
+    return Life(firings, None)
+
+
+def in_turn(triggers: Sequence[Trigger], window: Window, views: Views, begin: int) -> Life:
+    firings: list[int] = []
+    for trigger in triggers:
+        some, end = life(trigger, window, views, begin)
+        firings += some
+        if end is None:
+            return Life(firings, None)
+        begin = end + 1
+    return Life(firings, begin - 1)
+
+
+def last_of(lives: Sequence[Life]) -> Life:
+    """All of them fire, the last at the whole's firing; one that is finished without having fired ends it."""
+    silent = [part.end for part in lives if not part.firings and part.end is not None]
+    if silent or any(not part.firings for part in lives):
+        return Life([], min(silent, default=None))
+    return once([max(part.firings[0] for part in lives)])
+
+
+def first_of(lives: Sequence[Life]) -> Life:
+    """The first to fire; if all end without, the whole does."""
+    firings = [part.firings[0] for part in lives if part.firings]
+    if firings:
+        return once([min(firings)])
+    ends = [part.end for part in lives]
+    return Life([], max((end for end in ends if end is not None), default=None) if None not in ends else None)
+
+
+def ended(own: Life, end: Life) -> Life:
+    """As one, until the other fires, which fires too."""
+    if not end.firings or (own.end is not None and own.end < end.firings[0]):
+        return own
+    last = end.firings[0]
+    return Life([*(at for at in own.firings if at < last), last], last)
