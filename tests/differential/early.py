@@ -199,6 +199,15 @@ def run_early(case: EarlyCase, stream: Script) -> None:
         before = now
 
 
+def put_out(case: EarlyCase, stream: Script) -> list[Line]:
+    """Return what a stream puts out."""
+    random, engine, lines = Random(case.seed), Engine(case, case.query), Counter[Line]()
+    for batch in stream.batches():
+        told = tell(random, Progress())
+        lines += engine.take(batch, replace(progress_of(case, batch), clock=told.clock), told.signals)
+    return list(lines.elements())
+
+
 def tell(random: Random, before: Progress) -> Told:
     is_read = random.random() < 0.5
     clock = max(before.clock, 0) + random.randint(0, 20) if is_read else EARLIEST

@@ -12,9 +12,10 @@ from random import Random
 import pytest
 
 from muntin import HoppingWindows, Refinement
+from muntin_engine.core.changes import Timing
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check
-from tests.differential.early import EarlyCase, run_early
+from tests.differential.early import EarlyCase, put_out, run_early
 from tests.differential.modules import SHAPES
 from tests.differential.test_inputs import insertions, samples
 
@@ -54,3 +55,10 @@ def test_discarding_results_are_what_came_since_the_last(window: str) -> None:
 def test_samples_have_early_results_too(window: str) -> None:
     for case in cases(window, Refinement.RETRACT, is_edge=True):
         check(case, samples(case.seed), run_early)
+
+
+def test_the_streams_have_early_results_of_all_kinds() -> None:
+    lines = [line for case in cases("overlapping", Refinement.RETRACT) for line in put_out(case, case.stream)]
+    assert sum(timing == Timing.EARLY for *_, timing, _ in lines) > 100
+    assert sum(timing == Timing.FINAL for *_, timing, _ in lines) > 100
+    assert max(pane for *_, pane in lines) > 3
