@@ -231,7 +231,7 @@ class Engine:
     def take(self, batch: Batch, arrived: Progress, signals: frozenset[str]) -> Counter[Line]:
         """Run a batch; return what it inserts."""
         bucket = Bucket(self._query, self._cells, Codec(), {})
-        result = bucket.process(by_key(self._case.case, batch, self._random), arrived, signals)
+        result = bucket.process(by_key(self._case.case, batch, self._random), arrived, signals=signals)
         assert not result.refusals, f"refused {result.refusals}"
         came: Counter[Line] = Counter()
         for (key,), changes in result.output:

@@ -90,7 +90,7 @@ def _general(plan: Plan, planned: ModulePlan) -> str:
     can_remove = isinstance(module, SupportsRemove)
     if not module.is_incremental:
         return "computed from the members of each window, as it is not incremental"
-    if plan.emit is not EmitPolicy.FINAL:
+    if plan.emit in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
         updates = "is updated with each change" if can_remove else "is rebuilt when a member goes"
         return f"the state of a window that changes after it was put out {updates}" + (
             "" if can_remove else ", as it has no remove_events"
@@ -111,6 +111,8 @@ _STRATEGIES: Final[Mapping[Evaluator, Callable[[Plan, ModulePlan], str]]] = {
 
 def _explain_row(plan: Plan) -> str:
     if plan.choice.evaluator is Evaluator.GENERAL:
+        if plan.early is not None:
+            return "a step of the trigger for each window that it is a member of; a firing costs what a closing does"
         slides = all(_slides(module) for module in plan.modules) and plan.emit is EmitPolicy.FINAL
         return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
     return f"merged once into {_unit(plan)}, where it is, whatever size/hop"
@@ -133,7 +135,10 @@ def _explain_state(plan: Plan) -> str:
         kept = f"a partial state per key and {unit} of the open windows"
         return f"{kept}{_explain_size(plan)}; a batch writes what it brings, and no more"
     kept = "the events of open windows"
-    if plan.emit is not EmitPolicy.FINAL:
+    if plan.early is not None:
+        kept += ", and the trigger's state of each open window with members"
+        kept += ", with its last output" if plan.early.may_retract else ""
+    elif plan.emit is not EmitPolicy.FINAL:
         kept += ", and the last output of each window that may change"
     return f"{kept}; {SHELVES} cells per bucket, each read and written only when its keys are touched or due"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from muntin import (
     ClipPolicy,
     Duration,
+    EarlyEmission,
     EmitPolicy,
     HoppingWindows,
     Module,
@@ -71,6 +72,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     edge: bool = False,
     change: ColumnLike | None = None,
     new_end: ColumnLike | None = None,
+    signal: ColumnLike | None = None,
     delay: Duration | None = None,
     buckets: int = 16,
 ) -> EventStream:
@@ -88,9 +90,11 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         at: Instead of `start` and `end`, the time of a point event.
         edge: With `at`: each event is a sample that lasts until the next sample of its key. Samples cannot be revised.
         change: What a row does: `"insert"`, `"revise"` (a new end), `"retract"` (delete the event), `"punctuate"`
-            (nothing before its `start`, or `at`, will change any more, of no key; the other columns do not matter) or
-            `"close"` (the stream has ended). Without it every row is an insertion.
+            (nothing before its `start`, or `at`, will change any more, of no key; the other columns do not matter),
+            `"signal"` (an external event for triggers of early results, of no time or key) or `"close"` (the stream has
+            ended). Without it every row is an insertion.
         new_end: The new end in a revision.
+        signal: The name of a signal.
         delay: Take the input as complete up to this long before the newest start seen, where no rows say so.
         buckets: Over how many buckets keys are spread; 1 to 256. A checkpoint remembers it. Without keys there is one.
 
@@ -111,11 +115,13 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         raise QueryError("events with a start need an end; give at instead for point events")
     if new_end is not None and (id is None or change is None):
         raise QueryError("a revision names its event: new_end needs id and change as well")
+    if signal is not None and change is None:
+        raise QueryError("a signal is a row whose change says so: signal needs change as well")
     span = None if delay is None else ticks(delay)
     if span is not None and span < 0:
         raise QueryError(f"a delay cannot be negative, got {delay!r}")
     check_buckets(buckets)
-    return EventStream(df, keys, id, begins, end, edge, change, new_end, span, buckets)
+    return EventStream(df, keys, id, begins, end, edge, change, new_end, span, buckets, signal)
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,7 @@ class EventStream:
     new_end: ColumnLike | None
     delay: int | None
     buckets: int
+    signal: ColumnLike | None = None
 
     def window(
         self,
@@ -139,7 +146,7 @@ class EventStream:
         *,
         clip: ClipPolicy | str = ClipPolicy.NONE,
         timestamps: TimestampPolicy | str = TimestampPolicy.ALIGN,
-        emit: EmitPolicy | str = EmitPolicy.FINAL,
+        emit: EmitPolicy | EarlyEmission | str = EmitPolicy.FINAL,
         evaluator: str = "auto",
     ) -> WindowedStream:
         """Cut the axis into windows.
@@ -150,6 +157,7 @@ class EventStream:
             timestamps: Which lifetime the output gets.
             emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the watermark passes
                 its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
+                `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `pane`.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"` or `"general"`: in that way, for tests and comparisons. A
                 checkpoint remembers it.
@@ -157,12 +165,13 @@ class EventStream:
         Raises:
             PolicyError: A policy's or an evaluator's text names none.
         """
+        emission = emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit)
         return WindowedStream(
             self,
             specification,
             parse_policy(ClipPolicy, clip),
             parse_policy(TimestampPolicy, timestamps),
-            parse_policy(EmitPolicy, emit),
+            emission,
             parse_evaluator(evaluator),
         )
 
@@ -200,7 +209,7 @@ class WindowedStream:
     specification: WindowSpecification
     clip: ClipPolicy
     timestamps: TimestampPolicy
-    emit: EmitPolicy
+    emit: EmitPolicy | EarlyEmission
     evaluator: Evaluator | None = None
     named: Mapping[str, HoppingWindows] = field(default_factory=dict)
 
@@ -267,7 +276,9 @@ class Query:
         With timestamps other than `align` there is a column `lifetime` too. Speculative results have `change`
         (`insert` or `retract`) and `event_id`, which names a result among those of its key. Where a module is
         time-bound and its results are put out eagerly, `change` may also be `revise`: the result's lifetime ends at
-        `new_end` from now on. A lifetime without an end has a null `end`.
+        `new_end` from now on. A lifetime without an end has a null `end`. Early results have `timing` (`early` or
+        `final`) and `pane`, which counts how often their window was put out before; where they are retracted they have
+        `change` and `event_id` as well.
 
         A static input is taken as a whole: nothing in it is late, and every window is complete.
 

@@ -92,6 +92,7 @@ class Bucket:
         self,
         changes: Iterable[tuple[Key, Sequence[InputChange]]],
         arrived: Progress,
+        *,
         signals: frozenset[str] = frozenset(),
     ) -> BatchResult:
         """Take in a micro-batch.

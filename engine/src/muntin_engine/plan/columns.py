@@ -23,6 +23,7 @@ class Columns:
         id: What names it.
         change: What a row does.
         new_end: The new end in a revision.
+        signal: The name of a signal.
         keys: What the query groups by.
         inputs: What its modules read.
     """
@@ -32,5 +33,6 @@ class Columns:
     id: Column | None = None
     change: Column | None = None
     new_end: Column | None = None
+    signal: Column | None = None
     keys: tuple[Column, ...] = ()
     inputs: tuple[Column, ...] = ()

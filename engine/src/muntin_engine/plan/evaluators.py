@@ -104,7 +104,7 @@ def forbids_steps(plan: Plan) -> str | None:
             return f"{window} is cut by each key's own events"
         if window.reach:
             return "events are members of windows that they do not overlap, by the window's reach"
-    if plan.emit is not EmitPolicy.FINAL:
+    if plan.early is None and plan.emit is not EmitPolicy.FINAL:
         return f"emit={str(plan.emit)!r} puts out results that may change"
     if plan.columns.id is not None:
         return "events have ids, so they may be revised"
@@ -115,6 +115,8 @@ def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
     unsteady = forbids_steps(plan)
     if unsteady is not None:
         yield unsteady
+    if plan.early is not None:
+        yield "a trigger watches each window by itself"
     if plan.named_windows and plan.lifetimes != "point":
         yield "events have lifetimes, so they belong to another range of each window"
     yield from (f"{module.label} sees events and the window" for module in _time_sensitive(plan.modules))

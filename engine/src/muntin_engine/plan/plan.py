@@ -9,8 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from muntin import ClipPolicy, EmitPolicy, HoppingWindows, OutputContract, TimestampPolicy, WindowSpecification
+from muntin import (
+    ClipPolicy,
+    EarlyEmission,
+    EmitPolicy,
+    HoppingWindows,
+    OutputContract,
+    TimestampPolicy,
+    WindowSpecification,
+)
 from muntin.schemas import Field, Struct
+from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import to_dict
 from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_window
 from muntin_engine.plan.columns import Columns
@@ -38,6 +47,7 @@ class Plan:
         delay: How far behind the newest start the input is taken to be complete, in ticks; None where punctuation
             rows say so.
         buckets: Over how many buckets keys are spread. Part of a checkpoint.
+        expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
         wanted: The evaluator that was asked for; None to have the cheapest one that is right.
         choice: The evaluator that it gets.
@@ -45,7 +55,7 @@ class Plan:
     Raises:
         QueryError: The window, the buckets or the names of the result cannot be, or the evaluator that was asked for
             cannot evaluate the query.
-        PolicyError: A module is not right under the policies.
+        PolicyError: A module is not right under the policies, or a refinement of early results is not.
     """
 
     columns: Columns
@@ -53,11 +63,12 @@ class Plan:
     window: WindowSpecification
     clip: ClipPolicy
     timestamps: TimestampPolicy
-    emit: EmitPolicy
+    emit: EmitPolicy | EarlyEmission
     modules: tuple[ModulePlan, ...]
     is_edge: bool = False
     delay: int | None = None
     buckets: int = 16
+    expressions: Mapping[str, int] = field(default_factory=dict)
     named_windows: Mapping[str, HoppingWindows] = field(default_factory=dict)
     wanted: Evaluator | None = None
     choice: Choice = field(init=False, compare=False)
@@ -69,7 +80,14 @@ class Plan:
         check_names([*(key.name for key in self.columns.keys), *self.added, *(part.name for part in self.outputs)])
         for module in self.modules:
             check_policies(module.module, self.clip, self.timestamps)
+        if self.early is not None:
+            self.early.check(self.window, is_revised=self.columns.id is not None or self.is_edge)
         object.__setattr__(self, "choice", choose_evaluator(self, self.wanted))
+
+    @property
+    def early(self) -> EarlyEmission | None:
+        """How early results are put out; None where there are none, or speculative ones."""
+        return self.emit if isinstance(self.emit, EarlyEmission) else None
 
     @property
     def is_operator(self) -> bool:
@@ -125,7 +143,8 @@ class Plan:
         lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
         change = ("change", "event_id") if self.emit.may_retract else ()
         new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
-        return (*name, "window", *lifetime, *change, *new_end)
+        early = ("timing", "pane") if self.early is not None else ()
+        return (*name, "window", *lifetime, *change, *new_end, *early)
 
     @property
     def outputs(self) -> tuple[Field, ...]:
@@ -148,7 +167,7 @@ class Plan:
             "windows": {name: to_dict(window) for name, window in self.named_windows.items()},
             "clip": str(self.clip),
             "timestamps": str(self.timestamps),
-            "emit": str(self.emit),
+            "emit": str(self.emit) if self.early is None else _describe(self.early),
             "buckets": self.buckets,
             "evaluator": str(self.choice.evaluator),
             "modules": [module.identity() for module in self.modules],
@@ -162,3 +181,8 @@ class Plan:
             [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]
             for form in forms
         ]
+
+
+def _describe(early: EarlyEmission) -> dict[str, Any]:
+    """Return what the states of a trigger depend on."""
+    return {"early": describe_trigger(early.trigger), "refinement": str(early.refinement)}

@@ -60,11 +60,13 @@ class Arrived:
         rows: Blobs of rows.
         partials: Blobs of partial states.
         progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
+        signals: The names of the external events in it.
     """
 
     rows: list[bytes] = field(default_factory=list)
     partials: list[bytes] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
+    signals: frozenset[str] = frozenset()
 
 
 def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
@@ -86,7 +88,7 @@ def _run_general(job: Job, cells: Cells, arrived: Arrived) -> Iterator[OutputBlo
     with _without_collector():
         intake = take_in(job, arrived.rows)
         bucket = Bucket(job.query, cells, job.codec, job.identity)
-        result = bucket.process(intake.changes, _complete(job, arrived.progress))
+        result = bucket.process(intake.changes, _complete(job, arrived.progress), signals=arrived.signals)
         tables = list(result_tables(job, result.output))
     yield OutputBlob(ACCEPTED, result.accepted)
     yield OutputBlob(PUNCTUATION, result.punctuation)

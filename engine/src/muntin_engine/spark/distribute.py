@@ -22,6 +22,7 @@ from muntin_engine.spark.intake import NOT_IN_PYTHON, unreadable
 from muntin_engine.spark.job import Job, open_job
 from muntin_engine.spark.lifting import lift
 from muntin_engine.spark.problems import CHANGES, CLOSE, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
+from muntin_engine.spark.signals import signals_in
 
 PROGRESS: Final = tuple(part.name for part in fields(Progress))
 """The columns of progress, in the order in which `Progress` takes them."""
@@ -32,9 +33,11 @@ EXCHANGE: Final = pa.schema(
         ("rows", pa.binary()),
         ("partials", pa.binary()),
         *((name, pa.int64()) for name in PROGRESS),
+        ("signals", pa.list_(pa.string())),
     ]
 )
-"""What crosses the shuffle: blobs of rows or of partial states, and one row of progress per task and bucket."""
+"""What crosses the shuffle: blobs of rows or of partial states, and one row of progress and signals per task and
+bucket."""
 
 MOST_ROWS: Final = 100_000
 """After how many rows a task sends its blobs; also after `MOST_BYTES`."""
@@ -57,12 +60,12 @@ class Distributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of all of them."""
         job = open_job(self._job)
-        progress = Progress()
+        progress, signals = Progress(), frozenset[str]()
         for batch in _gather(batches, MOST_LIFTED if job.grids else MOST_ROWS):
             rows, seen = read_rows(job, batch)
-            progress = progress.advance(seen)
+            progress, signals = progress.advance(seen), signals | signals_in(batch)
             yield from _lifted(job, rows) if job.grids else _blobs(job, rows)
-        yield _exchange(list(job.buckets), {}, progress)
+        yield _exchange(list(job.buckets), {"signals": [sorted(signals)] * len(job.buckets)}, progress)
 
 
 def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -187,7 +190,7 @@ def _lifted(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     yield _exchange([job.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
 
 
-def _exchange(buckets: list[int], blobs: Mapping[str, list[bytes]], progress: Progress) -> pa.RecordBatch:
+def _exchange(buckets: list[int], blobs: Mapping[str, list[Any]], progress: Progress) -> pa.RecordBatch:
     given: dict[str, list[Any]] = {"bucket": buckets, **blobs}
     given |= {name: [getattr(progress, name)] * len(buckets) for name in PROGRESS}
     nothing = [None] * len(buckets)

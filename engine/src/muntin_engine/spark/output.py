@@ -55,6 +55,8 @@ def _context(job: Job, lines: Sequence[_Line]) -> dict[int, pa.Array]:
         "change": lambda: pa.array([str(line.change.kind) for line in lines], pa.string()),
         "event_id": lambda: pa.array([line.change.id for line in lines], pa.int64()),
         "new_end": lambda: _times(job, [line.change.new_end for line in lines]),
+        "timing": lambda: pa.array([str(line.change.timing) for line in lines], pa.string()),
+        "pane": lambda: pa.array([line.change.pane for line in lines], pa.int64()),
     }
     keys, last = len(job.keys), len(job.results) - len(job.outputs)
     columns = {place: _key_column(job, lines, place) for place in range(keys)}

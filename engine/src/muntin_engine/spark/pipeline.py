@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -66,6 +67,8 @@ def result_schema(query: Query) -> spark_types.StructType:
         "change": spark_types.StringType(),
         "event_id": spark_types.LongType(),
         "new_end": time,
+        "timing": spark_types.StringType(),
+        "pane": spark_types.LongType(),
     }
     columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.columns.keys)]
     columns += [(name, added.get(name, extent)) for name in plan.added]
@@ -186,6 +189,7 @@ def _windowed(plan: Plan) -> WindowedQuery:
         contract=plan.contract,
         is_edge=plan.is_edge,
         has_ids=plan.columns.id is not None,
+        expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
     )
 
 
@@ -199,7 +203,7 @@ def _reads(plan: Plan) -> Iterator[Read]:
 def _names(plan: Plan) -> dict[str, str]:
     """Return the query's own names by the names under which columns travel, in the order a reader wants them."""
     columns = plan.columns
-    roles = {name: getattr(columns, name) for name in ("change", "id", "start", "end", "new_end")}
+    roles = {name: getattr(columns, name) for name in ("change", "id", "start", "end", "new_end", "signal")}
     named = {f"k{place}": key for place, key in enumerate(columns.keys)}
     named |= {name: column for name, column in roles.items() if column is not None}
     named |= {f"i{place}": column for place, column in enumerate(columns.inputs)}

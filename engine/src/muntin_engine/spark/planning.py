@@ -11,8 +11,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import QueryError
+from muntin import EarlyEmission, PolicyError, QueryError, Trigger
 from muntin.schemas import Field
+from muntin.triggers.when import conditions_of
 from muntin_engine.plan import Column as NamedColumn
 from muntin_engine.plan import Columns, ModulePlan, Plan, plan_module
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
@@ -20,7 +21,7 @@ from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, fiel
 if TYPE_CHECKING:
     from muntin_engine.query import ColumnLike, EventStream, ModuleCall, WindowedStream
 
-_ROLES: Final = ("start", "end", "id", "change", "new_end")
+_ROLES: Final = ("start", "end", "id", "change", "new_end", "signal")
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Projection:
     """The columns of a query's input that it reads.
 
     Attributes:
-        df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change` and
-            `new_end` if the query names them; and `bucket`, the number of the row's bucket.
+        df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change`,
+            `new_end` and `signal` if the query names them; and `bucket`, the number of the row's bucket.
         keys: The Arrow types in which the keys travel.
         inputs: The Arrow types in which the inputs travel.
     """
@@ -72,6 +73,7 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     events = stream.events
     inputs = _Inputs(events.df)
     modules = tuple(_plan_call(inputs, output, call) for output, call in calls.items())
+    expressions = _plan_trigger(inputs, stream.emit.trigger) if isinstance(stream.emit, EarlyEmission) else {}
     roles = _fields_of(events.df, {name: getattr(events, name) for name in _ROLES})
     keys = _fields_of(events.df, {f"k{place}": key for place, key in enumerate(events.keys)})
     plan = Plan(
@@ -89,6 +91,7 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
         is_edge=events.is_edge,
         delay=events.delay,
         buckets=events.buckets if keys else 1,
+        expressions=expressions,
         named_windows=stream.named,
         wanted=stream.evaluator,
     )
@@ -106,6 +109,24 @@ def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
         return inputs.place(call.inputs[number], parts[number], wanted)
 
     return plan_module(output, call.cls, call.parameters, given, place)
+
+
+def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
+    """Return the places of what a trigger reads, as further inputs.
+
+    Raises:
+        PolicyError: A condition is not of type boolean.
+    """
+    places: dict[str, int] = {}
+    for expression in trigger.reads:
+        column = F.expr(expression)
+        (part,) = _fields_of(inputs.df, {expression: column}).values()
+        places[expression] = inputs.place(column, part, field_of(expression, part.dataType))
+    for condition in conditions_of(trigger):
+        found = inputs.fields[places[condition]].dataType.simpleString()
+        if found != "boolean":
+            raise PolicyError(f"when({condition!r}) is of type {found}\n  expected: a condition, such as 'price > 100'")
+    return places
 
 
 def _fields_of(df: DataFrame, columns: Mapping[str, ColumnLike | None]) -> dict[str, spark_types.StructField]:
@@ -136,8 +157,7 @@ def _key_type(part: spark_types.StructField) -> pa.DataType:
 def _project(events: EventStream, buckets: int, inputs: _Inputs) -> DataFrame:
     roles = {name: getattr(events, name) for name in _ROLES}
     named = {name: _as_column(column) for name, column in roles.items() if column is not None}
-    if "change" in named:
-        named["change"] = named["change"].cast("string")
+    named |= {name: named[name].cast("string") for name in ("change", "signal") if name in named}
     keys = {f"k{place}": _as_column(key) for place, key in enumerate(events.keys)}
     named |= keys | {f"i{place}": column for place, column in enumerate(inputs.columns)}
     projected = events.df.select(*(column.alias(name) for name, column in named.items()))

@@ -17,10 +17,10 @@ from muntin_engine.inputs import is_tuple
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.job import Job
 
-CHANGES: Final = ("insert", "revise", "retract", "punctuate", "close")
+CHANGES: Final = ("insert", "revise", "retract", "punctuate", "close", "signal")
 """What a row can do."""
 
-INSERT, REVISE, RETRACT, PUNCTUATE, CLOSE = range(len(CHANGES))
+INSERT, REVISE, RETRACT, PUNCTUATE, CLOSE, SIGNAL = range(len(CHANGES))
 UNKNOWN: Final = -1
 """The kind of a row that does none of these."""
 
@@ -49,6 +49,7 @@ _FIXED: Final = (
     Problem("null time", "its time is null"),
     Problem("null time", "a revision needs a new end, and it is null"),
     Problem("null id", "its id is null, so nothing can refer to it"),
+    Problem("null signal", "its signal is null, or the query names no column for it"),
     Problem(str(Reason.EMPTY_LIFETIME), "its end does not lie after its start"),
     Problem("time out of range", f"a time of it is {LATEST} ticks or more away from 0"),
 )
@@ -77,9 +78,10 @@ def find_problems(job: Job, batch: pa.RecordBatch, kind: pa.Array, times: Times)
     is_event = is_insert | is_revision
     found = [
         ~is_event & _flags(pc.less(kind, PUNCTUATE)),
-        _flags(pc.is_null(times.start)) & _flags(pc.not_equal(kind, CLOSE)),
+        _flags(pc.is_null(times.start)) & ~_flags(pc.is_in(kind, pa.array([CLOSE, SIGNAL], kind.type))),
         _flags(pc.equal(kind, REVISE)) & _flags(pc.is_null(times.new_end)),
         _has_no_id(batch, is_insert, is_revision),
+        _has_no_signal(batch, _flags(pc.equal(kind, SIGNAL))),
         is_insert & _flags(pc.less_equal(times.end, times.start)),
         is_event & _is_out_of_range(times),
         *(is_insert & forbids(batch.column(f"i{read.place}"), read.field) for read in job.reads),
@@ -136,6 +138,13 @@ def _has_no_id(batch: pa.RecordBatch, is_insert: _Flags, is_revision: _Flags) ->
     if "id" not in batch.schema.names:
         return is_revision
     return (is_insert | is_revision) & _flags(pc.is_null(batch.column("id")))
+
+
+def _has_no_signal(batch: pa.RecordBatch, is_signal: _Flags) -> _Flags:
+    """Return which signals have no name."""
+    if "signal" not in batch.schema.names:
+        return is_signal
+    return is_signal & _flags(pc.is_null(batch.column("signal")))
 
 
 def _is_out_of_range(times: Times) -> _Flags:

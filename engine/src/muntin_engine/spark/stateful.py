@@ -78,4 +78,5 @@ def collect(rows: Iterable[Any]) -> Arrived:
             arrived.rows.append(bytes(row["rows"]))
         if row["partials"] is not None:
             arrived.partials.append(bytes(row["partials"]))
+        arrived.signals |= frozenset(row["signals"] or ())
     return arrived

@@ -36,6 +36,12 @@ class When(Trigger):
         return None, Decision.FIRE_LAST if any(view.values[self.condition]) else Decision.WAIT
 
 
+def conditions_of(trigger: Trigger) -> list[str]:
+    """Return the conditions in a trigger, at any depth."""
+    own = [trigger.condition] if isinstance(trigger, When) else []
+    return own + [condition for part in trigger.parts for condition in conditions_of(part)]
+
+
 def when(condition: str) -> Trigger:
     """Return a trigger that fires once, when a condition is true of a new member of the window (ON-08).
 
