@@ -159,17 +159,24 @@ class Feed:
         self.cells = MemoryCells()
         self.codec = codec or Codec()
 
-    def batch(self, *rows: InputChange, key: Any = "k", punctuation: int = EARLIEST) -> BatchResult:
-        return self.batches([((key,), rows)] if rows else [], punctuation)
+    def batch(self, *rows: InputChange, key: Any = "k", **said: Any) -> BatchResult:
+        return self.batches([((key,), rows)] if rows else [], **said)
 
-    def batches(self, pairs: Sequence[tuple[Key, Sequence[InputChange]]], punctuation: int = EARLIEST) -> BatchResult:
+    def batches(
+        self,
+        pairs: Sequence[tuple[Key, Sequence[InputChange]]],
+        punctuation: int = EARLIEST,
+        clock: int = EARLIEST,
+        signals: Iterable[str] = (),
+    ) -> BatchResult:
         """Run a batch of several keys."""
         rows = [row for _, some in pairs for row in some]
         starts = [row.start for row in rows]
         ends = [end for row in rows for end in (row.end, row.new_end) if end is not None and end != INFINITY]
         known = [*(start + 1 for start in starts), *ends, *([punctuation] if punctuation != INFINITY else [])]
-        arrived = Progress(punctuation, max(known, default=EARLIEST), max(starts, default=EARLIEST))
-        return Bucket(self.query, self.cells, self.codec, {}).process(pairs, arrived)
+        arrived = Progress(punctuation, max(known, default=EARLIEST), max(starts, default=EARLIEST), clock)
+        bucket = Bucket(self.query, self.cells, self.codec, {})
+        return bucket.process(pairs, arrived, signals=frozenset(signals))
 
     @property
     def shelves(self) -> list[str]:
