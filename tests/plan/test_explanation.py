@@ -16,9 +16,11 @@ from muntin import (
     PolicyError,
     QueryError,
     TimestampPolicy,
+    early,
     hopping,
     snapshot,
 )
+from muntin.triggers import any_of, every_count, on_signal, repeat
 from muntin_engine.explanation import explain_plan
 from muntin_engine.plan import Column, Evaluator, parse_evaluator
 from tests.differential.forms import Statistics
@@ -88,6 +90,19 @@ def test_a_query_without_keys_says_so() -> None:
 )
 def test_it_says_how_a_module_is_evaluated_and_why(cls: Any, emit: str, expected: str) -> None:
     assert line("module", planned(cls), emit=EmitPolicy(emit)).partition(": ")[2] == expected
+
+
+def test_it_says_when_open_windows_are_put_out() -> None:
+    emit = early(repeat(any_of(every_count(10), on_signal("dusk"))), refinement="retract")
+    assert line("early", emit=emit) == (
+        "a window's trigger is asked when its members change or a time comes that it waits for or a signal 'dusk' "
+        "does; each result is the whole so far, and the last one is retracted"
+    )
+    assert line("evaluator", emit=emit) == "general: a trigger watches each window by itself"
+    assert "the trigger's state of each open window with members, with its last output" in line("state", emit=emit)
+    assert "a firing costs what a closing does" in line("row", emit=emit)
+    discarding = early(every_count(10), refinement="discard")
+    assert "members that came since the window was last put out" in line("module", emit=discarding)
 
 
 def test_early_results_are_kept() -> None:

@@ -22,13 +22,17 @@ from muntin import (
     QueryError,
     TimeSensitiveOperator,
     TimestampPolicy,
+    Trigger,
     TypeMismatchError,
     Window,
+    count_by_start,
+    early,
     hopping,
     snapshot,
     tumbling,
 )
-from muntin_engine.plan import Column, Plan, check_definition
+from muntin.triggers import every, every_count, on_signal, repeat
+from muntin_engine.plan import Column, Plan, check_definition, check_trigger
 from muntin_engine.plan.parameters import spell_parameter
 from tests.plan.plans import AT, plan_of, planned
 from tests.spark.modules import Count, Echo, Lifetimes, Members
@@ -132,6 +136,53 @@ def test_policies_add_columns(timestamps: str, emit: str, added: tuple[str, ...]
         "clip": ClipPolicy.FULL,
     }
     assert plan_of(planned(Bound, ""), **policies).added == added
+
+
+def test_early_results_say_when_they_were_put_out() -> None:
+    trigger = every_count(10)
+    assert plan_of(emit=early(trigger)).added == ("window", "timing", "pane")
+    assert plan_of(emit=early(trigger, refinement="retract")).added == (
+        "window",
+        "change",
+        "event_id",
+        "timing",
+        "pane",
+    )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"columns": {"id": Column("id", "bigint")}, "refinement": "discard"},
+        {"is_edge": True, "refinement": "discard"},
+        {"window": snapshot(), "refinement": "accumulate"},
+        {"window": count_by_start(3), "refinement": "discard"},
+    ],
+)
+def test_early_results_that_could_not_be_taken_back_are_refused(changed: dict[str, Any]) -> None:
+    given = {name: value for name, value in changed.items() if name != "refinement"}
+    with pytest.raises(PolicyError, match="would never take"):
+        plan_of(emit=early(every_count(10), refinement=changed["refinement"]), **given)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "columns", "message"),
+    [
+        (every(60), {}, r"waits for a clock, and this input has none\n  give events\(\) a change column"),
+        (repeat(on_signal("dusk")), {"change": Column("what", "string")}, "waits for 'dusk', and this input has no"),
+    ],
+)
+def test_a_trigger_that_waits_for_what_no_row_says_is_refused(
+    trigger: Trigger, columns: dict[str, Column], message: str
+) -> None:
+    with pytest.raises(PolicyError, match=message):
+        check_trigger(plan_of(emit=early(trigger), columns=columns))
+    told = {"change": Column("what", "string"), "signal": Column("name", "string")}
+    check_trigger(plan_of(emit=early(trigger), columns=told))
+
+
+def test_early_results_do_not_change_which_rows_are_late() -> None:
+    assert plan_of(emit=early(every_count(10))).steps == plan_of().steps == (tumbling("10 minutes"),)
 
 
 @pytest.mark.parametrize(
@@ -260,6 +311,7 @@ def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
         ({"clip": ClipPolicy.LEFT}, "clip"),
         ({"timestamps": TimestampPolicy.POINT_AT_END}, "timestamps"),
         ({"emit": EmitPolicy.EAGER}, "emit"),
+        ({"emit": early(every_count(3))}, "emit"),
         ({"is_edge": True}, "lifetimes"),
         ({"buckets": 8}, "buckets"),
         ({"axis": "ticks"}, "times"),
@@ -275,6 +327,13 @@ def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
 def test_what_the_state_depends_on_is_in_the_identity(changed: dict[str, Any], differs: str) -> None:
     before, after = plan_of().identity(), plan_of(**changed).identity()
     assert [name for name in before if before[name] != after[name]] == [differs]
+
+
+def test_the_state_of_one_trigger_is_not_that_of_another() -> None:
+    emissions = [early(every_count(3)), early(every_count(4)), early(every_count(3), refinement="retract")]
+    identities = [plan_of(emit=emission).identity() for emission in emissions]
+    assert [json.loads(json.dumps(identity)) for identity in identities] == identities
+    assert len({json.dumps(identity["emit"]) for identity in identities}) == 3
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def rows(**columns: Any) -> pa.RecordBatch:
 
 
 def _type(name: str) -> pa.DataType:
-    of = {"change": pa.string(), "k0": pa.string(), "bucket": pa.int32()}
+    of = {"change": pa.string(), "signal": pa.string(), "k0": pa.string(), "bucket": pa.int32()}
     return of.get(name, pa.int64())
 
 

@@ -44,6 +44,7 @@ def test_good_rows_have_none() -> None:
         ("null time", {"start": None}),
         ("null time", {"change": "punctuate", "start": None}),
         ("null time", {"change": "revise", "new_end": None}),
+        ("null signal", {"change": "signal", "start": None}),
         ("null id", {"id": None}),
         ("null id", {"change": "revise", "id": None, "new_end": 6}),
         ("null id", {"change": "retract", "id": None}),

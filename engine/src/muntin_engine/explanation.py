@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from muntin import (
+    EarlyEmission,
     EmitPolicy,
     HoppingWindows,
     Merge,
     OutputContract,
+    Refinement,
     SnapshotWindows,
     SupportsDeduct,
     SupportsRemove,
@@ -25,9 +27,9 @@ def explain_plan(plan: Plan) -> str:
     """Return the evaluation of a query in words, a line per topic.
 
     The topics: `window` and its policies; `key` and how keys are spread; `progress`, what says how complete the input
-    is; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `row`, what one
-    costs; `state`, what is kept between micro-batches, and its bound; `output`, when a window is complete; and `lag`,
-    how far the output's punctuation is behind the input's, and why.
+    is; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
+    windows are put out, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
+    `output`, when a window is complete; and `lag`, how far the output's punctuation is behind the input's, and why.
     """
     lines = [
         ("window", f"{_explain_window(plan)}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
@@ -35,6 +37,7 @@ def explain_plan(plan: Plan) -> str:
         ("progress", _explain_progress(plan)),
         ("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"),
         *(("module", _explain_module(plan, module)) for module in plan.modules),
+        *([("early", _explain_early(plan.early))] if plan.early is not None else []),
         ("row", _explain_row(plan)),
         ("state", _explain_state(plan)),
         ("output", _explain_completeness(plan)),
@@ -87,6 +90,8 @@ def _sliced(plan: Plan, planned: ModulePlan) -> str:
 
 def _general(plan: Plan, planned: ModulePlan) -> str:
     module = planned.module
+    if plan.early is not None and plan.early.refinement is Refinement.DISCARD:
+        return "computed from the members that came since the window was last put out"
     can_remove = isinstance(module, SupportsRemove)
     if not module.is_incremental:
         return "computed from the members of each window, as it is not incremental"
@@ -106,6 +111,20 @@ _STRATEGIES: Final[Mapping[Evaluator, Callable[[Plan, ModulePlan], str]]] = {
     Evaluator.COLUMNAR: _columnar,
     Evaluator.SLICED: _sliced,
     Evaluator.GENERAL: _general,
+}
+
+
+def _explain_early(early: EarlyEmission) -> str:
+    trigger = early.trigger
+    told = ["its members change", "a time comes that it waits for"]
+    told += [f"a signal {name!r} does" for name in sorted(trigger.signals)]
+    return f"a window's trigger is asked when {' or '.join(told)}; {_REFINEMENTS[early.refinement]}"
+
+
+_REFINEMENTS: Final = {
+    Refinement.ACCUMULATE: "each result is the whole so far",
+    Refinement.DISCARD: "each result covers what came since the last, the final one too",
+    Refinement.RETRACT: "each result is the whole so far, and the last one is retracted",
 }
 
 

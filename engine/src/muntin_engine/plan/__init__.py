@@ -1,6 +1,6 @@
 """The plan of a query."""
 
-from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_definition
+from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_definition, check_trigger
 from muntin_engine.plan.columns import Column, Columns
 from muntin_engine.plan.evaluators import Choice, Evaluator, parse_evaluator
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
@@ -17,6 +17,7 @@ __all__ = [
     "Plan",
     "check_buckets",
     "check_definition",
+    "check_trigger",
     "parse_evaluator",
     "plan_module",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from muntin import (
     ClipPolicy,
@@ -17,6 +17,9 @@ from muntin import (
     TimestampPolicy,
     WindowSpecification,
 )
+
+if TYPE_CHECKING:
+    from muntin_engine.plan.plan import Plan
 
 MOST_BUCKETS: Final = 256
 """How many buckets a query may have."""
@@ -96,3 +99,25 @@ def check_definition(cls: Any, *, is_operator: bool) -> None:
         raise QueryError(f"{cls.name} is an operator, which returns rows: use .apply({call})")
     if is_operator and not cls.is_operator:
         raise QueryError(f"{cls.name} is an aggregate, which returns one value: use .aggregate(name={call})")
+
+
+def check_trigger(plan: Plan) -> None:
+    """Refuse a trigger that waits for what the rows of a stream cannot say.
+
+    Raises:
+        PolicyError: It waits for a clock or a signal, and the query names no column for it.
+    """
+    if plan.early is None:
+        return
+    trigger = plan.early.trigger
+    if trigger.reads_clock and plan.columns.change is None:
+        raise PolicyError(
+            f"{trigger} waits for a clock, and this input has none\n"
+            "  give events() a change column, in which rows with 'clock' say what time it is"
+        )
+    if trigger.signals and plan.columns.signal is None:
+        names = ", ".join(map(repr, sorted(trigger.signals)))
+        raise PolicyError(
+            f"{trigger} waits for {names}, and this input has no signals\n"
+            "  give events() a change column, in which rows with 'signal' bring one, and its name as signal=..."
+        )

@@ -22,7 +22,7 @@ from muntin import QueryError
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.query import Binding, WindowedQuery
-from muntin_engine.plan import Evaluator, Plan
+from muntin_engine.plan import Evaluator, Plan, check_trigger
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import ACCEPTED, LATE, REJECTED, RESULTS, run_bucket
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
@@ -82,6 +82,7 @@ def _evaluate(query: Query, described: Job) -> DataFrame:
     if source.isStreaming:
         check_session(source.sparkSession)
         _check_progress(query.plan)
+        check_trigger(query.plan)
     job = pack_job(described)
     grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
     if not source.isStreaming:

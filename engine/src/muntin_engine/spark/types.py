@@ -158,7 +158,13 @@ def arrow_schema_of(schema: spark_types.StructType) -> pa.Schema:
 
 def spark_schema_of(schema: pa.Schema) -> spark_types.StructType:
     """Return the Spark schema of columns of the plainest types."""
-    return spark_types.StructType([spark_types.StructField(part.name, _PLAIN[part.type]()) for part in schema])
+    return spark_types.StructType([spark_types.StructField(part.name, _plain(part.type)) for part in schema])
+
+
+def _plain(of: pa.DataType) -> spark_types.DataType:
+    if pa.types.is_list(of):
+        return spark_types.ArrayType(_plain(of.value_type))
+    return _PLAIN[of]()
 
 
 def arrow_type_of(data_type: spark_types.DataType) -> pa.DataType:

@@ -40,6 +40,11 @@ class Timer(Trigger):
     def __str__(self) -> str:
         return f"after({self.period}{', aligned' if self.is_aligned else ''})"
 
+    @property
+    def reads_clock(self) -> bool:
+        """It does."""
+        return True
+
     def step(self, state: int | None, window: Window, view: TriggerView) -> tuple[Any, Decision]:
         """Set the timer at the first member, and see whether its time has come."""
         if state is None and not view.came:

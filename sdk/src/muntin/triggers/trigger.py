@@ -80,6 +80,11 @@ class Trigger(ABC):
         """The names of the external events that wake it."""
         return frozenset(signal for part in self.parts for signal in part.signals)
 
+    @property
+    def reads_clock(self) -> bool:
+        """True if it waits for readings of the clock; an input that brings none is then refused."""
+        return any(part.reads_clock for part in self.parts)
+
     def create_state(self, window: Window) -> Any:
         """Return the state of a window that nothing has happened to yet."""
         return None
