@@ -7,21 +7,26 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from muntin import Function, Module, testing
-from muntin.testing import FunctionLaws, LawError, laws_of
+from muntin import Function, Module, ModuleDefinitionError, Trigger, testing
+from muntin.testing import FunctionLaws, LawError, TriggerLaws, laws_of
 from muntin.testing.laws.conformance import Conformance
+from muntin.triggers import when
 from tests.hostile.muntin_hostile import (
     HONEST,
     HOSTILE,
     HOSTILE_FUNCTIONS,
+    HOSTILE_TRIGGERS,
+    VALUES,
     honest_function,
+    honest_triggers,
     honest_vectorised_function,
 )
 
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
 ]
-MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws is not FunctionLaws for law in laws_of(laws)]
+OTHERS = (FunctionLaws, TriggerLaws)
+MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws)]
 HOSTILE_CASES = [(laws, law, module) for (laws, law), modules in HOSTILE.items() for module in modules]
 ROWS = st.tuples(st.integers(-9, 9))
 
@@ -57,6 +62,25 @@ def test_a_function_that_breaks_a_law_fails_under_its_name(law: str, function: F
     assert broken.value.law == law.removeprefix("test_").replace("_", " ")
 
 
+@pytest.mark.parametrize(("law", "trigger"), HOSTILE_TRIGGERS.items(), ids=name_of)
+def test_a_trigger_that_breaks_a_law_fails_under_its_name(law: str, trigger: Trigger) -> None:
+    with pytest.raises(LawError) as broken:
+        check(TriggerLaws, law, trigger=trigger)
+    assert broken.value.law == law.removeprefix("test_").replace("_", " ")
+    assert f"{trigger.name} 1 breaks the law: {broken.value.law}" in str(broken.value)
+
+
+@pytest.mark.parametrize("trigger", honest_triggers(), ids=str)
+@pytest.mark.parametrize("law", laws_of(TriggerLaws))
+def test_a_trigger_that_keeps_all_laws_passes(law: str, trigger: Trigger) -> None:
+    check(TriggerLaws, law, trigger=trigger, values=VALUES)
+
+
+def test_the_values_that_a_trigger_reads_must_be_known() -> None:
+    with pytest.raises(ModuleDefinitionError, match=r"when 1 reads 'y > 5'.*\n  set the class attribute: values = "):
+        check(TriggerLaws, "test_states_are_plain_data", trigger=when("y > 5"))
+
+
 @pytest.mark.parametrize(("laws", "law"), MODULE_LAWS, ids=name_of)
 def test_a_module_that_keeps_all_laws_passes(laws: type[Conformance], law: str) -> None:
     check(laws, law, module=HONEST[laws]())
@@ -72,9 +96,10 @@ def test_a_function_that_keeps_all_laws_passes(law: str) -> None:
 def test_every_law_of_every_class_has_a_module_that_breaks_it() -> None:
     assert set(HOSTILE) == set(MODULE_LAWS)
     assert set(HOSTILE_FUNCTIONS) == set(laws_of(FunctionLaws))
+    assert set(HOSTILE_TRIGGERS) == set(laws_of(TriggerLaws))
 
 
-def test_there_is_one_laws_class_per_base_class_and_one_for_functions() -> None:
+def test_there_is_one_laws_class_per_base_class_and_one_for_functions_and_triggers_each() -> None:
     assert {laws._subject_type.__name__ for laws in LAWS_CLASSES} == {
         "Aggregate",
         "ColumnarAggregate",
@@ -86,6 +111,7 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions() -> None:
         "TimeSensitiveIncrementalAggregate",
         "TimeSensitiveIncrementalOperator",
         "TimeSensitiveOperator",
+        "Trigger",
     }
-    assert len(LAWS_CLASSES) == 10
+    assert len(LAWS_CLASSES) == 11
     assert len(MODULE_LAWS) == 120

@@ -2,5 +2,15 @@
 
 from .cast import HONEST, HOSTILE
 from .functions import HOSTILE_FUNCTIONS, honest_function, honest_vectorised_function
+from .triggers import HOSTILE_TRIGGERS, VALUES, honest_triggers
 
-__all__ = ["HONEST", "HOSTILE", "HOSTILE_FUNCTIONS", "honest_function", "honest_vectorised_function"]
+__all__ = [
+    "HONEST",
+    "HOSTILE",
+    "HOSTILE_FUNCTIONS",
+    "HOSTILE_TRIGGERS",
+    "VALUES",
+    "honest_function",
+    "honest_triggers",
+    "honest_vectorised_function",
+]

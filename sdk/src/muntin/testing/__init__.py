@@ -57,6 +57,7 @@ from muntin.testing.laws import (
     TimeSensitiveIncrementalAggregateLaws,
     TimeSensitiveIncrementalOperatorLaws,
     TimeSensitiveOperatorLaws,
+    TriggerLaws,
     laws_of,
 )
 from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, horizon_of
@@ -83,6 +84,7 @@ __all__ = [
     "TimeSensitiveIncrementalAggregateLaws",
     "TimeSensitiveIncrementalOperatorLaws",
     "TimeSensitiveOperatorLaws",
+    "TriggerLaws",
     "WindowedQuery",
     "draw_steps",
     "draw_windows",

@@ -24,13 +24,17 @@ def to_dict(trigger: Any) -> dict[str, Any]:
     cls: Any = type(trigger)
     if not isinstance(trigger, Trigger):
         raise PolicyError(f"{trigger!r} is not a trigger; expected, for example, every_count(100)")
-    if not is_dataclass(cls) or not isinstance(getattr(cls, "name", None), str):
+    if not _is_frozen(cls) or not isinstance(getattr(cls, "name", None), str):
         raise PolicyError(
             f"{cls.__qualname__} cannot be stored with a query\n"
             "  expected: a frozen dataclass with a class attribute name, so that a checkpoint knows it again"
         )
     parameters = {part.name: _plain(trigger, part.name) for part in fields(cls)}
     return {"trigger": trigger.name, "version": trigger.version, **parameters}
+
+
+def _is_frozen(cls: Any) -> bool:
+    return is_dataclass(cls) and bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009  # untyped
 
 
 def _plain(trigger: Trigger, name: str) -> Any:
@@ -54,7 +58,7 @@ def check_trigger(cls: Any) -> None:
         ModuleDefinitionError: It is no frozen dataclass, its name has another form, or a method is missing.
     """
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
-    if not issubclass(cls, Trigger) or not is_dataclass(cls):
+    if not issubclass(cls, Trigger) or not _is_frozen(cls):
         raise ModuleDefinitionError(f"{name} is no trigger\n  expected: a frozen dataclass that subclasses Trigger")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:

@@ -19,6 +19,7 @@ from muntin.testing.laws.incremental_operator_laws import (
     TimeSensitiveIncrementalOperatorLaws,
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+from muntin.testing.laws.trigger_laws import TriggerLaws
 
 __all__ = [
     "AggregateLaws",
@@ -32,5 +33,6 @@ __all__ = [
     "TimeSensitiveIncrementalAggregateLaws",
     "TimeSensitiveIncrementalOperatorLaws",
     "TimeSensitiveOperatorLaws",
+    "TriggerLaws",
     "laws_of",
 ]
