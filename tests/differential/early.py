@@ -227,6 +227,7 @@ class Engine:
         self._cells = MemoryCells()
         self._random = Random(case.seed)
         self._rows: dict[tuple[Hashable, int], Line] = {}
+        self._promised = EARLIEST
 
     def take(self, batch: Batch, arrived: Progress, signals: frozenset[str]) -> Counter[Line]:
         """Run a batch; return what it inserts."""
@@ -236,7 +237,10 @@ class Engine:
         came: Counter[Line] = Counter()
         for (key,), changes in result.output:
             for change in changes:
+                assert change.sync_time >= self._promised, f"{change} breaks the output punctuation {self._promised}"
                 came += self._apply(key, change)
+        assert result.punctuation >= self._promised
+        self._promised = result.punctuation
         return came
 
     def standing(self) -> Counter[Line]:

@@ -118,8 +118,9 @@ class WindowIndex:
     def wake_ups(self) -> tuple[int, int]:
         """Return the reading of the clock and the watermark at which the first trigger wants to be asked."""
         watches = [entry.watch for entry in self._entries.values() if entry.watch is not None]
-        clock = min((watch.clock for watch in watches), default=INFINITY)
-        return clock, min((watch.watermark for watch in watches), default=INFINITY)
+        if not watches:
+            return INFINITY, INFINITY
+        return min(watch.clock for watch in watches), min(watch.watermark for watch in watches)
 
     def _discard(self, window: Window) -> None:
         if self._entries.pop(window, None) is not None:
