@@ -8,13 +8,18 @@ two batches. The oracle looks at the whole history of each window, batch after b
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
-from muntin import HoppingWindows, Refinement
+from muntin import INFINITY, HoppingWindows, Refinement
+from muntin_engine.core.affected import Affected
 from muntin_engine.core.changes import Timing
+from muntin_engine.core.closing import Closing
+from muntin_engine.core.watch import Watch
+from muntin_engine.core.window_index import WindowIndex
 from tests.differential.cases import WINDOWS, Case, policies
-from tests.differential.drive import check
+from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out, run_early
 from tests.differential.modules import SHAPES
 from tests.differential.test_inputs import insertions, samples
@@ -62,3 +67,18 @@ def test_the_streams_have_early_results_of_all_kinds() -> None:
     assert sum(timing == Timing.EARLY for *_, timing, _ in lines) > 100
     assert sum(timing == Timing.FINAL for *_, timing, _ in lines) > 100
     assert max(pane for *_, pane in lines) > 3
+
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "time wakes no window": (Watch, "is_due", lambda *_: False),
+    "time wakes no key": (WindowIndex, "wake_ups", lambda _self: (INFINITY, INFINITY)),
+    "a window closes and its trigger is not told": (Closing, "limit", lambda *_: None),
+    "whatever happens is no change": (Affected, "touches_members", property(lambda _self: False)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_the_evaluator_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = cases("overlapping", Refinement.RETRACT)
+    monkeypatch.setattr(*FAULTS[fault])
+    assert any(failure(case, case.stream, run_early) for case in found)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muntin import EmitPolicy
-from muntin_engine.core import final, retirement, speculative
+from muntin_engine.core import closing, retirement, speculative
 from muntin_engine.core.admission import Admission
 from muntin_engine.core.assignment import GridAssigner
 from muntin_engine.core.computation import Computation
@@ -19,8 +19,8 @@ from tests.differential.modules import SHAPES
 from tests.differential.shrink import smallest_failing
 
 FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
-    "windows close a tick early": (final, "closing_limit", lambda _query, _state, punctuation: punctuation + 1),
-    "windows close a tick late": (final, "closing_limit", lambda _query, _state, punctuation: punctuation - 1),
+    "windows close a tick early": (closing, "closing_limit", lambda _query, _state, punctuation: punctuation + 1),
+    "windows close a tick late": (closing, "closing_limit", lambda _query, _state, punctuation: punctuation - 1),
     "nothing is forgotten": (retirement, "may_be_revised", lambda *_: True),
     "all is forgotten": (retirement, "may_be_revised", lambda *_: False),
     "lifetimes are not clipped": (Computation, "lifetime", lambda _self, start, end, _window: (start, end)),
