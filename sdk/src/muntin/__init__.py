@@ -25,6 +25,7 @@ from muntin.errors import (
 )
 from muntin.events import Event, Lifetime
 from muntin.hooks import hookimpl
+from muntin.lateness import Lateness, correct
 from muntin.modules import (
     Aggregate,
     ColumnarAggregate,
@@ -43,7 +44,20 @@ from muntin.modules import (
     TimeSensitiveOperator,
     function,
 )
-from muntin.policies import ClipPolicy, EmitPolicy, OutputContract, Refinement, TimestampPolicy
+from muntin.policies import ClipPolicy, EmitPolicy, LatePolicy, OutputContract, Refinement, TimestampPolicy
+from muntin.progress import (
+    BoundedDelay,
+    BoundedDisorder,
+    Idle,
+    Periodic,
+    ProgressPolicy,
+    Punctuated,
+    bounded_delay,
+    bounded_disorder,
+    ordered,
+    punctuate_every,
+    punctuated,
+)
 from muntin.triggers import Decision, Trigger, TriggerView
 from muntin.windows import (
     CountWindows,
@@ -62,6 +76,8 @@ __all__ = [
     "EARLIEST",
     "INFINITY",
     "Aggregate",
+    "BoundedDelay",
+    "BoundedDisorder",
     "Catalog",
     "Change",
     "ClipPolicy",
@@ -77,10 +93,13 @@ __all__ = [
     "Event",
     "Function",
     "HoppingWindows",
+    "Idle",
     "IncrementalAggregate",
     "IncrementalOperator",
     "Insertion",
     "Instant",
+    "LatePolicy",
+    "Lateness",
     "Lifetime",
     "Merge",
     "Module",
@@ -92,10 +111,13 @@ __all__ = [
     "Operator",
     "OutputContract",
     "ParameterError",
+    "Periodic",
     "Plugin",
     "PluginError",
     "PluginLoadError",
     "PolicyError",
+    "ProgressPolicy",
+    "Punctuated",
     "Punctuation",
     "QueryError",
     "Refinement",
@@ -118,6 +140,9 @@ __all__ = [
     "Window",
     "WindowError",
     "WindowSpecification",
+    "bounded_delay",
+    "bounded_disorder",
+    "correct",
     "count_by_end",
     "count_by_start",
     "early",
@@ -128,6 +153,9 @@ __all__ = [
     "installed",
     "instant",
     "moment",
+    "ordered",
+    "punctuate_every",
+    "punctuated",
     "retraction",
     "snapshot",
     "ticks",

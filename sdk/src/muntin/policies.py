@@ -87,6 +87,20 @@ class Refinement(_Policy):
     """Each is the whole result so far, and the last one is retracted first."""
 
 
+class LatePolicy(_Policy):
+    """What becomes of a row that changes the axis before the punctuation (SI-91)."""
+
+    SIDE = "side"
+    """It is set aside among the late rows, with how late it was."""
+    DROP = "drop"
+    """It is counted and not kept."""
+    ADJUST = "adjust"
+    """An insertion that ends after the punctuation starts at the punctuation instead; one that does not is set aside,
+    and so is every late point event."""
+    CORRECT = "correct"
+    """Results are corrected for some time, see `correct`."""
+
+
 class OutputContract(_Policy):
     """What a time-sensitive module promises about the lifetimes it returns (SI-47, SI-48, SI-76)."""
 

@@ -1,0 +1,261 @@
+"""Progress policies: what makes an input say how far it is complete, as plain data.
+
+An input is complete up to its *punctuation*: no later row changes the axis before it (strictly; SI-17, B6 item 10).
+Rows of punctuation say so themselves, whatever the policy. A policy adds what the times of the other rows imply
+(TH-53), and what to do when there are no rows at all. Several sources are each as far as their own rows say; the input
+is as far as the least of them (Meld, TH-58).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from muntin.axis import Duration, ticks
+from muntin.errors import PolicyError
+
+MOST_ROWS: Final = 10_000
+"""The greatest disorder in rows that can be declared: that many starts are kept per source, and sent by every task."""
+
+_LONGEST: Final = 2**60
+
+PolicyT = TypeVar("PolicyT", bound="ProgressPolicy")
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """When a source counts as idle, and what then; made by `ProgressPolicy.with_idle`.
+
+    Attributes:
+        after: How long a source must have said nothing, in ticks of the clock that the input brings.
+        lag: How far behind the clock an idle source is taken to be; None to leave it out of the minimum.
+    """
+
+    after: int
+    lag: int | None = None
+
+    def describe(self, spell: Callable[[int], str]) -> str:
+        """Return it in words; `spell` says a number of ticks."""
+        then = "is left out" if self.lag is None else f"is taken to be {spell(self.lag)} behind the clock"
+        return f"a source that is silent for {spell(self.after)} {then}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressPolicy(ABC):
+    """What makes an input say how far it is complete.
+
+    Attributes:
+        idle: What to do with a source that says nothing; None to wait for it.
+        by_key: True if a row may punctuate its own key alone (group-wise punctuation, TH-02).
+    """
+
+    idle: Idle | None = None
+    by_key: bool = False
+
+    @abstractmethod
+    def describe(self, spell: Callable[[int], str]) -> str:
+        """Return in words what the rows imply; `spell` says a number of ticks."""
+
+    def __str__(self) -> str:
+        return self.describe("{} ticks".format)
+
+    def with_idle(self: PolicyT, after: Duration, *, lag: Duration | None = None) -> PolicyT:
+        """Return the policy with a rule for sources that say nothing.
+
+        Time passes by the clock that the input brings: rows that say what time it is, or a clock of their own. Without
+        a reading nothing is ever idle.
+
+        Args:
+            after: For how long a source must have said nothing.
+            lag: The source is then taken to be complete up to this long before the clock. None: it is left out of the
+                minimum over the sources until it speaks again; if all are idle, the furthest of them counts.
+
+        Raises:
+            PolicyError: The time to wait is not above zero, or the lag is negative.
+            DurationError: One of them cannot be read.
+
+        Example:
+            >>> bounded_delay("10 minutes").with_idle("1 minute", lag="15 minutes").idle
+            Idle(after=60000000, lag=900000000)
+        """
+        if ticks(after) <= 0:
+            raise PolicyError(f"a source is idle after some time, got after={after!r}\n  give a time above zero")
+        return replace(self, idle=Idle(ticks(after), None if lag is None else _span("lag", lag)))
+
+    def with_key_punctuation(self: PolicyT) -> PolicyT:
+        """Return the policy for an input whose rows may punctuate their own key alone.
+
+        Such a row closes the windows of its key, and what comes behind it for that key is late.
+        """
+        return replace(self, by_key=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Punctuated(ProgressPolicy):
+    """Rows of punctuation alone say how complete the input is; made by `punctuated`."""
+
+    def describe(self, spell: Callable[[int], str]) -> str:
+        """Return it in words."""
+        return "punctuation rows"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedDelay(ProgressPolicy):
+    """No row starts further behind the newest start than a delay; made by `bounded_delay` and `ordered`.
+
+    Attributes:
+        delay: In ticks.
+    """
+
+    delay: int
+
+    def describe(self, spell: Callable[[int], str]) -> str:
+        """Return it in words; `spell` says a number of ticks."""
+        return f"{spell(self.delay)} behind the newest start"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedDisorder(ProgressPolicy):
+    """No row has more than some number of rows before it that start later; made by `bounded_disorder`.
+
+    Attributes:
+        rows: That number.
+    """
+
+    rows: int
+
+    def describe(self, spell: Callable[[int], str]) -> str:
+        """Return it in words."""
+        return f"at most {self.rows} rows that start later come before a row"
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic(ProgressPolicy):
+    """A bounded delay whose punctuation moves in steps; made by `punctuate_every`.
+
+    Attributes:
+        delay: In ticks.
+        rows: It moves when this many more rows have come; None where it moves by a span.
+        span: It moves by multiples of this many ticks; None where it moves by rows.
+    """
+
+    delay: int
+    rows: int | None = None
+    span: int | None = None
+
+    def describe(self, spell: Callable[[int], str]) -> str:
+        """Return it in words; `spell` says a number of ticks."""
+        step = f"{self.rows} rows" if self.span is None else spell(self.span)
+        return f"{spell(self.delay)} behind the newest start, every {step}"
+
+
+def punctuated() -> Punctuated:
+    """Return the policy of an input whose rows alone say how complete it is.
+
+    Example:
+        >>> print(punctuated())
+        punctuation rows
+    """
+    return Punctuated()
+
+
+def bounded_delay(delay: Duration) -> BoundedDelay:
+    """Return the policy of an input that is complete up to some time before the newest start seen.
+
+    The bound is strict: a row that starts exactly at the newest start less the delay is not late. (Spark's watermark of
+    the same delay takes that one row for late.)
+
+    Raises:
+        PolicyError: The delay is negative.
+        DurationError: It cannot be read.
+
+    Example:
+        >>> bounded_delay("10 minutes").delay
+        600000000
+    """
+    return BoundedDelay(_span("delay", delay))
+
+
+def ordered() -> BoundedDelay:
+    """Return the policy of an input in which no row starts before an earlier one.
+
+    It is a bounded delay of nothing. Rows of one micro-batch may come in any order.
+
+    Example:
+        >>> ordered() == bounded_delay(0)
+        True
+    """
+    return BoundedDelay(0)
+
+
+def bounded_disorder(rows: int) -> BoundedDisorder:
+    """Return the policy of an input in which at most some number of rows that start later come before a row.
+
+    The input is complete up to the `(rows + 1)`-th largest start `s` seen, equal starts counted each. *Nothing may
+    come before it:* a row with a start below `s` would have at least `rows + 1` rows before it that start later.
+    *Nothing more can be said:* a row that starts at `s` has at most `rows` rows before it that start later, so it may
+    still come. The bound depends on which rows came, not on their order.
+
+    Args:
+        rows: How many, 0 to `MOST_ROWS`; 0 is the same as `ordered`.
+
+    Raises:
+        PolicyError: It is not in that range.
+
+    Example:
+        >>> bounded_disorder(100).rows
+        100
+    """
+    if not 0 <= rows <= MOST_ROWS:
+        raise PolicyError(
+            f"a disorder of {rows} rows cannot be bounded; expected 0 to {MOST_ROWS}\n"
+            "  for more disorder give a time: bounded_delay('10 minutes')"
+        )
+    return BoundedDisorder(rows)
+
+
+def punctuate_every(*, rows: int | None = None, span: Duration | None = None, delay: Duration = 0) -> Periodic:
+    """Return a bounded delay whose punctuation moves in steps (SI-91, data-driven).
+
+    Args:
+        rows: Move when the number of rows seen passes a multiple of this.
+        span: Move to multiples of this alone: the last one not after the newest start less the delay.
+        delay: How far behind the newest start the input is taken to be complete.
+
+    Raises:
+        PolicyError: Not exactly one of `rows` and `span` is given, it is not above zero, or the delay is negative.
+        DurationError: One of them cannot be read.
+
+    Example:
+        >>> print(punctuate_every(rows=1000, delay=5))
+        5 ticks behind the newest start, every 1000 rows
+    """
+    step = rows if span is None else ticks(span)
+    if (rows is None) == (span is None) or step is None or step <= 0:
+        raise PolicyError(
+            f"progress moves by rows or by a span, above zero; got rows={rows!r} and span={span!r}\n"
+            "  for example punctuate_every(rows=1000) or punctuate_every(span='1 minute')"
+        )
+    return Periodic(_span("delay", delay), rows, None if rows is not None else step)
+
+
+def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
+    """Return what the state of a query depends on in a policy, as plain data.
+
+    Delays and lags are not part of it: they may change from one run to the next and count from then on.
+
+    Example:
+        >>> identity_of(bounded_disorder(3))
+        {'kind': 'BoundedDisorder', 'rows': 3, 'by_key': False}
+    """
+    kept = {"rows": policy.rows} if isinstance(policy, BoundedDisorder) else {}
+    return {"kind": type(policy).__name__, **kept, "by_key": policy.by_key}
+
+
+def _span(name: str, value: Duration) -> int:
+    span = ticks(value)
+    if not 0 <= span <= _LONGEST:
+        raise PolicyError(f"a {name} is at least 0 and at most {_LONGEST} ticks, got {value!r}")
+    return span
