@@ -55,9 +55,9 @@ class Run:
             self._bucket = self._start()
         for step in batch.changes:
             self._stream.take(step)
-        arrived = progress_of(self.case, batch)
+        arrived = self._arrived(batch)
         self.before, self.since, self.progress = self.table(), self.progress, self.progress.advance(arrived)
-        result = self._bucket.process(by_key(self.case, batch, self._random), arrived)
+        result = self._evaluate(batch, arrived)
         assert not result.refusals, f"refused {result.refusals}"
         for (key,), changes in result.output:
             for change in changes:
@@ -68,6 +68,17 @@ class Run:
         if self.progress.punctuation == INFINITY:
             self._check_forgotten()
         return result
+
+    def expected(self) -> Table:
+        """Return what must stand, according to the reference."""
+        return expected_table(self.case, self.histories(), self.progress)
+
+    def _arrived(self, batch: Batch) -> Progress:
+        """Return the progress by which windows close, as a batch moves it on."""
+        return progress_of(self.case, batch)
+
+    def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
+        return self._bucket.process(by_key(self.case, batch, self._random), arrived)
 
     def table(self) -> Table:
         """Return the output as it stands."""
@@ -127,10 +138,18 @@ def run(case: Case, stream: Script) -> None:
     Raises:
         AssertionError: The two differ, or the output is not as it must be.
     """
-    running = Run(case)
+    follow(Run(case), stream)
+
+
+def follow(running: Run, stream: Script) -> None:
+    """Run a stream in some way and compare with the reference after each batch.
+
+    Raises:
+        AssertionError: The two differ, or the output is not as it must be.
+    """
     for batch in stream.batches():
         running.take(batch)
-        got, wanted = running.table(), expected_table(case, running.histories(), running.progress)
+        got, wanted = running.table(), running.expected()
         assert got == wanted, difference(got, wanted)
 
 

@@ -31,18 +31,20 @@ class Admission:
         refusals: What was set aside.
     """
 
-    def __init__(self, state: KeyState, punctuation: int) -> None:
+    def __init__(self, state: KeyState, punctuation: int, *, adjusts: bool = False) -> None:
         """Prepare to admit changes.
 
         Args:
             state: The key's state; `settle` changes it.
             punctuation: The punctuation of the batches before this one; what lies before it is late.
+            adjusts: Let a late insertion that ends after the punctuation start there (SI-91).
         """
         self.touched: dict[Hashable, Versions] = {}
         self.refusals: list[Refusal] = []
         self._state = state
         self._punctuation = punctuation
         self._is_closed = punctuation == INFINITY
+        self._adjusts = adjusts
 
     def admit(self, changes: Iterable[InputChange]) -> None:
         """Take the changes of the batch; the index itself stays as it is until `settle`."""
@@ -79,9 +81,11 @@ class Admission:
         self._state.replace(gone, new)
 
     def _insert(self, change: InputChange) -> None:
-        id, start, end, payload, _ = change
+        id, start, end, payload, *_ = change
         if end is None:
             end = INFINITY
+        if self._adjusts and start < self._punctuation < end:
+            start = self._punctuation
         if end <= start:
             self._refuse(Reason.EMPTY_LIFETIME, f"it ends at {end}, not after its start {start}", change)
         elif start < self._punctuation:
@@ -127,7 +131,12 @@ class Admission:
                 message = f"it expects event {id!r} to end at {change.end}, but the event ends at {event.end}"
                 self._refuse(Reason.STALE_REVISION, message, change)
             else:
-                self._revise_once(event, change, INFINITY if change.new_end is None else change.new_end)
+                self._revise_once(event, change, self._new_end(event, change))
+
+    def _new_end(self, event: StoredEvent, change: InputChange) -> int:
+        """Return the new end of an event; of an adjusted one nothing is left if it ends before its new start."""
+        new_end = INFINITY if change.new_end is None else change.new_end
+        return max(new_end, event.start) if self._adjusts and change.start < event.start else new_end
 
     def _revise_once(self, event: StoredEvent, change: InputChange, new_end: int) -> None:
         sync_time = min(event.end, new_end)
@@ -170,6 +179,7 @@ class Admission:
         self.refusals.append(Refusal(reason, message, change))
 
     def _refuse_late(self, change: InputChange, sync_time: int) -> None:
-        by = f"{self._punctuation - sync_time} before the punctuation {self._punctuation}"
+        late_by = None if self._is_closed else self._punctuation - sync_time
+        by = f"{late_by} before the punctuation {self._punctuation}"
         message = f"it changes the axis at {sync_time}, " + ("after the end of the stream" if self._is_closed else by)
-        self._refuse(Reason.LATE, message, change)
+        self.refusals.append(Refusal(Reason.LATE, message, change, late_by))

@@ -10,10 +10,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from muntin import EARLIEST, EarlyEmission, EmitPolicy
+from muntin import EARLIEST, EarlyEmission, EmitPolicy, LatePolicy
 from muntin_engine.core.admission import Admission
+from muntin_engine.core.allowance import effective, for_key, seen_to
 from muntin_engine.core.assignment import assigner_of
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
@@ -22,6 +24,7 @@ from muntin_engine.core.final import FinalEvaluator
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key, canonical
 from muntin_engine.core.ledger import Due, Ledger, soonest
+from muntin_engine.core.progress import Observation, ProgressTracker
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.retirement import due, output_punctuation, sight
 from muntin_engine.core.speculative import SpeculativeEvaluator
@@ -32,10 +35,25 @@ SHELVES: Final = 64
 
 _LEDGER: Final = "ledger"
 
+_SAID: Final = ProgressTracker()
+"""Progress is what the input says, and no more."""
+
 _Evaluator: TypeAlias = FinalEvaluator | SpeculativeEvaluator | TriggeredEvaluator
 
-_Rows: TypeAlias = dict[bytes, tuple[Key, Sequence[InputChange]]]
-"""The rows of some keys, by the bytes that name a key."""
+
+class _Work(NamedTuple):
+    """What a batch brings a key: its rows, and how far it says it is."""
+
+    key: Key
+    rows: Sequence[InputChange] = ()
+    promise: int = EARLIEST
+
+    def add(self, rows: Sequence[InputChange], promise: int) -> _Work:
+        return _Work(self.key, [*self.rows, *rows], max(self.promise, promise))
+
+
+_Rows: TypeAlias = dict[bytes, _Work]
+"""What a batch brings some keys, by the bytes that name a key."""
 
 
 class _Stored(NamedTuple):
@@ -73,7 +91,14 @@ class Bucket:
     the bytes of their shelf.
     """
 
-    def __init__(self, query: WindowedQuery, cells: Cells, codec: Codec, identity: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        query: WindowedQuery,
+        cells: Cells,
+        codec: Codec,
+        identity: Mapping[str, Any],
+        tracker: ProgressTracker = _SAID,
+    ) -> None:
         """Open a bucket.
 
         Args:
@@ -81,11 +106,13 @@ class Bucket:
             cells: Its state.
             codec: How the state is written.
             identity: What the state depends on besides this class; a query that differs in it cannot read the state.
+            tracker: What says how far the input is, besides the progress that arrives.
         """
         self._query = query
         self._cells = cells
         self._codec = codec
         self._identity = {**identity, "shelves": SHELVES}
+        self._tracker = tracker
         self._assigner = assigner_of(query.window)
 
     def process(
@@ -93,6 +120,8 @@ class Bucket:
         changes: Iterable[tuple[Key, Sequence[InputChange]]],
         arrived: Progress,
         *,
+        observed: Iterable[Observation] = (),
+        promises: Iterable[tuple[Key, int]] = (),
         signals: frozenset[str] = frozenset(),
     ) -> BatchResult:
         """Take in a micro-batch.
@@ -101,6 +130,8 @@ class Bucket:
             changes: The rows of the batch by key. Order means nothing, neither of keys nor of rows.
             arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
                 batch is late only by the punctuation of earlier batches.
+            observed: What the tasks of the batch have seen of each source of the input.
+            promises: Punctuation of single keys, which holds after the batch too.
             signals: The names of the external events that it brings.
 
         Raises:
@@ -108,25 +139,29 @@ class Bucket:
             StateMismatchError: The state was written by another query.
         """
         ledger = Ledger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
-        batch = _Batch(self._query, self._codec, ledger, ledger.progress.advance(arrived), signals)
-        work = self._by_shelf(changes)
+        promised = [(key, (), promise) for key, promise in promises]
+        said = seen_to(arrived, (promise for *_, promise in promised))
+        now, ledger.tracked = self._tracker.advance(ledger.progress, ledger.tracked, said, observed)
+        work = self._by_shelf(chain(((key, rows, EARLIEST) for key, rows in changes), promised))
+        batch = _Batch(self._query, self._codec, ledger, now, signals)
         written: dict[str, bytes] = {}
         for shelf in sorted({*work, *batch.due_shelves()}):
             name = f"shelf {shelf}"
             written[name] = batch.process_shelf(shelf, self._cells.get(name), work.get(shelf, {}))
         written[_LEDGER] = batch.close()
         self._write(written)
-        bound = soonest(ledger.dues.values()).bound
-        batch.result.punctuation = output_punctuation(self._query, self._assigner, ledger.progress, bound)
+        bound, closing = soonest(ledger.dues.values()).bound, effective(self._query, now)
+        batch.result.punctuation = output_punctuation(self._query, self._assigner, closing, bound)
         return batch.result
 
-    def _by_shelf(self, changes: Iterable[tuple[Key, Sequence[InputChange]]]) -> dict[int, _Rows]:
+    def _by_shelf(self, given: Iterable[tuple[Key, Sequence[InputChange], int]]) -> dict[int, _Rows]:
         work: dict[int, _Rows] = {}
-        for given, rows in changes:
-            key = canonical(given)
+        for named, rows, promise in given:
+            key = canonical(named)
             name = self._codec.pack(list(key))
             shelf = work.setdefault(zlib.crc32(name) % SHELVES, {})
-            shelf[name] = (key, [*shelf[name][1], *rows] if name in shelf else rows)
+            known = shelf.get(name)
+            shelf[name] = _Work(key, rows, promise) if known is None else known.add(rows, promise)
         return work
 
     def _write(self, written: Mapping[str, bytes]) -> None:
@@ -157,7 +192,8 @@ class _Batch:
         self._ledger = ledger
         self._before = ledger.progress
         self._now = now
-        self._at = (now.punctuation, sight(query, now), now.clock, now.watermark)
+        closing = effective(query, now)
+        self._at = (closing.punctuation, sight(query, closing), now.clock, closing.watermark)
         self._serial = ledger.serial
 
     def due_shelves(self) -> list[int]:
@@ -168,8 +204,8 @@ class _Batch:
         """Process the keys of a shelf that have rows or something to do; return its bytes, none if it is empty."""
         stored = {} if data is None else self._read(data)
         for name in sorted({*rows, *(name for name, key in stored.items() if self._is_at_hand(key.due))}):
-            key, changes = rows.get(name) or (tuple(self._codec.unpack(name)), ())
-            kept = self._process_key(key, changes, stored.pop(name, None))
+            work = rows.get(name) or _Work(tuple(self._codec.unpack(name)))
+            kept = self._process_key(work, stored.pop(name, None))
             if kept is not None:
                 stored[name] = kept
         if not stored:
@@ -189,21 +225,29 @@ class _Batch:
     def _read(self, data: bytes) -> dict[bytes, _Stored]:
         return {name: _Stored(Due(*due), data) for name, (*due, data) in self._codec.unpack(data).items()}
 
-    def _process_key(self, key: Key, rows: Sequence[InputChange], stored: _Stored | None) -> _Stored | None:
+    def _process_key(self, work: _Work, stored: _Stored | None) -> _Stored | None:
         state = KeyState(self._query, self._serial) if stored is None else self._restore(stored.data)
-        waiting = state.parked_count
-        admission = Admission(state, self._before.punctuation)
-        admission.admit(rows)
-        admission.expire_parked(self._now.punctuation)
-        output = self._evaluator.evaluate(key, state, admission, self._before, self._now)
+        waiting, before = state.parked_count, self._progress(self._before, state)
+        state.promise = max(state.promise, work.promise)
+        now = self._progress(self._now, state)
+        admission = Admission(state, before.punctuation, adjusts=self._query.late.policy is LatePolicy.ADJUST)
+        admission.admit(work.rows)
+        admission.expire_parked(now.punctuation)
+        output = self._evaluator.evaluate(work.key, state, admission, before, now)
         if output:
-            self.result.output.append((key, output))
-        self.result.refusals += [(key, refusal) for refusal in admission.refusals]
-        self.result.accepted += waiting + len(rows) - len(admission.refusals) - state.parked_count
+            self.result.output.append((work.key, output))
+        self.result.refusals += [(work.key, refusal) for refusal in admission.refusals]
+        self.result.accepted += waiting + len(work.rows) - len(admission.refusals) - state.parked_count
+        if state.promise <= self._at[0]:
+            state.promise = EARLIEST
         if not state.is_empty:
-            return _Stored(due(self._query, state, self._now), self._codec.pack(state.to_data()))
+            return _Stored(due(self._query, state, now), self._codec.pack(state.to_data()))
         self._ledger.serial = max(self._ledger.serial, state.serial)
         return None
+
+    def _progress(self, progress: Progress, state: KeyState) -> Progress:
+        """Return the progress that counts for a key."""
+        return effective(self._query, for_key(progress, state.promise))
 
     def _restore(self, data: bytes) -> KeyState:
         return KeyState.from_data(self._query, self._codec.unpack(data))

@@ -19,6 +19,7 @@ class InputChange(NamedTuple):
         end: For an insertion the event's end; for a revision its end so far, or None to revise whatever it is.
         payload: A tuple of input values; of no meaning for a revision.
         new_end: None for an insertion; the new end for a revision.
+        source: The source it is of; None where the input has no sources.
     """
 
     id: Hashable
@@ -26,6 +27,7 @@ class InputChange(NamedTuple):
     end: int | None
     payload: tuple[Any, ...]
     new_end: int | None = None
+    source: str | None = None
 
 
 class OutputKind(StrEnum):
@@ -93,11 +95,20 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that was set aside: why, and the row."""
+    """A row that was set aside.
+
+    Attributes:
+        reason: Why, in a word.
+        message: Why, in a sentence.
+        change: The row.
+        late_by: For a late row, how far its sync time lies behind the punctuation, in ticks; None if it came after the
+            end of the stream.
+    """
 
     reason: Reason
     message: str
     change: InputChange
+    late_by: int | None = None
 
     @property
     def is_late(self) -> bool:

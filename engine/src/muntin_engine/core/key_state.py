@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any
 
-from muntin import Window
+from muntin import EARLIEST, Window
 from muntin_engine.core.assignment import assigner_of
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.computation import OutputRow
@@ -26,6 +26,7 @@ class KeyState:
         events: The events an open window may need, or that may still be revised.
         windows: The windows that are out and may change, or that a trigger watches.
         parked: Revisions that came before their event, by id.
+        promise: The key's own punctuation, if it is beyond that of the input.
         samples: The times of an edge stream's samples; None where events are no samples.
         serial: The last number given out.
     """
@@ -43,12 +44,13 @@ class KeyState:
         self.parked: dict[Hashable, list[InputChange]] = {}
         self.samples = Samples() if query.is_edge else None
         self.serial = serial
+        self.promise = EARLIEST
         self._has_ids = query.has_ids and not query.is_edge
 
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return not len(self.events) and not len(self.windows) and not self.parked
+        return not (len(self.events) or len(self.windows) or self.parked or self.promise > EARLIEST)
 
     @property
     def parked_count(self) -> int:
@@ -83,21 +85,23 @@ class KeyState:
             list(chain.from_iterable(payloads)),
             [list(change) for waiting in self.parked.values() for change in waiting],
             [_window_to_data(window, entry) for window, entry in self.windows.items()] if len(self.windows) else [],
+            self.promise,
         ]
 
     @classmethod
     def from_data(cls, query: WindowedQuery, data: list[Any]) -> KeyState:
         """Return the state that `to_data` wrote."""
-        frontier, serial, ids, starts, ends, width, values, parked, windows = data
+        frontier, serial, ids, starts, ends, width, values, parked, windows, promise = data
         state = cls(query, serial)
+        state.promise = promise
         state.assigner.frontier = frontier
         payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
         state._restore_events(
             StoredEvent(id, start, end, payload, *state.assigner.membership(start, end))
             for id, start, end, payload in zip(ids, starts, ends, payloads, strict=True)
         )
-        for id, start, end, payload, new_end in parked:
-            state.parked.setdefault(id, []).append(InputChange(id, start, end, tuple(payload), new_end))
+        for id, start, end, payload, *rest in parked:
+            state.parked.setdefault(id, []).append(InputChange(id, start, end, tuple(payload), *rest))
         for start, end, count, states, standing, *watch in windows:
             rows = [StandingRow(id, OutputRow(*row)) for id, *row in standing]
             state.windows.put(Window(start, end), WindowEntry(count, states, rows, Watch(*watch) if watch else None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from muntin import EARLIEST, INFINITY
@@ -10,7 +10,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.errors import StateError, StateMismatchError
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Version of the layout of the state in a checkpoint."""
 
 
@@ -62,6 +62,7 @@ class Ledger:
     Attributes:
         identity: What the state depends on; a query that differs must not read it.
         progress: How far the input is.
+        tracked: What the progress policy keeps.
         dues: By the number of a shelf that is not empty, when it must be looked at.
         serial: The largest number that a forgotten key gave out. A key that comes back starts above it, so that it
             never names two output events alike.
@@ -70,13 +71,15 @@ class Ledger:
     def __init__(self, identity: Mapping[str, Any]) -> None:
         self.identity = dict(identity)
         self.progress = Progress()
+        self.tracked: Sequence[Any] = ()
         self.dues: dict[int, Due] = {}
         self.serial = 0
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the ledger as bytes."""
         dues = [[shelf, *due.to_data()] for shelf, due in sorted(self.dues.items())]
-        return codec.pack([LAYOUT, self.identity, self.progress.to_data(), dues, self.serial])
+        progress, tracked = self.progress.to_data(), list(self.tracked)
+        return codec.pack([LAYOUT, self.identity, progress, tracked, dues, self.serial])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> Ledger:
@@ -91,7 +94,7 @@ class Ledger:
             return ledger
         layout, *rest = codec.unpack(data)
         check_layout(layout, LAYOUT)
-        stored, progress, dues, ledger.serial = rest
+        stored, progress, ledger.tracked, dues, ledger.serial = rest
         check_identity(stored, ledger.identity)
         ledger.progress = Progress(*progress)
         ledger.dues = {shelf: Due(*due) for shelf, *due in dues}

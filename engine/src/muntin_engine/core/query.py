@@ -11,6 +11,7 @@ from muntin import (
     CountWindows,
     EarlyEmission,
     EmitPolicy,
+    Lateness,
     Module,
     OutputContract,
     PolicyError,
@@ -48,6 +49,9 @@ class WindowedQuery:
         is_edge: True if events are samples that last until the next one of their key.
         has_ids: True if the input names its events, so that it may revise them.
         expressions: How an event's payload gives the values that the trigger of early results reads, by expression.
+        late: What becomes of late rows.
+        waits_for_punctuation: True if a window comes into sight when the punctuation passes its end, and not before. It
+            needs `emit=SPECULATIVE`.
         waits_for_ends: True if a window's result depends on ends that lie after it and may still move (SI-43).
     """
 
@@ -60,6 +64,8 @@ class WindowedQuery:
     is_edge: bool = False
     has_ids: bool = True
     expressions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
+    waits_for_punctuation: bool = False
     waits_for_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -111,6 +111,7 @@ def _forgetting(query: WindowedQuery, state: KeyState) -> list[int]:
     """Return punctuations at which something can be forgotten."""
     times = [event.end + 1 for event in state.events.until_at_most(state.assigner.frontier)]
     times += [change.start + 1 for waiting in state.parked.values() for change in waiting]
+    times += [state.promise] if state.promise > EARLIEST else []
     return times + list(state.windows.unsettled())
 
 

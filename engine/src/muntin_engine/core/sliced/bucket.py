@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.progress import Observation, ProgressTracker, Tracked
 from muntin_engine.core.sliced.grid import Grid
 from muntin_engine.core.sliced.journal import Journal
 from muntin_engine.core.sliced.kept import KeptStores
@@ -19,6 +20,7 @@ from muntin_engine.core.sliced.store import SliceStore, Taken
 Output = TypeVar("Output")
 
 _LEDGER: Final = "ledger"
+_SAID: Final = ProgressTracker()
 
 
 class Complete(NamedTuple, Generic[Output]):
@@ -58,7 +60,7 @@ class SliceBucket(Generic[Output]):
     touch are neither read nor written as long as the worker has kept the store.
     """
 
-    def __init__(  # what a bucket is made of
+    def __init__(  # noqa: PLR0913, PLR0917  # what a bucket is made of
         self,
         grids: Sequence[Grid],
         make_store: Callable[[], SliceStore[Any, Output]],
@@ -67,6 +69,7 @@ class SliceBucket(Generic[Output]):
         identity: Mapping[str, Any],
         kept: KeptStores,
         name: Hashable,
+        tracker: ProgressTracker = _SAID,
         make_version: Callable[[], bytes] = lambda: os.urandom(16),
     ) -> None:
         """Open a bucket.
@@ -79,6 +82,7 @@ class SliceBucket(Generic[Output]):
             identity: What the state depends on besides this class.
             kept: Where this process keeps stores between batches.
             name: Names the bucket among all that this process may ever see.
+            tracker: What says how far the input is, besides the progress that arrives.
             make_version: Makes a version that was never used before.
         """
         self._grids = grids
@@ -88,28 +92,34 @@ class SliceBucket(Generic[Output]):
         self._identity = identity
         self._kept = kept
         self._name = name
+        self._tracker = tracker
         self._make_version = make_version
 
-    def process(self, blobs: Iterable[bytes], arrived: Progress) -> SliceResult[Output]:
+    def process(
+        self, blobs: Iterable[bytes], arrived: Progress, observed: Iterable[Observation] = ()
+    ) -> SliceResult[Output]:
         """Take in a micro-batch.
 
         Args:
             blobs: Partial states from the map side.
             arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
                 batch is late only by the progress of earlier batches.
+            observed: What the tasks of the batch have seen of each source of the input.
 
         Raises:
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
         ledger = SliceLedger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
-        now, brought = ledger.progress.advance(arrived), list(blobs)
+        now, tracked = self._tracker.advance(ledger.progress, ledger.tracked, arrived, observed)
+        brought = list(blobs)
         before, after = (
             [grid.first_open(progress.punctuation) for grid in self._grids] for progress in (ledger.progress, now)
         )
         if not brought and before == after:
-            self._move(ledger, now)
+            self._move(ledger, now, tracked)
             return SliceResult((), 0, 0, now)
+        ledger.tracked = tracked
         journal = Journal.from_data(self._cells, ledger.journal)
         store = self._kept.take(self._name, ledger.version) or self._read(journal)
         taken = store.take(brought, max(map(_first_legal, self._grids, before)))
@@ -120,10 +130,10 @@ class SliceBucket(Generic[Output]):
         self._write(ledger, journal, store, taken, now, first_live)
         return SliceResult(output, taken.accepted, taken.late, now)
 
-    def _move(self, ledger: SliceLedger, now: Progress) -> None:
+    def _move(self, ledger: SliceLedger, now: Progress, tracked: Tracked) -> None:
         """Take note of progress that closes no window; all else, and so the version, stays."""
-        if now != ledger.progress:
-            ledger.progress = now
+        if (now, tracked) != (ledger.progress, ledger.tracked):
+            ledger.progress, ledger.tracked = now, tracked
             self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
 
     def _close(

@@ -10,7 +10,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.ledger import check_identity, check_layout
 
-LAYOUT: Final = "slices 1"
+LAYOUT: Final = "slices 2"
 """Version of the layout of the state in a checkpoint."""
 
 
@@ -21,6 +21,7 @@ class SliceLedger:
     Attributes:
         identity: What the state depends on; a query that differs must not read it.
         progress: How far the input is.
+        tracked: What the progress policy keeps.
         journal: The journal's own data.
         version: Names this very state: random, written along with it, and never used twice. Decoded state in the memory
             of a worker is the same if, and only if, it has the same version.
@@ -28,13 +29,14 @@ class SliceLedger:
 
     identity: Mapping[str, Any]
     progress: Progress = field(default_factory=Progress)
+    tracked: Sequence[Any] = ()
     journal: Sequence[Any] = (0, ())
     version: bytes = b""
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the ledger as bytes."""
-        progress, journal = self.progress.to_data(), list(self.journal)
-        return codec.pack([LAYOUT, dict(self.identity), progress, journal, self.version])
+        progress, tracked, journal = self.progress.to_data(), list(self.tracked), list(self.journal)
+        return codec.pack([LAYOUT, dict(self.identity), progress, tracked, journal, self.version])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> SliceLedger:
@@ -48,6 +50,6 @@ class SliceLedger:
             return cls(identity)
         layout, *rest = codec.unpack(data)
         check_layout(layout, LAYOUT)
-        stored, progress, journal, version = rest
+        stored, progress, tracked, journal, version = rest
         check_identity(stored, identity)
-        return cls(identity, Progress(*progress), journal, version)
+        return cls(identity, Progress(*progress), tracked, journal, version)

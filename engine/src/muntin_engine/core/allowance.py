@@ -1,0 +1,41 @@
+"""Allowed lateness: windows are put out by the punctuation and close some time behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.query import WindowedQuery
+
+
+def effective(query: WindowedQuery, progress: Progress) -> Progress:
+    """Return the progress by which a query closes windows and takes rows for late.
+
+    Where late rows correct results, windows close the allowed lateness behind the input's punctuation. If results wait
+    for the punctuation, that is also how far windows are in sight, and the newest start is not.
+    """
+    if not query.late.corrects:
+        return progress
+    punctuation = progress.punctuation
+    newest = punctuation if query.waits_for_punctuation else progress.newest
+    is_finite = EARLIEST < punctuation < INFINITY
+    closed = max(EARLIEST, punctuation - query.late.allowed) if is_finite else punctuation
+    return replace(progress, punctuation=closed, newest=newest)
+
+
+def for_key(progress: Progress, promise: int) -> Progress:
+    """Return the progress of a key that punctuated itself.
+
+    Args:
+        progress: The progress of the whole input; its horizon is past the punctuation of every key.
+        promise: The key's own punctuation; `EARLIEST` if it has none.
+    """
+    return replace(progress, punctuation=promise) if promise > progress.punctuation else progress
+
+
+def seen_to(progress: Progress, promises: Iterable[int]) -> Progress:
+    """Return progress whose horizon is past the punctuation of keys: that too says of a tick that it was seen."""
+    finite = (promise for promise in promises if promise != INFINITY)
+    return replace(progress, horizon=max([progress.horizon, *finite]))

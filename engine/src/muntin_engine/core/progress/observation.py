@@ -1,0 +1,70 @@
+"""What a task of a micro-batch has seen of one source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import nlargest
+from typing import Any, NamedTuple
+
+from muntin import EARLIEST
+
+
+class Observation(NamedTuple):
+    """What was seen of a source; a source of which nothing was seen has none.
+
+    Attributes:
+        source: Its name; None where the input has no sources, and for what is said of all of them.
+        newest: The largest start of an insertion.
+        rows: How many insertions there were.
+        latest: The largest starts, the largest first, as many as the policy needs.
+        punctuation: The latest punctuation in rows of its own.
+    """
+
+    source: str | None
+    newest: int = EARLIEST
+    rows: int = 0
+    latest: tuple[int, ...] = ()
+    punctuation: int = EARLIEST
+
+    def merge(self, other: Observation, keep: int) -> Observation:
+        """Return both as one, with as many of the largest starts as are to be kept.
+
+        Example:
+            >>> Observation("a", 9, 2, (9, 4)).merge(Observation("a", 7, 1, (7,)), keep=2)
+            Observation(source='a', newest=9, rows=3, latest=(9, 7), punctuation=-9223372036854775808)
+        """
+        return Observation(
+            self.source,
+            max(self.newest, other.newest),
+            self.rows + other.rows,
+            tuple(nlargest(keep, self.latest + other.latest)),
+            max(self.punctuation, other.punctuation),
+        )
+
+    def to_data(self) -> list[Any]:
+        """Return it as plain data."""
+        return [self.source, self.newest, self.rows, list(self.latest), self.punctuation]
+
+    @classmethod
+    def from_data(cls, data: list[Any]) -> Observation:
+        """Return the observation that `to_data` wrote."""
+        source, newest, rows, latest, punctuation = data
+        return cls(source, newest, rows, tuple(latest), punctuation)
+
+
+def merged(observations: Iterable[Observation], keep: int) -> list[Observation]:
+    """Return observations with those of each source as one.
+
+    Args:
+        observations: In any order.
+        keep: How many of the largest starts are to be kept.
+
+    Example:
+        >>> [seen.rows for seen in merged([Observation("a", 1, 1), Observation("b", 2, 1), Observation("a", 3, 2)], 0)]
+        [3, 1]
+    """
+    found: dict[str | None, Observation] = {}
+    for some in observations:
+        known = found.get(some.source)
+        found[some.source] = some if known is None else known.merge(some, keep)
+    return list(found.values())

@@ -1,0 +1,146 @@
+"""Rows behind the punctuation: how late they are, adjusted, or taken to correct results; keys that are further."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muntin import EARLIEST, INFINITY, EmitPolicy, Lateness, LatePolicy, correct, tumbling
+from muntin_engine.core.bucket import BatchResult, Bucket
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.keys import Key
+from tests.core.build import Feed, query, reasons, revision, row, spelled
+
+ADJUSTING = query(tumbling(10), late=Lateness(LatePolicy.ADJUST))
+CORRECTING = query(tumbling(10), emit=EmitPolicy.SPECULATIVE, late=correct(10), waits_for_punctuation=True)
+
+
+def late_by(result: BatchResult) -> list[int | None]:
+    return [refusal.late_by for _, refusal in result.refusals if refusal.is_late]
+
+
+def test_a_late_row_says_by_how_much() -> None:
+    feed = Feed(query(tumbling(10)))
+    feed.batch(row("a", 12, 30), punctuation=20)
+    result = feed.batch(row("b", 13, 40), row("c", 19), revision("a", 12, 30, 15), row("d", 3, 2))
+    found = {refusal.change.id: (str(refusal.reason), refusal.late_by) for _, refusal in result.refusals}
+    assert found == {"a": ("late", 5), "b": ("late", 7), "c": ("late", 1), "d": ("empty lifetime", None)}
+
+
+def test_after_the_end_of_the_stream_a_row_is_late_by_no_number() -> None:
+    feed = Feed(query(tumbling(10)))
+    feed.batch(punctuation=INFINITY)
+    assert late_by(feed.batch(row("a", 12, 30))) == [None]
+
+
+def test_a_late_insertion_that_ends_after_the_punctuation_starts_there() -> None:
+    """
+              0         10        20        30
+    a         [----------------------------)       late, but straddles: becomes
+                                  [--------)
+    b             [---------------)                ends at the punctuation: late
+    p              .                               a point: late
+    """
+    feed = Feed(ADJUSTING)
+    feed.batch(punctuation=20)
+    result = feed.batch(row("a", 0, 29, 7), row("b", 4, 20), row("p", 5, 6))
+    assert (result.accepted, reasons(result), late_by(result)) == (1, ["late", "late"], [16, 15])
+    assert spelled(feed.batch(punctuation=30)) == ["+1 [20,30) (7,)"]
+
+
+def test_an_adjusted_event_may_be_revised_and_is_deleted_by_its_true_start() -> None:
+    feed = Feed(ADJUSTING)
+    feed.batch(punctuation=20)
+    feed.batch(row("a", 0, 50, 1), row("b", 0, 50, 2), row("c", 0, 50, 4))
+    assert not reasons(feed.batch(revision("a", 0, 50, 25), revision("b", 0, 50, 0), revision("c", 0, 50, 3)))
+    result = feed.batch(punctuation=INFINITY)
+    assert [text.split(" ", 1)[1] for text in spelled(result)] == ["[20,30) (1,)"]
+
+
+def test_after_the_end_nothing_is_adjusted() -> None:
+    feed = Feed(ADJUSTING)
+    feed.batch(punctuation=INFINITY)
+    assert reasons(feed.batch(row("a", 0))) == ["late"]
+
+
+def test_late_rows_correct_a_window_for_a_while() -> None:
+    """
+    windows        0         10        20        30
+    punctuation              10: [0, 10) is out
+    a row at 5               [0, 10) is corrected
+    punctuation                        20: [0, 10) is closed, [10, 20) is out
+    rows at 9, 15            9 is late, [10, 20) is corrected
+    """
+    feed = Feed(CORRECTING)
+    assert spelled(feed.batch(row("a", 1, 2, 1), row("b", 12, 13, 3))) == []
+    assert spelled(feed.batch(punctuation=10)) == ["+1 [0,10) (1,)"]
+    assert spelled(feed.batch(row("c", 5, 6, 2))) == ["-1 [0,10) (1,)", "+2 [0,10) (1, 2)"]
+    assert spelled(feed.batch(punctuation=20)) == ["+3 [10,20) (3,)"]
+    result = feed.batch(row("d", 9, 10), row("e", 15, 16, 4))
+    assert (reasons(result), late_by(result)) == (["late"], [1])
+    assert spelled(result) == ["-3 [10,20) (3,)", "+4 [10,20) (3, 4)"]
+
+
+def test_results_that_can_be_corrected_are_not_promised() -> None:
+    feed = Feed(CORRECTING)
+    result = feed.batch(row("a", 1, 2), punctuation=20)
+    assert (result.progress.punctuation, result.punctuation) == (20, 10)
+    assert feed.batch(punctuation=INFINITY).punctuation == INFINITY
+    assert feed.shelves == []
+
+
+class KeyFeed:
+    """A bucket whose keys punctuate themselves."""
+
+    def __init__(self) -> None:
+        self.cells = MemoryCells()
+
+    def batch(
+        self,
+        rows: Sequence[tuple[Key, Sequence[InputChange]]] = (),
+        punctuation: int = EARLIEST,
+        **promises: int,
+    ) -> BatchResult:
+        bucket = Bucket(query(tumbling(10)), self.cells, Codec(), {})
+        arrived = Progress(punctuation, EARLIEST if punctuation == INFINITY else punctuation)
+        return bucket.process(rows, arrived, promises=[((key,), tick) for key, tick in promises.items()])
+
+    @property
+    def holds_keys(self) -> bool:
+        return list(self.cells.cells) != ["ledger"]
+
+
+def test_a_key_that_punctuates_itself_closes_its_own_windows_alone() -> None:
+    feed = KeyFeed()
+    rows = [((key,), [row("x", 3, 4), row("y", 25, 26)]) for key in ("a", "b")]
+    assert [key for key, _ in feed.batch(rows, a=10).output] == [("a",)]
+    assert [key for key, _ in feed.batch(punctuation=10).output] == [("b",)]
+
+
+def test_what_comes_behind_the_punctuation_of_its_key_is_late() -> None:
+    feed = KeyFeed()
+    feed.batch(punctuation=5, a=20)
+    result = feed.batch([((key,), [row("x", 12, 13)]) for key in ("a", "b")])
+    assert [(key, refusal.late_by) for key, refusal in result.refusals] == [(("a",), 8)]
+    result = feed.batch([(("a",), [row("x", 2, 13)])], punctuation=30)
+    assert late_by(result) == [18]
+    assert late_by(feed.batch([(("a",), [row("x", 2, 13)])])) == [28]
+
+
+def test_a_key_without_events_is_forgotten_when_the_input_has_caught_up() -> None:
+    feed = KeyFeed()
+    feed.batch(a=20)
+    assert feed.holds_keys
+    feed.batch(punctuation=19)
+    assert feed.holds_keys
+    feed.batch(punctuation=20)
+    assert not feed.holds_keys
+
+
+def test_a_key_may_close_itself_for_good() -> None:
+    feed = KeyFeed()
+    result = feed.batch([(("a",), [row("x", 3, 4)])], a=INFINITY)
+    assert len(result.output) == 1
+    result = feed.batch([(("a",), [row("y", 500, 501)]), (("b",), [row("y", 500, 501)])])
+    assert [(key, refusal.late_by) for key, refusal in result.refusals] == [(("a",), None)]

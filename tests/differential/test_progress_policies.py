@@ -1,0 +1,139 @@
+"""Every progress policy against the reference: nothing legal is late, and windows are those of the reference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from random import Random
+
+import pytest
+
+from muntin import (
+    EmitPolicy,
+    Insertion,
+    Lateness,
+    LatePolicy,
+    ProgressPolicy,
+    Punctuation,
+    bounded_delay,
+    bounded_disorder,
+    ordered,
+    punctuate_every,
+)
+from muntin.testing.batches import KeyedChange
+from muntin.testing.scripts import Script
+from muntin_engine.core.bucket import BatchResult, Bucket
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.codec import Codec
+from tests.differential.cases import WINDOWS, Case, policies
+from tests.differential.drive import by_key, check, follow, progress_of
+from tests.differential.modules import SHAPES
+from tests.differential.progress import (
+    CorrectingRun,
+    DerivedRun,
+    KeyRun,
+    adjusted,
+    derived,
+    greatest_disorder,
+    longest_delay,
+)
+
+EVERY_WINDOW = pytest.mark.parametrize("window", WINDOWS)
+EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
+SOURCES: tuple[list[str], ...] = (["north"], ["north", "south", "west"], [])
+
+
+def cases(window: str, emit: EmitPolicy, every: int) -> list[Case]:
+    """Return some of the cases of a window."""
+    all_cases = [Case(window, shape, *both, emit) for shape in SHAPES for both in policies(shape)]
+    return all_cases[:: every + 1]
+
+
+def kept_policies(stream: Script, sources: Sequence[str]) -> list[ProgressPolicy]:
+    """Return policies that a stream keeps, none of them by more than it must."""
+    delay = longest_delay(stream, sources)
+    return [
+        bounded_delay(delay),
+        bounded_disorder(greatest_disorder(stream, sources)),
+        punctuate_every(rows=3, delay=delay),
+        punctuate_every(span=5, delay=delay),
+    ]
+
+
+@EVERY_EMISSION
+@EVERY_WINDOW
+def test_what_a_policy_derives_closes_the_windows_of_the_reference(window: str, emit: EmitPolicy) -> None:
+    moved = 0
+    for place, case in enumerate(cases(window, emit, every=11)):
+        sources = SOURCES[place % len(SOURCES)]
+        for policy in kept_policies(case.stream, sources):
+            stream = derived(case.stream, policy, sources)
+            moved += any(isinstance(step, Punctuation) for step in stream.steps)
+            check(case, stream, partial(run_derived, policy, sources))
+    assert moved > 10
+
+
+def run_derived(policy: ProgressPolicy, sources: Sequence[str], case: Case, stream: Script) -> None:
+    follow(DerivedRun(case, policy, sources), stream)
+
+
+@EVERY_WINDOW
+def test_an_ordered_input_is_complete_up_to_its_newest_start(window: str) -> None:
+    for case in cases(window, EmitPolicy.FINAL, every=23):
+        insertions = [step for step in case.stream.changes() if isinstance(step.change, Insertion)]
+        by_start = sorted(insertions, key=lambda step: step.change.event.start)
+        stream = derived(Script(tuple(by_start)).batch().close(), ordered(), [])
+        follow(DerivedRun(case, ordered(), []), stream)
+
+
+@EVERY_EMISSION
+@EVERY_WINDOW
+def test_keys_may_be_further_than_the_input(window: str, emit: EmitPolicy) -> None:
+    for case in cases(window, emit, every=7):
+        check(case, case.stream, lambda case, stream: follow(KeyRun(case, stream), stream))
+
+
+@EVERY_WINDOW
+def test_late_rows_correct_what_was_put_out(window: str) -> None:
+    for case in cases(window, EmitPolicy.SPECULATIVE, every=5):
+        check(case, case.stream, lambda case, stream: follow(CorrectingRun(case), stream))
+
+
+@EVERY_EMISSION
+@EVERY_WINDOW
+def test_late_insertions_are_adjusted_to_the_punctuation(window: str, emit: EmitPolicy) -> None:
+    count = 0
+    for case in cases(window, emit, every=11):
+        batches = list(hasty(case).batches())
+        query = replace(case.query, late=Lateness(LatePolicy.ADJUST))
+        adjusting = Bucket(query, MemoryCells(), Codec(), {})
+        plain = Bucket(case.query, MemoryCells(), Codec(), {})
+        for raw, clipped in zip(batches, adjusted(batches), strict=True):
+            arrived = progress_of(case, raw)
+            got = adjusting.process(by_key(case, raw, Random(0)), arrived)
+            wanted = plain.process(by_key(case, clipped, Random(0)), arrived)
+            assert spelled(got) == spelled(wanted)
+            assert not wanted.refusals
+            assert len(got.refusals) == len(raw.changes) - len(clipped.changes)
+            count += raw != clipped
+    assert count
+
+
+def spelled(result: BatchResult) -> Counter[str]:
+    """Return the changes of the output, whatever their ids."""
+    return Counter(repr((key, change._replace(id=0))) for key, changes in result.output for change in changes)
+
+
+def hasty(case: Case) -> Script:
+    """Return a stream of insertions with punctuation that many of them ignore."""
+    random, latest = Random(case.seed), -30
+    script = Script(allow_illegal=True)
+    for step in case.stream.changes():
+        if isinstance(step.change, Insertion):
+            script = replace(script, steps=(*script.steps, KeyedChange(step.key, step.change)))
+        if random.random() < 0.3:
+            latest += random.randint(1, 12)
+            script = script.punctuate(latest).batch()
+    return script.close()
