@@ -54,7 +54,7 @@ LAYERS = (
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
     Layer(
         "muntin_engine",
-        (*SDK, *PLANNING, "muntin_engine.query"),
+        (*SDK, *PLANNING, "muntin_engine.heartbeats", "muntin_engine.query"),
         in_functions=("muntin_engine.spark",),
         for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,

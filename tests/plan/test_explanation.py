@@ -16,13 +16,14 @@ from muntin import (
     PolicyError,
     QueryError,
     TimestampPolicy,
+    bounded_delay,
     early,
     hopping,
     snapshot,
 )
 from muntin.triggers import any_of, every_count, on_signal, repeat
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Column, Evaluator, parse_evaluator
+from muntin_engine.plan import Column, Evaluator, Input, parse_evaluator
 from tests.differential.forms import Statistics
 from tests.plan.plans import plan_of, planned
 from tests.plan.test_plan import Bound, Free
@@ -38,11 +39,12 @@ def line(title: str, *modules: Any, **changed: Any) -> str:
 
 
 def test_a_query_is_explained_line_by_line() -> None:
-    plan = plan_of(planned(Count, "n", inputs=0), planned(Members, "m"), delay=60, buckets=8)
+    plan = plan_of(planned(Count, "n", inputs=0), planned(Members, "m"), input=Input(bounded_delay(60)), buckets=8)
     assert explain_plan(plan) == (
         "window      tumbling(600000000), clip none, timestamps align, emit final\n"
         "key         key, over 8 buckets\n"
-        "progress    60 ticks behind the newest start\n"
+        "progress    60 microseconds behind the newest start\n"
+        "late        rows behind the punctuation are set aside\n"
         "evaluator   general: show.count 1.0.0 has no combine\n"
         "module      n = show.count 1.0.0: its state slides from window to window\n"
         "module      m = show.members 1.0.0: computed from the members of each window, as it is not incremental\n"
@@ -59,8 +61,8 @@ def test_a_query_is_explained_line_by_line() -> None:
     [
         ({"columns": {"change": Column("what", "string")}}, "punctuation rows"),
         (
-            {"columns": {"change": Column("what", "string")}, "delay": 5},
-            "5 ticks behind the newest start, or punctuation rows",
+            {"columns": {"change": Column("what", "string")}, "input": Input(bounded_delay(5))},
+            "5 microseconds behind the newest start, or punctuation rows",
         ),
         ({}, "the end of a static input"),
     ],

@@ -25,6 +25,9 @@ from muntin import (
     Trigger,
     TypeMismatchError,
     Window,
+    bounded_delay,
+    bounded_disorder,
+    correct,
     count_by_start,
     early,
     hopping,
@@ -32,7 +35,7 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every, every_count, on_signal, repeat
-from muntin_engine.plan import Column, Plan, check_definition, check_trigger
+from muntin_engine.plan import Column, Input, Plan, check_definition, check_trigger
 from muntin_engine.plan.parameters import spell_parameter
 from tests.plan.plans import AT, plan_of, planned
 from tests.spark.modules import Count, Echo, Lifetimes, Members
@@ -113,7 +116,11 @@ def test_the_columns_say_how_long_events_last(changed: dict[str, Any], lifetimes
 
 @pytest.mark.parametrize(
     ("changed", "says"),
-    [({}, False), ({"delay": 0}, True), ({"columns": {"change": Column("what", "string")}}, True)],
+    [
+        ({}, False),
+        ({"input": Input(bounded_delay(0))}, True),
+        ({"columns": {"change": Column("what", "string")}}, True),
+    ],
 )
 def test_a_stream_ends_its_windows_by_a_delay_or_by_rows(changed: dict[str, Any], says: bool) -> None:
     assert plan_of(**changed).says_when_complete is says
@@ -298,7 +305,7 @@ def test_what_is_no_complete_module_is_refused(cls: Any) -> None:
 
 
 def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
-    plan = plan_of(planned(Scaled, by=2.5, labels={"b", "a"}), delay=5)
+    plan = plan_of(planned(Scaled, by=2.5, labels={"b", "a"}), input=Input(bounded_delay(5)))
     identity = plan.identity()
     assert json.loads(json.dumps(identity)) == identity
     assert identity["modules"] == [["show.scaled", "1.0.0", {"by": "2.5", "labels": "{'a', 'b'}"}, [0]]]
@@ -322,6 +329,10 @@ def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
         ({"columns": {"keys": (Column("other", "string"),)}}, "keys"),
         ({"columns": {"inputs": (Column("c0", "int"),)}}, "inputs"),
         ({"modules": (planned(Members),)}, "modules"),
+        ({"input": Input(bounded_delay(5))}, "progress"),
+        ({"input": Input(bounded_disorder(5))}, "progress"),
+        ({"input": Input(sources=("a", "b"))}, "sources"),
+        ({"input": Input(late=correct(5))}, "late"),
     ],
 )
 def test_what_the_state_depends_on_is_in_the_identity(changed: dict[str, Any], differs: str) -> None:
@@ -339,7 +350,6 @@ def test_the_state_of_one_trigger_is_not_that_of_another() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"delay": 5},
         {"modules": (planned(Count, "other"),)},
         {"columns": {"start": Column("other", "timestamp")}},
         {"columns": {"change": Column("what", "string")}},

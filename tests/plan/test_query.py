@@ -7,7 +7,19 @@ from typing import Any, cast
 
 import pytest
 
-from muntin import DurationError, PolicyError, QueryError, UnknownModuleError, tumbling
+from muntin import (
+    BoundedDelay,
+    DurationError,
+    Lateness,
+    LatePolicy,
+    PolicyError,
+    ProgressPolicy,
+    QueryError,
+    UnknownModuleError,
+    correct,
+    punctuated,
+    tumbling,
+)
 from muntin_engine import EventStream, events, module
 from tests.spark.modules import Count, Echo
 
@@ -29,7 +41,7 @@ def stream(**columns: Any) -> EventStream:
         ({"start": "a", "end": "b", "edge": True}, "give that time as at"),
         ({"at": "c", "new_end": "d"}, "new_end needs id and change as well"),
         ({"at": "c", "new_end": "d", "id": "i"}, "new_end needs id and change as well"),
-        ({"at": "c", "delay": -5}, "a delay cannot be negative, got -5"),
+        ({"at": "c", "delay": -5}, "a delay is at least 0 and at most .* ticks, got -5"),
         ({"at": "c", "buckets": 300}, "1 to 256 buckets, got 300"),
     ],
 )
@@ -44,10 +56,16 @@ def test_a_delay_that_cannot_be_read_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("delay", "expected"), [(None, None), (0, 0), ("1 minute", 60_000_000), (timedelta(seconds=1), 10**6)]
+    ("delay", "expected"),
+    [
+        (None, punctuated()),
+        (0, BoundedDelay(0)),
+        ("1 minute", BoundedDelay(60_000_000)),
+        (timedelta(seconds=1), BoundedDelay(10**6)),
+    ],
 )
-def test_a_delay_becomes_ticks(delay: Any, expected: int | None) -> None:
-    assert stream(at="ts", delay=delay).delay == expected
+def test_a_delay_is_a_progress_policy(delay: Any, expected: ProgressPolicy) -> None:
+    assert stream(at="ts", delay=delay).progress == expected
 
 
 @pytest.mark.parametrize(("key", "expected"), [((), ()), ("k", ("k",)), (["a", "b"], ("a", "b")), (("a",), ("a",))])
@@ -76,3 +94,24 @@ def test_a_module_is_named_or_given_as_a_class() -> None:
     assert (call.cls, call.inputs, call.parameters) == (Count, ("a", "b"), {"q": 1})
     with pytest.raises(UnknownModuleError, match=r"no module is named 'nobody\.knows'"):
         module("nobody.knows")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"delay": 5, "progress": punctuated()}, "a delay is a progress policy of its own"),
+        ({"source": "link"}, "got a column and no sources"),
+        ({"sources": ["a"]}, "got sources and no column"),
+        ({"source": "link", "sources": ["a", "a"]}, "with different names, got a, a"),
+        ({"source": "link", "sources": [1]}, r"the names of sources are text, got \(1,\)"),
+        ({"late": "never"}, "'never' is not a LatePolicy"),
+    ],
+)
+def test_an_input_that_contradicts_itself_is_refused(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        stream(at="ts", **columns)
+
+
+def test_late_rows_are_set_aside_unless_told_otherwise() -> None:
+    assert stream(at="ts").late == Lateness(LatePolicy.SIDE)
+    assert stream(at="ts", late=correct(5)).late == correct(5)

@@ -116,13 +116,15 @@ def _by_name(queries: Mapping[str, Query], rows: Sequence[dict[str, Any]]) -> di
     return {name: [json.loads(row["row"]) for row in rows if row["name"] == name] for name in queries}
 
 
-def start(df: DataFrame, checkpoint: Path, outcome: Outcome) -> StreamingQuery:
-    """Start a streaming query that fills an outcome."""
+def start(
+    df: DataFrame, checkpoint: Path, outcome: Outcome, trigger: Mapping[str, Any] | None = None
+) -> StreamingQuery:
+    """Start a streaming query that fills an outcome; without a trigger it ends when its input is used up."""
 
     def take(batch: DataFrame, number: int) -> None:
         outcome.batches[number] = batch.toArrow()
 
-    writer = df.writeStream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+    writer = df.writeStream.option("checkpointLocation", str(checkpoint)).trigger(**(trigger or {"availableNow": True}))
     return writer.foreachBatch(take).start()
 
 

@@ -44,7 +44,6 @@ def job_of(
         "has_changes": False,
         "is_point": False,
         "is_static": False,
-        "delay": None,
         "reach": 0,
         "buckets": (12, 6, 2, 0),
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),

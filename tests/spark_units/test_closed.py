@@ -18,11 +18,13 @@ from muntin import (
     Instant,
     ModuleContractError,
     TimestampPolicy,
+    ordered,
     tumbling,
 )
 from muntin.schemas import Field, describe
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.plan import Evaluator
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import run_bucket
@@ -104,7 +106,7 @@ def test_windows_come_with_their_keys_and_extents(module: Any) -> None:
 
 @pytest.mark.parametrize("module", [Told(), Largest()])
 def test_bad_rows_are_rejected_and_late_ones_counted(module: Any) -> None:
-    job, cells = sliced(module, delay=0), MemoryCells()
+    job, cells = sliced(module, tracker=ProgressTracker(ordered(), steps=(tumbling(10),))), MemoryCells()
     assert run(job, rows(start=[1, 25, None], i0=[1, 2, 3]), cells=cells)["accepted"] == 2
     found = run(job, rows(start=[19, 20, 21], i0=[1, 2, None]), cells=cells)
     assert (found["accepted"], found["late"]) == (1, 1)

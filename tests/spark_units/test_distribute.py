@@ -99,7 +99,7 @@ def test_a_huge_integer_read_as_a_float_is_rounded_and_not_refused() -> None:
 
 
 def test_punctuation_is_progress_and_no_row() -> None:
-    table, progress = read_rows(
+    table, progress, _ = read_rows(
         CHANGING, rows(start=[5, 30], end=[8, None], id=[1, None], change=["insert", "punctuate"])
     )
     assert table.num_rows == 1
@@ -112,7 +112,7 @@ def test_a_batch_of_punctuation_alone_sends_no_blob() -> None:
 
 
 def test_a_close_row_needs_no_time() -> None:
-    table, progress = read_rows(CHANGING, rows(start=[None], end=[None], change=["close"]))
+    table, progress, _ = read_rows(CHANGING, rows(start=[None], end=[None], change=["close"]))
     assert table.num_rows == 0
     assert progress == Progress(INFINITY, EARLIEST, EARLIEST)
 

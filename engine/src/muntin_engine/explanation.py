@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from muntin import (
     EarlyEmission,
     EmitPolicy,
     HoppingWindows,
+    LatePolicy,
     Merge,
     OutputContract,
+    Punctuated,
     Refinement,
     SnapshotWindows,
     SupportsDeduct,
@@ -27,14 +30,16 @@ def explain_plan(plan: Plan) -> str:
     """Return the evaluation of a query in words, a line per topic.
 
     The topics: `window` and its policies; `key` and how keys are spread; `progress`, what says how complete the input
-    is; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
-    windows are put out, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
+    is; `late`, what becomes of rows that come behind that; `evaluator`, and why it is this one; a line per `module`
+    with how it is computed, and why; `early`, when open windows are put out, if they are; `row`, what one costs;
+    `state`, what is kept between micro-batches, and its bound;
     `output`, when a window is complete; and `lag`, how far the output's punctuation is behind the input's, and why.
     """
     lines = [
         ("window", f"{_explain_window(plan)}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
         ("key", _explain_key(plan)),
         ("progress", _explain_progress(plan)),
+        ("late", _explain_late(plan)),
         ("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"),
         *(("module", _explain_module(plan, module)) for module in plan.modules),
         *([("early", _explain_early(plan.early))] if plan.early is not None else []),
@@ -57,9 +62,23 @@ def _explain_key(plan: Plan) -> str:
 
 
 def _explain_progress(plan: Plan) -> str:
-    told = [f"{plan.delay} ticks behind the newest start"] if plan.delay is not None else []
+    given, policy = plan.input, plan.input.progress
+    spell = partial(_span, plan)
+    told = [] if isinstance(policy, Punctuated) else [policy.describe(spell)]
     told += ["punctuation rows"] if plan.columns.change is not None else []
-    return ", or ".join(told) or "the end of a static input"
+    told += [f"{given.heartbeats} other streams" if given.heartbeats > 1 else "another stream"] * bool(given.heartbeats)
+    told = [", or ".join(told) or "the end of a static input"]
+    told += [f"the least of {', '.join(given.sources)}"] if given.sources else []
+    told += ["keys may punctuate themselves"] if policy.by_key else []
+    told += [policy.idle.describe(spell)] if policy.idle else []
+    return "; ".join(told)
+
+
+def _explain_late(plan: Plan) -> str:
+    late = plan.input.late
+    if late.corrects:
+        return f"rows up to {_span(plan, late.allowed)} behind the punctuation correct results, others are set aside"
+    return _LATE[late.policy]
 
 
 def _explain_module(plan: Plan, module: ModulePlan) -> str:
@@ -95,7 +114,7 @@ def _general(plan: Plan, planned: ModulePlan) -> str:
     can_remove = isinstance(module, SupportsRemove)
     if not module.is_incremental:
         return "computed from the members of each window, as it is not incremental"
-    if plan.emit in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
+    if plan.emission in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
         updates = "is updated with each change" if can_remove else "is rebuilt when a member goes"
         return f"the state of a window that changes after it was put out {updates}" + (
             "" if can_remove else ", as it has no remove_events"
@@ -132,7 +151,7 @@ def _explain_row(plan: Plan) -> str:
     if plan.choice.evaluator is Evaluator.GENERAL:
         if plan.early is not None:
             return "a step of the trigger for each window that it is a member of; a firing costs what a closing does"
-        slides = all(_slides(module) for module in plan.modules) and plan.emit is EmitPolicy.FINAL
+        slides = all(_slides(module) for module in plan.modules) and plan.emission is EmitPolicy.FINAL
         return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
     return f"merged once into {_unit(plan)}, where it is, whatever size/hop"
 
@@ -140,6 +159,13 @@ def _explain_row(plan: Plan) -> str:
 def _slides(planned: ModulePlan) -> bool:
     module = planned.module
     return module.is_incremental and not module.is_time_sensitive and isinstance(module, SupportsRemove)
+
+
+_LATE: Final = {
+    LatePolicy.SIDE: "rows behind the punctuation are set aside",
+    LatePolicy.DROP: "rows behind the punctuation are counted and dropped",
+    LatePolicy.ADJUST: "insertions start at the punctuation if they end after it; other rows behind it are set aside",
+}
 
 
 def _unit(plan: Plan) -> str:
@@ -157,7 +183,7 @@ def _explain_state(plan: Plan) -> str:
     if plan.early is not None:
         kept += ", and the trigger's state of each open window with members"
         kept += ", with its last output" if plan.early.may_retract else ""
-    elif plan.emit is not EmitPolicy.FINAL:
+    elif plan.emission is not EmitPolicy.FINAL:
         kept += ", and the last output of each window that may change"
     return f"{kept}; {SHELVES} cells per bucket, each read and written only when its keys are touched or due"
 
@@ -178,7 +204,9 @@ def _explain_completeness(plan: Plan) -> str:
     if _waits_for_ends(plan):
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if isinstance(plan.window, SnapshotWindows) else "reaches"
-    return f"a window is complete when the punctuation {meets} its end"
+    late = plan.input.late
+    after = f", and {_span(plan, late.allowed)} more" if late.corrects else ""
+    return f"a window is complete when the punctuation {meets} its end{after}"
 
 
 def _explain_lag(plan: Plan) -> str:
@@ -191,9 +219,12 @@ def _explain_lag(plan: Plan) -> str:
     grids = [window for window in plan.windows if isinstance(window, HoppingWindows)]
     if not grids:
         return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
+    allowed = plan.input.late.allowed
     if plan.timestamps is TimestampPolicy.POINT_AT_END:
-        return f"less than {_span(plan, max(window.hop for window in grids))}, as results lie where their windows end"
-    return f"less than {_span(plan, max(window.size for window in grids))}, as results start where their windows do"
+        longest, why = max(window.hop for window in grids), "as results lie where their windows end"
+    else:
+        longest, why = max(window.size for window in grids), "as results start where their windows do"
+    return f"less than {_span(plan, longest + allowed)}, {why}" + (" and may be corrected" if allowed else "")
 
 
 def _waits_for_ends(plan: Plan) -> bool:

@@ -12,16 +12,22 @@ from muntin import (
     EarlyEmission,
     EmitPolicy,
     HoppingWindows,
+    Lateness,
+    LatePolicy,
     Module,
+    ProgressPolicy,
+    Punctuated,
     QueryError,
     TimestampPolicy,
     WindowSpecification,
+    bounded_delay,
     installed,
-    ticks,
 )
+from muntin.lateness import parse_lateness
 from muntin.policies import parse_policy
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Evaluator, Plan, check_buckets, check_definition, parse_evaluator
+from muntin_engine.heartbeats import Heartbeat, heartbeat_of
+from muntin_engine.plan import Evaluator, Plan, check_buckets, check_definition, check_sources, parse_evaluator
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -74,6 +80,10 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     new_end: ColumnLike | None = None,
     signal: ColumnLike | None = None,
     delay: Duration | None = None,
+    progress: ProgressPolicy | None = None,
+    source: ColumnLike | None = None,
+    sources: Sequence[str] = (),
+    late: Lateness | LatePolicy | str = LatePolicy.SIDE,
     buckets: int = 16,
 ) -> EventStream:
     """Say which columns of a DataFrame make its rows events.
@@ -91,15 +101,25 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         edge: With `at`: each event is a sample that lasts until the next sample of its key. Samples cannot be revised.
         change: What a row does: `"insert"`, `"revise"` (a new end), `"retract"` (delete the event), `"punctuate"`
             (nothing before its `start`, or `at`, will change any more, of no key; the other columns do not matter),
-            `"signal"` (an external event for triggers of early results, of no time or key) or `"close"` (the stream has
-            ended). Without it every row is an insertion.
+            `"punctuate_key"` (the same for the row's key alone, if the progress policy has key punctuation), `"clock"`
+            (it is now its `start`, or `at`), `"signal"` (an external event for triggers of early results, of no time or
+            key) or `"close"` (the stream has ended). Without it every row is an insertion.
         new_end: The new end in a revision.
         signal: The name of a signal.
-        delay: Take the input as complete up to this long before the newest start seen, where no rows say so.
+        delay: Short for `progress=bounded_delay(delay)`.
+        progress: What says how complete the input is, besides rows of punctuation, which always do. For example
+            `bounded_delay("10 minutes")` or `bounded_disorder(rows=100)`.
+        source: Names the source of a row. The input is then as complete as the least complete of its sources, and rows
+            of punctuation speak for their source; those without a source speak for all.
+        sources: The sources that are waited for, all there are. Rows of another one are rejected.
+        late: What becomes of a row that comes behind the punctuation: `"side"`, `"drop"`, `"adjust"` or, for example,
+            `correct("1 hour")`.
         buckets: Over how many buckets keys are spread; 1 to 256. A checkpoint remembers it. Without keys there is one.
 
     Raises:
-        QueryError: The columns do not make events, for example neither `start` nor `at` is given.
+        QueryError: The columns do not make events, for example neither `start` nor `at` is given; or there is a delay
+            and another policy.
+        PolicyError: The delay is negative, or the text of a policy names none.
         DurationError: The delay cannot be read.
     """
     keys = tuple(key) if isinstance(key, list | tuple) else (key,)
@@ -117,11 +137,13 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         raise QueryError("a revision names its event: new_end needs id and change as well")
     if signal is not None and change is None:
         raise QueryError("a signal is a row whose change says so: signal needs change as well")
-    span = None if delay is None else ticks(delay)
-    if span is not None and span < 0:
-        raise QueryError(f"a delay cannot be negative, got {delay!r}")
+    if delay is not None and progress is not None:
+        raise QueryError(f"a delay is a progress policy of its own: give delay={delay!r} or progress={progress!r}")
     check_buckets(buckets)
-    return EventStream(df, keys, id, begins, end, edge, change, new_end, span, buckets, signal)
+    check_sources(source, tuple(sources))
+    policy = progress or (Punctuated() if delay is None else bounded_delay(delay))
+    stream = EventStream(df, keys, id, begins, end, edge, change, new_end, policy, buckets, signal)
+    return replace(stream, source=source, sources=tuple(sources), late=parse_lateness(late))
 
 
 @dataclass(frozen=True)
@@ -136,9 +158,54 @@ class EventStream:
     is_edge: bool
     change: ColumnLike | None
     new_end: ColumnLike | None
-    delay: int | None
+    progress: ProgressPolicy
     buckets: int
     signal: ColumnLike | None = None
+    source: ColumnLike | None = None
+    sources: tuple[str, ...] = ()
+    late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
+    heartbeats: tuple[Heartbeat, ...] = ()
+    clock: DataFrame | None = None
+
+    def with_heartbeat(
+        self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None
+    ) -> EventStream:
+        """Let another stream say how complete this one is.
+
+        Each of its rows is punctuation: nothing will change any more before its time less the delay.
+
+        Args:
+            df: The other stream; streaming if this one is.
+            at: The column with the time, of the kind of the events' times.
+            delay: How far behind it the input is complete.
+            source: Names the source that a row speaks for, if the input has sources; without it, it speaks for all.
+
+        Raises:
+            PolicyError: The delay is negative.
+            DurationError: The delay cannot be read.
+            QueryError: One is a stream and the other is not, or it names sources and the input has none.
+        """
+        beat = heartbeat_of(self.df, df, at, delay, source, has_sources=bool(self.sources))
+        return replace(self, heartbeats=(*self.heartbeats, beat))
+
+    def with_clock(self, clock: DataFrame | None = None, *, every: Duration = "10 seconds") -> EventStream:
+        """Give the stream a clock, so that time passes and micro-batches happen also without rows.
+
+        A reading moves nothing by itself: it tells for how long a source has been idle, and when a timer is due. Where
+        times are integers, readings are microseconds since the epoch.
+
+        Args:
+            clock: A stream whose only column holds readings, as timestamps. None: the clock of the machine that runs
+                the driver. With `availableNow` that is read once, when the query starts.
+            every: How often that is read.
+
+        Raises:
+            QueryError: The events are not a stream.
+            DurationError: `every` cannot be read.
+        """
+        from muntin_engine.spark.clock import clock_beside
+
+        return replace(self, clock=clock_beside(self.df, every) if clock is None else clock)
 
     def window(
         self,
@@ -302,17 +369,23 @@ class Query:
         return results(self, watermark)
 
     def late(self) -> DataFrame:
-        """Return the rows that came behind the punctuation: `reason`, `message` and the `row` as JSON.
+        """Return the rows that came behind the punctuation: `reason`, `message`, the `row` as JSON and `late_by`.
+
+        `late_by` is how far its sync time lay behind the punctuation, in ticks (microseconds where the axis is time);
+        null if the row came after the end of the stream.
 
         A streaming query of these rows is one of its own, with its own checkpoint and its own state: it evaluates the
         whole once more to know what is late. Its counts are those of `results`.
+
+        Raises:
+            QueryError: Late rows are dropped, so there are none to return.
         """
         from muntin_engine.spark.pipeline import refused
 
         return refused(self, "late")
 
     def rejected(self) -> DataFrame:
-        """Return the rows that make no sense where they came: `reason`, `message` and the `row` as JSON.
+        """Return the rows that make no sense where they came: `reason`, `message`, the `row` as JSON, and a null.
 
         As `late` does, a streaming query of these rows evaluates the whole.
         """

@@ -3,6 +3,7 @@
 from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_definition, check_trigger
 from muntin_engine.plan.columns import Column, Columns
 from muntin_engine.plan.evaluators import Choice, Evaluator, parse_evaluator
+from muntin_engine.plan.inputs import Input, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
 from muntin_engine.plan.plan import LATEST, Plan
 
@@ -13,10 +14,12 @@ __all__ = [
     "Column",
     "Columns",
     "Evaluator",
+    "Input",
     "ModulePlan",
     "Plan",
     "check_buckets",
     "check_definition",
+    "check_sources",
     "check_trigger",
     "parse_evaluator",
     "plan_module",

@@ -24,6 +24,7 @@ class Columns:
         change: What a row does.
         new_end: The new end in a revision.
         signal: The name of a signal.
+        source: The name of the source that a row is of.
         keys: What the query groups by.
         inputs: What its modules read.
     """
@@ -34,5 +35,6 @@ class Columns:
     change: Column | None = None
     new_end: Column | None = None
     signal: Column | None = None
+    source: Column | None = None
     keys: tuple[Column, ...] = ()
     inputs: tuple[Column, ...] = ()

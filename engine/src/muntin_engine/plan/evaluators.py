@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from muntin import (
     EmitPolicy,
     HoppingWindows,
+    LatePolicy,
     PolicyError,
     QueryError,
     SupportsCombine,
@@ -106,6 +107,10 @@ def forbids_steps(plan: Plan) -> str | None:
             return "events are members of windows that they do not overlap, by the window's reach"
     if plan.early is None and plan.emit is not EmitPolicy.FINAL:
         return f"emit={str(plan.emit)!r} puts out results that may change"
+    if plan.input.progress.by_key:
+        return "keys may punctuate themselves, so each closes windows of its own"
+    if plan.input.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
+        return f"late={str(plan.input.late)!r} takes late rows in"
     if plan.columns.id is not None:
         return "events have ids, so they may be revised"
     return "samples last until the next one of their key" if plan.is_edge else None

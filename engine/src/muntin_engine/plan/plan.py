@@ -24,6 +24,7 @@ from muntin.windows import to_dict
 from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_window
 from muntin_engine.plan.columns import Columns
 from muntin_engine.plan.evaluators import Choice, Evaluator, choose_evaluator, forbids_steps
+from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.module_plan import ModulePlan
 
 LATEST: Final = 2**62
@@ -44,8 +45,7 @@ class Plan:
         emit: When results are put out.
         modules: One operator, or any number of aggregates.
         is_edge: True if events are samples that last until the next one of their key.
-        delay: How far behind the newest start the input is taken to be complete, in ticks; None where punctuation
-            rows say so.
+        input: What says how far the input is complete, and what becomes of late rows.
         buckets: Over how many buckets keys are spread. Part of a checkpoint.
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
@@ -66,7 +66,7 @@ class Plan:
     emit: EmitPolicy | EarlyEmission
     modules: tuple[ModulePlan, ...]
     is_edge: bool = False
-    delay: int | None = None
+    input: Input = Input()  # noqa: RUF009  # it is frozen
     buckets: int = 16
     expressions: Mapping[str, int] = field(default_factory=dict)
     named_windows: Mapping[str, HoppingWindows] = field(default_factory=dict)
@@ -82,6 +82,7 @@ class Plan:
             check_policies(module.module, self.clip, self.timestamps)
         if self.early is not None:
             self.early.check(self.window, is_revised=self.columns.id is not None or self.is_edge)
+        self.input.check(self)
         object.__setattr__(self, "choice", choose_evaluator(self, self.wanted))
 
     @property
@@ -103,8 +104,14 @@ class Plan:
 
     @property
     def says_when_complete(self) -> bool:
-        """True if a stream can ever close a window: by its delay, or by rows of punctuation."""
-        return self.delay is not None or self.columns.change is not None
+        """True if a stream can ever close a window: by what its rows imply, or by rows of punctuation."""
+        return self.columns.change is not None or self.input.says_when_complete
+
+    @property
+    def emission(self) -> EmitPolicy | EarlyEmission:
+        """When results are put out, given that late rows may correct them."""
+        is_corrected = self.emit is EmitPolicy.FINAL and self.input.late.corrects
+        return EmitPolicy.SPECULATIVE if is_corrected else self.emit
 
     @property
     def contract(self) -> OutputContract:
@@ -141,7 +148,7 @@ class Plan:
         """The names of the result columns that are neither keys nor a module's."""
         name = ("window_name",) if self.named_windows else ()
         lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
-        change = ("change", "event_id") if self.emit.may_retract else ()
+        change = ("change", "event_id") if self.emission.may_retract else ()
         new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
         early = ("timing", "pane") if self.early is not None else ()
         return (*name, "window", *lifetime, *change, *new_end, *early)
@@ -168,6 +175,7 @@ class Plan:
             "clip": str(self.clip),
             "timestamps": str(self.timestamps),
             "emit": str(self.emit) if self.early is None else _describe(self.early),
+            **self.input.identity(),
             "buckets": self.buckets,
             "evaluator": str(self.choice.evaluator),
             "modules": [module.identity() for module in self.modules],

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY, TimestampPolicy
+from muntin import INFINITY, LatePolicy, TimestampPolicy
 from muntin_engine.columnar.store import ColumnarStore
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
-from muntin_engine.core.changes import Progress
+from muntin_engine.core.changes import Progress, Refusal
+from muntin_engine.core.keys import Key
+from muntin_engine.core.progress import Observation
 from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import promised, settled
+from muntin_engine.core.sliced.grid import promised
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.sliced.states import StateStore
 from muntin_engine.plan import Evaluator
@@ -26,6 +28,7 @@ from muntin_engine.spark.intake import take_in
 from muntin_engine.spark.job import Job
 from muntin_engine.spark.output import result_tables
 from muntin_engine.spark.refused import RefusedRow, refused_row, refused_table
+from muntin_engine.spark.source_counts import count_sources
 
 RESULTS: Final = "results"
 LATE: Final = "late"
@@ -42,7 +45,8 @@ class OutputBlob:
     """A part of a bucket's output.
 
     Attributes:
-        stream: `results`, `late` or `rejected`; or `accepted`, which is a count alone; or `punctuation`.
+        stream: `results`, `late` or `rejected`; or `accepted` or the count of a source, which are counts alone; or
+            `punctuation`.
         rows: How many rows it stands for; for punctuation, the tick below which the output does not change any more.
         data: Them as an Arrow IPC stream; None for a number alone.
     """
@@ -61,12 +65,14 @@ class Arrived:
         partials: Blobs of partial states.
         progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
         signals: The names of the external events in it.
+        observed: What each of them saw of each source.
     """
 
     rows: list[bytes] = field(default_factory=list)
     partials: list[bytes] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
     signals: frozenset[str] = frozenset()
+    observed: list[Observation] = field(default_factory=list)
 
 
 def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
@@ -81,21 +87,29 @@ def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterato
     if job.grids:
         yield from _run_sliced(job, bucket, cells, arrived)
     else:
-        yield from _run_general(job, cells, arrived)
+        yield from _run_general(job, bucket, cells, arrived)
 
 
-def _run_general(job: Job, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+def _run_general(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
     with _without_collector():
         intake = take_in(job, arrived.rows)
-        bucket = Bucket(job.query, cells, job.codec, job.identity)
-        result = bucket.process(intake.changes, _complete(job, arrived.progress), signals=arrived.signals)
+        bucket = Bucket(job.query, cells, job.codec, job.identity, job.tracker)
+        result = bucket.process(
+            intake.changes,
+            _said(job, arrived),
+            observed=arrived.observed,
+            promises=intake.promises,
+            signals=arrived.signals,
+        )
         tables = list(result_tables(job, result.output))
     yield OutputBlob(ACCEPTED, result.accepted)
     yield OutputBlob(PUNCTUATION, result.punctuation)
     yield from _results(tables)
-    refused = [*intake.refused, *(refused_row(job, key, refusal) for key, refusal in result.refusals)]
-    yield from _refused(LATE, [row for row in refused if row.is_late])
-    yield from _refused(REJECTED, [row for row in refused if not row.is_late])
+    late = [(key, refusal) for key, refusal in result.refusals if refusal.is_late]
+    yield from _late(job, late)
+    yield from _counts(count_sources(job, number, arrived.observed, (refusal for _, refusal in late)))
+    rejected = (refused_row(job, key, refusal) for key, refusal in result.refusals if not refusal.is_late)
+    yield from _refused(REJECTED, [*intake.refused, *rejected])
 
 
 def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
@@ -110,8 +124,9 @@ def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterat
             job.identity,
             KeptStores() if job.is_static else _KEPT,
             (job.name, number),
+            job.tracker,
         )
-        result = bucket.process(arrived.partials, _complete(job, arrived.progress))
+        result = bucket.process(arrived.partials, _said(job, arrived), arrived.observed)
         to_tables = closed_tables if is_columnar else run_tables
         tables = [table for complete in result.output for table in to_tables(job, complete)]
     at_end = job.query.timestamps is TimestampPolicy.POINT_AT_END
@@ -121,6 +136,7 @@ def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterat
     if result.late:
         yield OutputBlob(LATE, result.late)
     yield from _refused(REJECTED, intake.refused)
+    yield from _counts(count_sources(job, number, arrived.observed))
 
 
 @contextmanager
@@ -135,14 +151,20 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _complete(job: Job, arrived: Progress) -> Progress:
-    """Return the progress with what the rows do not say themselves: the end of a static input, or the delay."""
-    punctuation = INFINITY if job.is_static else arrived.punctuation
-    if job.delay is not None and arrived.newest > EARLIEST:
-        punctuation = max(punctuation, arrived.newest - job.delay)
-    if job.steps:
-        punctuation = settled(job.steps, punctuation)
-    return replace(arrived, punctuation=punctuation)
+def _said(job: Job, arrived: Arrived) -> Progress:
+    """Return the progress with what the rows do not say themselves: the end of a static input."""
+    return replace(arrived.progress, punctuation=INFINITY) if job.is_static else arrived.progress
+
+
+def _late(job: Job, refusals: Sequence[tuple[Key, Refusal]]) -> Iterator[OutputBlob]:
+    if refusals and job.query.late.policy is LatePolicy.DROP:
+        yield OutputBlob(LATE, len(refusals))
+        return
+    yield from _refused(LATE, [refused_row(job, key, refusal) for key, refusal in refusals])
+
+
+def _counts(counts: Mapping[str, int]) -> Iterator[OutputBlob]:
+    return (OutputBlob(name, count) for name, count in counts.items())
 
 
 def _results(tables: Iterable[pa.Table]) -> Iterator[OutputBlob]:

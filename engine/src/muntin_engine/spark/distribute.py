@@ -14,14 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import EARLIEST, INFINITY
+from muntin import INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.plan import LATEST
+from muntin_engine.core.progress import Observation, merged
 from muntin_engine.spark.blobs import to_blob
 from muntin_engine.spark.intake import NOT_IN_PYTHON, unreadable
 from muntin_engine.spark.job import Job, open_job
 from muntin_engine.spark.lifting import lift
-from muntin_engine.spark.problems import CHANGES, CLOSE, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
+from muntin_engine.spark.observing import GoodRows, observe, pack_observations, progress_of
+from muntin_engine.spark.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
 from muntin_engine.spark.signals import signals_in
 
 PROGRESS: Final = tuple(part.name for part in fields(Progress))
@@ -32,12 +33,13 @@ EXCHANGE: Final = pa.schema(
         ("bucket", pa.int32()),
         ("rows", pa.binary()),
         ("partials", pa.binary()),
+        ("observed", pa.binary()),
         *((name, pa.int64()) for name in PROGRESS),
         ("signals", pa.list_(pa.string())),
     ]
 )
-"""What crosses the shuffle: blobs of rows or of partial states, and one row of progress and signals per task and
-bucket."""
+"""What crosses the shuffle: blobs of rows or of partial states, and for each task and bucket one row of progress, with
+what the task observed of each source, and signals."""
 
 MOST_ROWS: Final = 100_000
 """After how many rows a task sends its blobs; also after `MOST_BYTES`."""
@@ -60,12 +62,15 @@ class Distributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of all of them."""
         job = open_job(self._job)
-        progress, signals = Progress(), frozenset[str]()
+        progress, observed, signals = Progress(), list[Observation](), frozenset[str]()
         for batch in _gather(batches, MOST_LIFTED if job.grids else MOST_ROWS):
-            rows, seen = read_rows(job, batch)
-            progress, signals = progress.advance(seen), signals | signals_in(batch)
+            rows, seen, sources = read_rows(job, batch)
+            progress, observed = progress.advance(seen), merged([*observed, *sources], job.tracker.starts_kept)
+            signals |= signals_in(batch)
             yield from _lifted(job, rows) if job.grids else _blobs(job, rows)
-        yield _exchange(list(job.buckets), {"signals": [sorted(signals)] * len(job.buckets)}, progress)
+        told = {"signals": sorted(signals), "observed": pack_observations(observed) if observed else None}
+        count = len(job.buckets)
+        yield _exchange(list(job.buckets), {name: [value] * count for name, value in told.items()}, progress)
 
 
 def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -80,11 +85,11 @@ def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
         yield pa.concat_batches(waiting)
 
 
-def read_rows(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, Progress]:
-    """Return the rows of a batch with their problems, and the progress it carries.
+def read_rows(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, Progress, list[Observation]]:
+    """Return the rows of a batch with their problems, the progress it carries, and what it shows of each source.
 
-    The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, and `change` with
-    `new_end`, if the query has them. Times are ticks. Punctuation is no row.
+    The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
+    with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a key is.
     """
     kind = _kinds(job, batch)
     times = _times(job, batch, kind)
@@ -94,12 +99,16 @@ def read_rows(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, Progress]:
         columns |= {"change": batch.column("change"), "new_end": times.new_end}
     if "id" in batch.schema.names:
         columns["id"] = _in_utc(batch.column("id"))
+    source = batch.column("source") if job.tracker.sources else None
+    if source is not None:
+        columns["source"] = source
     carried = zip(job.key_names + job.input_names, job.keys + job.inputs, strict=True)
     columns |= {name: batch.column(name).cast(carried_type, safe=False) for name, carried_type in carried}
     is_row = pc.or_(pc.less(kind, PUNCTUATE), pc.is_valid(problem))
     rows = pa.table(columns)
-    progress = _progress_of_rows(job, kind, times, pc.and_(is_row, pc.is_null(problem)))
-    return rows if pc.all(is_row).as_py() else rows.filter(is_row), progress.advance(_progress_of_marks(kind, times))
+    good = GoodRows.of(kind, times, source, problem)
+    kept = rows if pc.all(is_row).as_py() else rows.filter(is_row)
+    return kept, progress_of(job, good), list(observe(job, good))
 
 
 def _kinds(job: Job, batch: pa.RecordBatch) -> pa.Array:
@@ -136,28 +145,6 @@ def _in_utc(values: pa.Array) -> pa.Array:
     """Return timestamps as such in UTC, whatever the session's zone, and other values as they are."""
     has_zone = pa.types.is_timestamp(values.type) and values.type.tz is not None
     return values.cast(pa.timestamp("us", tz="UTC")) if has_zone else values
-
-
-def _progress_of_rows(job: Job, kind: pa.Array, times: Times, is_good: pa.Array) -> Progress:
-    newest = _largest(times.start.filter(pc.and_(is_good, pc.equal(kind, INSERT))))
-    ends = pa.concat_arrays([times.end.filter(is_good), times.new_end.filter(is_good)])
-    latest = _largest(ends.filter(pc.less(ends, INFINITY)))
-    starts_known = EARLIEST if newest == EARLIEST else newest + 1
-    ends_known = EARLIEST if latest == EARLIEST else latest + job.reach
-    return Progress(EARLIEST, max(starts_known, ends_known), newest)
-
-
-def _progress_of_marks(kind: pa.Array, times: Times) -> Progress:
-    """Return what punctuation says; one beyond all times closes the stream, and says of no time that it was seen."""
-    marks = times.start.filter(pc.equal(kind, PUNCTUATE))
-    latest = _largest(marks.filter(pc.less(marks, LATEST)))
-    is_closed = pc.any(pc.equal(kind, CLOSE)).as_py() or pc.any(pc.greater_equal(marks, LATEST)).as_py()
-    return Progress(INFINITY if is_closed else latest, latest, EARLIEST)
-
-
-def _largest(ticks: pa.Array) -> int:
-    largest = pc.max(ticks).as_py()
-    return EARLIEST if largest is None else int(largest)
 
 
 def _blobs(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:

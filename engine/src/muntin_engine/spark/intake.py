@@ -10,12 +10,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin import INFINITY
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.keys import Key
 from muntin_engine.core.rows import freeze
+from muntin_engine.plan import LATEST
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.job import Job
-from muntin_engine.spark.problems import Problem, problem
+from muntin_engine.spark.problems import CHANGES, PUNCTUATE_KEY, Problem, problem
 from muntin_engine.spark.refused import RefusedRow, row_as_json
 
 _UNREADABLE: Final = Problem("unreadable value", "it holds a value that Python has no counterpart for")
@@ -30,10 +32,12 @@ class Intake:
     Attributes:
         changes: The good rows, by key.
         refused: Those with a problem of their own.
+        promises: Punctuation of single keys.
     """
 
     changes: list[tuple[Key, list[InputChange]]] = field(default_factory=list)
     refused: list[RefusedRow] = field(default_factory=list)
+    promises: list[tuple[Key, int]] = field(default_factory=list)
 
 
 def take_in(job: Job, blobs: Iterable[bytes]) -> Intake:
@@ -49,7 +53,7 @@ def take_in(job: Job, blobs: Iterable[bytes]) -> Intake:
             groups.add(table)
         except NOT_IN_PYTHON:
             groups.add(_without_unreadable(job, table, intake))
-    intake.changes = groups.by_key()
+    intake.changes, intake.promises = groups.by_key(), groups.promises
     return intake
 
 
@@ -61,10 +65,13 @@ class _Groups:
         self._has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in job.keys)
         self._keys: dict[Hashable, Key] = {}
         self._changes: dict[Hashable, list[InputChange]] = {}
+        self.promises: list[tuple[Key, int]] = []
 
     def add(self, table: pa.Table) -> None:
         """Take the rows of a table: all of them, or none if one cannot be read."""
+        table, promises = _without_promises(self._job, table)
         keys, changes = _rows(self._job, table)
+        self.promises += promises
         names: Sequence[Hashable] = keys if self._has_plain_keys else list(map(freeze, keys))
         for name, key, change in zip(names, keys, changes, strict=True):
             if name in self._changes:
@@ -79,10 +86,21 @@ class _Groups:
 
 def _rows(job: Job, table: pa.Table) -> tuple[list[Key], Iterator[InputChange]]:
     keys, payloads = (_tuples(table, names) for names in (job.key_names, job.input_names))
-    ids, starts, ends, new_ends = (_values(table, name) for name in ("id", "start", "end", "new_end"))
+    names = ("id", "start", "end", "new_end", "source")
+    ids, starts, ends, new_ends, sources = (_values(table, name) for name in names)
     if "id" in table.column_names and pa.types.is_nested(table.column("id").type):
         ids = map(_hashable, ids)
-    return keys, map(InputChange._make, zip(ids, starts, ends, payloads, new_ends, strict=False))
+    return keys, map(InputChange._make, zip(ids, starts, ends, payloads, new_ends, sources, strict=False))
+
+
+def _without_promises(job: Job, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
+    """Return the rows that are no punctuation of their key, and those that are: key and tick."""
+    if not job.tracker.policy.by_key:
+        return table, []
+    is_promise = pc.equal(table.column("change"), CHANGES[PUNCTUATE_KEY])
+    marks = table.filter(is_promise)
+    ticks = (INFINITY if tick >= LATEST else tick for tick in marks.column("start").to_pylist())
+    return table.filter(pc.invert(is_promise)), list(zip(_tuples(marks, job.key_names), ticks, strict=True))
 
 
 def _tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -20,6 +20,7 @@ from muntin import HoppingWindows, Module, MuntinError
 from muntin.schemas import Field
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.codec import Codec, records_in
+from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
@@ -62,7 +63,6 @@ class Job:
         has_changes: True if rows say what they do; otherwise each is an insertion.
         is_point: True if events last one tick.
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
-        delay: See `Plan.delay`.
         reach: See `Plan.reach`.
         buckets: The ids of the buckets.
         results: The Arrow schema of the results.
@@ -71,6 +71,7 @@ class Job:
         forms: The modules' columnar forms, where the evaluator is the columnar one.
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
         window_names: What the results call them; none if there is one specification.
+        tracker: What says how far the input is.
     """
 
     query: WindowedQuery
@@ -82,7 +83,6 @@ class Job:
     has_changes: bool
     is_point: bool
     is_static: bool
-    delay: int | None
     reach: int
     buckets: tuple[int, ...]
     results: pa.Schema
@@ -91,6 +91,7 @@ class Job:
     forms: tuple[BoundForm, ...] = ()
     steps: tuple[HoppingWindows, ...] = ()
     window_names: tuple[str, ...] = ()
+    tracker: ProgressTracker = ProgressTracker()  # noqa: RUF009  # it is frozen
 
     @cached_property
     def name(self) -> bytes:

@@ -18,9 +18,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import QueryError
+from muntin import EmitPolicy, LatePolicy, QueryError
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.plan import Evaluator, Plan, check_trigger
 from muntin_engine.spark.blobs import from_blob
@@ -30,6 +31,7 @@ from muntin_engine.spark.job import Job, Read, open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
 from muntin_engine.spark.problems import forbids_null
 from muntin_engine.spark.refused import REFUSED
+from muntin_engine.spark.source_counts import names_of_counts
 from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
@@ -53,6 +55,8 @@ def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
 
     Partial states no longer have the rows in them, so a query over slices is evaluated from its rows here.
     """
+    if stream == LATE and query.plan.input.late.policy is LatePolicy.DROP:
+        raise QueryError("late rows are dropped, so there are none to return: give events() late='side' to have them")
     job = replace(_job(query, result_schema(query)), evaluator=Evaluator.GENERAL)
     return _decode(_evaluate(query, job).where(F.col("stream") == stream), spark_schema_of(REFUSED))
 
@@ -87,22 +91,23 @@ def _evaluate(query: Query, described: Job) -> DataFrame:
     grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
     if not source.isStreaming:
         return grouped.applyInArrow(static_bucket(job), OUTPUT)
-    return _counted(query, grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None"))
+    blobs = grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None")
+    return _counted(query, blobs, (ACCEPTED, LATE, REJECTED, RESULTS, *names_of_counts(described)))
 
 
 def _check_progress(plan: Plan) -> None:
     if not plan.says_when_complete:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"
-            "  give events() a delay, such as delay='10 minutes', or a change column with punctuation rows"
+            "  give events() a delay, such as delay='10 minutes', another progress policy, or a change column with "
+            "punctuation rows"
         )
 
 
-def _counted(query: Query, blobs: DataFrame) -> DataFrame:
+def _counted(query: Query, blobs: DataFrame, names: Iterable[str]) -> DataFrame:
     """Have Spark report the counts of each micro-batch among the observed metrics of a streaming query."""
     counts = [
-        F.coalesce(F.sum(F.when(F.col("stream") == stream, F.col("rows"))), F.lit(0)).alias(stream)
-        for stream in (ACCEPTED, LATE, REJECTED, RESULTS)
+        F.coalesce(F.sum(F.when(F.col("stream") == stream, F.col("rows"))), F.lit(0)).alias(stream) for stream in names
     ]
     try:
         observed = blobs.observe(query.counters, *counts)
@@ -155,10 +160,9 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         inputs=query.source.inputs,
         reads=tuple(_reads(plan)),
         names=_names(plan),
-        has_changes=plan.columns.change is not None,
+        has_changes=query.source.has_changes,
         is_point=plan.lifetimes == "point",
         is_static=not query.source.df.isStreaming,
-        delay=plan.delay,
         reach=plan.reach,
         buckets=bucket_ids(plan.buckets),
         results=arrow_schema_of(schema),
@@ -167,6 +171,7 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         forms=_forms(plan),
         steps=plan.steps,
         window_names=tuple(plan.named_windows),
+        tracker=ProgressTracker(plan.input.progress, plan.input.sources, plan.steps),
     )
 
 
@@ -186,11 +191,13 @@ def _windowed(plan: Plan) -> WindowedQuery:
         bindings=tuple(Binding(module.module, module.select) for module in plan.modules),
         clip=plan.clip,
         timestamps=plan.timestamps,
-        emit=plan.emit,
+        emit=plan.emission,
         contract=plan.contract,
         is_edge=plan.is_edge,
         has_ids=plan.columns.id is not None,
         expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
+        late=plan.input.late,
+        waits_for_punctuation=plan.input.late.corrects and plan.emit is EmitPolicy.FINAL,
     )
 
 
@@ -204,7 +211,7 @@ def _reads(plan: Plan) -> Iterator[Read]:
 def _names(plan: Plan) -> dict[str, str]:
     """Return the query's own names by the names under which columns travel, in the order a reader wants them."""
     columns = plan.columns
-    roles = {name: getattr(columns, name) for name in ("change", "id", "start", "end", "new_end", "signal")}
+    roles = {name: getattr(columns, name) for name in ("change", "id", "start", "end", "new_end", "signal", "source")}
     named = {f"k{place}": key for place, key in enumerate(columns.keys)}
     named |= {name: column for name, column in roles.items() if column is not None}
     named |= {f"i{place}": column for place, column in enumerate(columns.inputs)}

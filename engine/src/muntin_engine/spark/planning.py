@@ -15,13 +15,16 @@ from muntin import EarlyEmission, PolicyError, QueryError, Trigger
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
 from muntin_engine.plan import Column as NamedColumn
-from muntin_engine.plan import Columns, ModulePlan, Plan, plan_module
+from muntin_engine.plan import Columns, Input, ModulePlan, Plan, plan_module
+from muntin_engine.spark.marks import with_marks
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
 
 if TYPE_CHECKING:
     from muntin_engine.query import ColumnLike, EventStream, ModuleCall, WindowedStream
 
-_ROLES: Final = ("start", "end", "id", "change", "new_end", "signal")
+_ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
+_TEXTS: Final = ("change", "signal", "source")
+"""The roles whose columns are read as text."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,13 @@ class Projection:
             `new_end` and `signal` if the query names them; and `bucket`, the number of the row's bucket.
         keys: The Arrow types in which the keys travel.
         inputs: The Arrow types in which the inputs travel.
+        has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
     """
 
     df: DataFrame
     keys: tuple[pa.DataType, ...]
     inputs: tuple[pa.DataType, ...]
+    has_changes: bool = False
 
 
 @dataclass
@@ -89,7 +94,9 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
         emit=stream.emit,
         modules=modules,
         is_edge=events.is_edge,
-        delay=events.delay,
+        input=Input(
+            events.progress, events.sources, events.late, len(events.heartbeats), has_clock=events.clock is not None
+        ),
         buckets=events.buckets if keys else 1,
         expressions=expressions,
         named_windows=stream.named,
@@ -98,7 +105,8 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     if "id" in roles:
         arrow_type_of(roles["id"].dataType)
     types = tuple(_key_type(part) for part in keys.values())
-    return Projection(_project(events, plan.buckets, inputs), types, tuple(inputs.types)), plan
+    projected = with_marks(_project(events, plan.buckets, inputs), events.heartbeats, events.clock)
+    return Projection(projected, types, tuple(inputs.types), "change" in projected.columns), plan
 
 
 def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
@@ -157,7 +165,7 @@ def _key_type(part: spark_types.StructField) -> pa.DataType:
 def _project(events: EventStream, buckets: int, inputs: _Inputs) -> DataFrame:
     roles = {name: getattr(events, name) for name in _ROLES}
     named = {name: _as_column(column) for name, column in roles.items() if column is not None}
-    named |= {name: named[name].cast("string") for name in ("change", "signal") if name in named}
+    named |= {name: named[name].cast("string") for name in _TEXTS if name in named}
     keys = {f"k{place}": _as_column(key) for place, key in enumerate(events.keys)}
     named |= keys | {f"i{place}": column for place, column in enumerate(inputs.columns)}
     projected = events.df.select(*(column.alias(name) for name, column in named.items()))

@@ -17,10 +17,10 @@ from muntin_engine.inputs import is_tuple
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.job import Job
 
-CHANGES: Final = ("insert", "revise", "retract", "punctuate", "close", "signal")
+CHANGES: Final = ("insert", "revise", "retract", "punctuate_key", "punctuate", "close", "clock", "signal")
 """What a row can do."""
 
-INSERT, REVISE, RETRACT, PUNCTUATE, CLOSE, SIGNAL = range(len(CHANGES))
+INSERT, REVISE, RETRACT, PUNCTUATE_KEY, PUNCTUATE, CLOSE, CLOCK, SIGNAL = range(len(CHANGES))
 UNKNOWN: Final = -1
 """The kind of a row that does none of these."""
 
@@ -52,6 +52,8 @@ _FIXED: Final = (
     Problem("null signal", "its signal is null, or the query names no column for it"),
     Problem(str(Reason.EMPTY_LIFETIME), "its end does not lie after its start"),
     Problem("time out of range", f"a time of it is {LATEST} ticks or more away from 0"),
+    Problem("undeclared source", "its source is none of those that events() declares"),
+    Problem("undeclared punctuation", "it punctuates its key, and the progress policy has no key punctuation"),
 )
 
 
@@ -77,13 +79,15 @@ def find_problems(job: Job, batch: pa.RecordBatch, kind: pa.Array, times: Times)
     is_revision = _flags(pc.is_in(kind, pa.array([REVISE, RETRACT], kind.type)))
     is_event = is_insert | is_revision
     found = [
-        ~is_event & _flags(pc.less(kind, PUNCTUATE)),
+        _flags(pc.equal(kind, UNKNOWN)),
         _flags(pc.is_null(times.start)) & ~_flags(pc.is_in(kind, pa.array([CLOSE, SIGNAL], kind.type))),
         _flags(pc.equal(kind, REVISE)) & _flags(pc.is_null(times.new_end)),
         _has_no_id(batch, is_insert, is_revision),
         _has_no_signal(batch, _flags(pc.equal(kind, SIGNAL))),
         is_insert & _flags(pc.less_equal(times.end, times.start)),
         is_event & _is_out_of_range(times),
+        _has_no_source(job, batch, is_event, kind),
+        _flags(pc.equal(kind, PUNCTUATE_KEY)) & (not job.tracker.policy.by_key),
         *(is_insert & forbids(batch.column(f"i{read.place}"), read.field) for read in job.reads),
     ]
     codes = np.full(len(batch), UNKNOWN, np.int16)
@@ -145,6 +149,15 @@ def _has_no_signal(batch: pa.RecordBatch, is_signal: _Flags) -> _Flags:
     if "signal" not in batch.schema.names:
         return is_signal
     return is_signal & _flags(pc.is_null(batch.column("signal")))
+
+
+def _has_no_source(job: Job, batch: pa.RecordBatch, is_event: _Flags, kind: pa.Array) -> _Flags:
+    """Return which rows are of no declared source; a mark may be of none, and then speaks for all."""
+    if not job.tracker.sources:
+        return np.zeros(len(batch), np.bool_)
+    source = batch.column("source")
+    is_declared = _flags(pc.is_in(source, pa.array(job.tracker.sources, pa.string())))
+    return ~is_declared & (is_event | _flags(pc.is_valid(source))) & _flags(pc.less(kind, CLOCK))
 
 
 def _is_out_of_range(times: Times) -> _Flags:

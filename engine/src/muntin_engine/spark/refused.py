@@ -16,7 +16,9 @@ from muntin import INFINITY, moment
 from muntin_engine.core.changes import Refusal
 from muntin_engine.spark.job import Job
 
-REFUSED: Final = pa.schema([("reason", pa.string()), ("message", pa.string()), ("row", pa.string())])
+REFUSED: Final = pa.schema(
+    [("reason", pa.string()), ("message", pa.string()), ("row", pa.string()), ("late_by", pa.int64())]
+)
 """The columns of late and rejected rows."""
 
 
@@ -29,12 +31,14 @@ class RefusedRow:
         reason: Why, in a word or two that can be counted.
         message: Why, in a sentence.
         row: The row as JSON, by the query's own names for its columns.
+        late_by: How late it is, in ticks; None if it is not, or came after the end of the stream.
     """
 
     is_late: bool
     reason: str
     message: str
     row: str
+    late_by: int | None = None
 
 
 def refused_row(job: Job, key: Sequence[Any], refusal: Refusal) -> RefusedRow:
@@ -42,8 +46,10 @@ def refused_row(job: Job, key: Sequence[Any], refusal: Refusal) -> RefusedRow:
     change = refusal.change
     kind = "insert" if change.new_end is None else "retract" if change.new_end == change.start else "revise"
     values = {"change": kind, "id": change.id, "start": change.start, "end": change.end, "new_end": change.new_end}
+    values["source"] = change.source
     values |= zip(job.key_names + job.input_names, [*key, *change.payload], strict=True)
-    return RefusedRow(refusal.is_late, str(refusal.reason), refusal.message, row_as_json(job, values))
+    row = row_as_json(job, values)
+    return RefusedRow(refusal.is_late, str(refusal.reason), refusal.message, row, refusal.late_by)
 
 
 def row_as_json(job: Job, values: Mapping[str, Any]) -> str:
@@ -55,8 +61,8 @@ def row_as_json(job: Job, values: Mapping[str, Any]) -> str:
 
 def refused_table(rows: Sequence[RefusedRow]) -> pa.Table:
     """Return late or rejected rows as a table."""
-    columns = ([getattr(row, name) for row in rows] for name in REFUSED.names)
-    return pa.table([pa.array(column, pa.string()) for column in columns], schema=REFUSED)
+    columns = [pa.array([getattr(row, part.name) for row in rows], part.type) for part in REFUSED]
+    return pa.table(columns, schema=REFUSED)
 
 
 def _time(job: Job, tick: int | None) -> Any:

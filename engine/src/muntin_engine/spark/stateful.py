@@ -13,6 +13,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.spark.bucket_task import Arrived, run_bucket
 from muntin_engine.spark.distribute import PROGRESS
 from muntin_engine.spark.job import open_job
+from muntin_engine.spark.observing import unpack_observations
 
 OUTPUT: Final = spark_types.StructType(
     [
@@ -74,6 +75,8 @@ def collect(rows: Iterable[Any]) -> Arrived:
     arrived = Arrived()
     for row in rows:
         arrived.progress = arrived.progress.advance(Progress(*(row[name] for name in PROGRESS)))
+        if row["observed"] is not None:
+            arrived.observed += unpack_observations(bytes(row["observed"]))
         if row["rows"] is not None:
             arrived.rows.append(bytes(row["rows"]))
         if row["partials"] is not None:

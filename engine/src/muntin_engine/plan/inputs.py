@@ -1,0 +1,98 @@
+"""What a query says of its input as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin import (
+    Lateness,
+    LatePolicy,
+    PolicyError,
+    ProgressPolicy,
+    Punctuated,
+    QueryError,
+)
+from muntin.progress import identity_of
+
+if TYPE_CHECKING:
+    from muntin_engine.plan.plan import Plan
+
+MOST_SOURCES: Final = 256
+"""How many sources an input may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What says how far an input is complete, and what becomes of rows that come behind that.
+
+    Attributes:
+        progress: What the rows imply.
+        sources: The sources that are waited for; none if the input is one source without a name.
+        late: What becomes of late rows.
+        heartbeats: How many other streams say how complete the input is.
+        has_clock: True if a clock goes with the input.
+    """
+
+    progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
+    sources: tuple[str, ...] = ()
+    late: Lateness = Lateness()  # noqa: RUF009
+    heartbeats: int = 0
+    has_clock: bool = False
+
+    @property
+    def says_when_complete(self) -> bool:
+        """True if the input says so without rows of punctuation among its own."""
+        implies = not isinstance(self.progress, Punctuated) or self.heartbeats > 0
+        return implies or (self.progress.idle is not None and self.progress.idle.lag is not None)
+
+    def check(self, plan: Plan) -> None:
+        """Refuse what cannot be.
+
+        Raises:
+            PolicyError: The policies do not fit the input.
+        """
+        has_rows_of_progress = plan.columns.change is not None
+        if self.progress.idle is not None and not (has_rows_of_progress or self.has_clock):
+            raise PolicyError(
+                "this input never says what time it is, so no source of it is ever idle\n"
+                "  give it a clock, events(...).with_clock(), or rows whose change is 'clock'"
+            )
+        if self.progress.idle is not None and self.progress.idle.lag is None and not self.sources:
+            raise PolicyError(
+                "the only source of an input cannot be left out while it is idle\n"
+                "  say how far behind the clock it then is: with_idle(..., lag='10 minutes')"
+            )
+        if self.progress.by_key and not has_rows_of_progress:
+            raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
+        if self.late.policy is LatePolicy.ADJUST and plan.is_edge:
+            raise PolicyError(
+                "samples last from one to the next, so late ones cannot be adjusted\n"
+                "  use late='side' or correct('1 hour')"
+            )
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the state in a checkpoint depends on, as plain data."""
+        return {
+            "progress": identity_of(self.progress),
+            "sources": list(self.sources),
+            "late": str(self.late.policy) if self.late.corrects else "",
+        }
+
+
+def check_sources(column: object | None, sources: tuple[str, ...]) -> None:
+    """Refuse sources that cannot be told apart.
+
+    Raises:
+        QueryError: There is a column of sources and no declared source, or the other way round; or a name comes twice.
+    """
+    if (column is None) != (not sources):
+        given = "sources and no column" if column is None else "a column and no sources"
+        raise QueryError(
+            f"an input of several sources needs their names and a column that says which one a row is of; got {given}\n"
+            "  for example events(..., source='link', sources=['north', 'south'])"
+        )
+    if not all(isinstance(source, str) for source in sources):
+        raise QueryError(f"the names of sources are text, got {sources!r}")
+    if len(set(sources)) < len(sources) or len(sources) > MOST_SOURCES:
+        raise QueryError(f"an input has up to {MOST_SOURCES} sources with different names, got {', '.join(sources)}")

@@ -1,0 +1,110 @@
+"""A clock as a stream of Spark, so that time passes and micro-batches happen without data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
+
+from muntin import Duration, PolicyError, QueryError, moment, ticks
+
+_PERIOD: Final = "period"
+
+
+def clock_stream(spark: SparkSession, every: Duration = "10 seconds") -> DataFrame:
+    """Return the readings of a clock as a stream of one column, `reading`.
+
+    With a trigger that goes on, there is a reading each time a period has passed. With `availableNow` there is one, of
+    when the query starts; a query that is started again goes on from there.
+
+    Args:
+        spark: The session.
+        every: The period.
+
+    Raises:
+        PolicyError: The period is not above zero.
+        DurationError: It cannot be read.
+    """
+    if ticks(every) <= 0:
+        raise PolicyError(f"a clock is read every so often, got every={every!r}\n  give a time above zero")
+    spark.dataSource.register(ClockSource)
+    return spark.readStream.format(ClockSource.name()).option(_PERIOD, str(ticks(every))).load()
+
+
+def clock_beside(events: DataFrame, every: Duration) -> DataFrame:
+    """Return the clock of a stream of events.
+
+    Raises:
+        QueryError: The events are not a stream.
+    """
+    if not events.isStreaming:
+        raise QueryError("a static input has ended, so no time passes for it: leave the clock out")
+    return clock_stream(events.sparkSession, every)
+
+
+class ClockSource(DataSource):
+    """The clock of the machine that runs the driver; a subclass may be another one."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return what the source is called in Spark."""
+        return f"muntin_{cls.__name__}"
+
+    def now(self) -> int:
+        """Return what time it is, in microseconds since the epoch."""
+        return time.time_ns() // 1000
+
+    def schema(self) -> str:
+        """Return the schema of the readings."""
+        return "reading timestamp"
+
+    def streamReader(self, schema: Any) -> ClockReader:
+        """Return what reads the clock."""
+        return ClockReader(self.now, int(self.options.get(_PERIOD, "10000000")))
+
+
+class _Reading(InputPartition):
+    """The one reading of a micro-batch."""
+
+
+class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads a clock; its offset is the latest reading, a multiple of the period."""
+
+    def __init__(self, now: Any, period: int) -> None:
+        self._now = now
+        self._period = period
+        self._last: int | None = None
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Read the clock for the last time."""
+        self._last = self._read()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Return that every reading is of interest."""
+        return ReadAllAvailable()
+
+    def initialOffset(self) -> dict[str, int]:
+        """Return the offset before the first reading."""
+        return {"reading": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        """Return the latest reading; it never goes back, whatever the machine's clock does."""
+        reading = self._read() if self._last is None else self._last
+        return {"reading": max(start["reading"], reading)}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        """Return the one partition of a micro-batch; none if no time has passed."""
+        return [_Reading(end["reading"])] if end["reading"] > start["reading"] else []
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[datetime | None]]:
+        """Yield the reading."""
+        yield (moment(partition.value),)
+
+    def _read(self) -> int:
+        reading: int = self._now()
+        return reading // self._period * self._period

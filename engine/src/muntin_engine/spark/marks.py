@@ -1,0 +1,71 @@
+"""Rows of other streams beside the events: punctuation by a heartbeat, and readings of a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin import QueryError
+from muntin_engine.heartbeats import Heartbeat
+from muntin_engine.spark.types import axis_of
+
+_SECOND: Final = 1_000_000
+
+
+def with_marks(projected: DataFrame, heartbeats: Sequence[Heartbeat], clock: DataFrame | None) -> DataFrame:
+    """Return projected events with the rows of other streams among them.
+
+    Args:
+        projected: The events; a column `change` is added if they have none.
+        heartbeats: Streams whose rows are punctuation.
+        clock: A stream of readings.
+
+    Raises:
+        QueryError: The times of a heartbeat are of another kind than those of the events.
+    """
+    if not heartbeats and clock is None:
+        return projected
+    if "change" not in projected.columns:
+        projected = projected.withColumn("change", F.lit("insert"))
+    marks = [_punctuation(projected.schema["start"], heartbeat) for heartbeat in heartbeats]
+    marks += [] if clock is None else [_readings(projected.schema["start"], clock)]
+    for schema, mark in [(projected.schema, mark) for mark in marks]:
+        projected = projected.unionByName(_fitted(schema, *mark))
+    return projected
+
+
+def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
+    at = _as_column(heartbeat.at)
+    field = heartbeat.df.select(at).schema.fields[0]
+    is_same = field.dataType == start.dataType
+    if axis_of(field.name, field.dataType) == "time":
+        time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
+    else:
+        time, is_same = at - F.lit(heartbeat.delay), axis_of("at", start.dataType) == "ticks"
+    if not is_same:
+        raise QueryError(
+            f"the events' times are {start.dataType.simpleString()}, those of the heartbeat are "
+            f"{field.dataType.simpleString()}\n  cast them to the same type"
+        )
+    given = {"change": F.lit("punctuate"), "start": time, "bucket": F.lit(0)}
+    return heartbeat.df, given | ({} if heartbeat.source is None else {"source": _as_column(heartbeat.source)})
+
+
+def _readings(start: spark_types.StructField, clock: DataFrame) -> tuple[DataFrame, Mapping[str, Column]]:
+    reading = F.col(clock.columns[0])
+    is_time = axis_of("at", start.dataType) == "time"
+    given = {"change": F.lit("clock"), "start": reading if is_time else F.unix_micros(reading), "bucket": F.lit(0)}
+    return clock, given
+
+
+def _fitted(schema: spark_types.StructType, df: DataFrame, given: Mapping[str, Column]) -> DataFrame:
+    """Return some columns of a stream under the schema of the projected events; the others are null."""
+    return df.select(*(given.get(part.name, F.lit(None)).cast(part.dataType).alias(part.name) for part in schema))
+
+
+def _as_column(column: str | Column) -> Column:
+    return F.col(column) if isinstance(column, str) else column

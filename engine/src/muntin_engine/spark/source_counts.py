@@ -1,0 +1,41 @@
+"""How many rows each source of an input brought, and how many of them were late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from muntin_engine.core.changes import Refusal
+from muntin_engine.core.progress import Observation
+from muntin_engine.plan import Evaluator
+from muntin_engine.spark.job import Job
+
+
+def names_of_counts(job: Job) -> tuple[str, ...]:
+    """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
+
+    Partial states do not say which source their rows came from, so a query over slices has the first kind alone.
+    """
+    sources = job.tracker.sources
+    late = sources if job.evaluator is Evaluator.GENERAL else ()
+    return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
+
+
+def count_sources(
+    job: Job, bucket: int, observed: Sequence[Observation], late: Iterable[Refusal] = ()
+) -> Mapping[str, int]:
+    """Return the counts of a micro-batch by their names.
+
+    Args:
+        job: The query.
+        bucket: Whose counts. Every bucket hears what was observed; the first one counts it.
+        observed: What each task saw of each source: the insertions, without those that are bad in themselves.
+        late: The bucket's late rows.
+    """
+    if not job.tracker.sources:
+        return {}
+    heard = observed if bucket == job.buckets[0] else ()
+    counts = Counter(f"late_{refusal.change.source}" for refusal in late)
+    for some in heard:
+        counts[f"rows_{some.source}"] += some.rows
+    return {name: count for name, count in counts.items() if count}

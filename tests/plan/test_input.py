@@ -1,0 +1,86 @@
+"""What a plan says of its input: how complete it is, and what becomes of late rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muntin import PolicyError, bounded_disorder, correct, ordered, punctuate_every
+from muntin.lateness import parse_lateness
+from muntin_engine.plan import Column, Input
+from tests.differential.forms import Statistics
+from tests.plan.plans import plan_of, planned
+from tests.plan.test_explanation import Sketch, line
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (Input(bounded_disorder(3)), "at most 3 rows that start later come before a row"),
+        (Input(punctuate_every(span="1 hour")), "0 seconds behind the newest start, every 1 hour"),
+        (Input(ordered(), ("a", "b")), "0 seconds behind the newest start; the least of a, b"),
+        (Input(heartbeats=1), "another stream"),
+        (Input(heartbeats=2), "2 other streams"),
+        (
+            Input(ordered().with_idle("1 minute"), ("a", "b"), has_clock=True),
+            "0 seconds behind the newest start; the least of a, b; a source that is silent for 1 minute is left out",
+        ),
+        (
+            Input(ordered().with_idle("1 minute", lag="2 minutes"), has_clock=True),
+            "0 seconds behind the newest start; "
+            "a source that is silent for 1 minute is taken to be 2 minutes behind the clock",
+        ),
+    ],
+)
+def test_it_says_what_the_rows_and_the_sources_imply(given: Input, expected: str) -> None:
+    assert line("progress", input=given) == expected
+
+
+def test_it_says_that_keys_may_be_further() -> None:
+    given = Input(ordered().with_key_punctuation())
+    changed: dict[str, Any] = {"columns": {"change": Column("what", "string")}, "input": given}
+    assert line("progress", **changed).endswith("; keys may punctuate themselves")
+    assert line("evaluator", planned(Statistics), **changed) == (
+        "general: keys may punctuate themselves, so each closes windows of its own"
+    )
+
+
+@pytest.mark.parametrize(
+    ("late", "expected", "evaluator"),
+    [
+        ("side", "rows behind the punctuation are set aside", "sliced: "),
+        ("drop", "rows behind the punctuation are counted and dropped", "sliced: "),
+        ("adjust", "insertions start at the punctuation", "general: late='adjust' takes late rows in"),
+        (
+            correct("1 hour"),
+            "rows up to 1 hour behind the punctuation correct results",
+            "general: late='correct(3600000000)' takes late rows in",
+        ),
+    ],
+)
+def test_it_says_what_becomes_of_late_rows(late: Any, expected: str, evaluator: str) -> None:
+    given = Input(ordered(), late=parse_lateness(late))
+    assert line("late", planned(Sketch), input=given).startswith(expected)
+    assert line("evaluator", planned(Sketch), input=given).startswith(evaluator)
+
+
+def test_results_that_may_be_corrected_are_complete_later() -> None:
+    given = Input(ordered(), late=correct("1 hour"))
+    assert line("output", input=given) == "a window is complete when the punctuation reaches its end, and 1 hour more"
+    assert line("lag", input=given).startswith("less than 1 hour 10 minutes, ")
+    assert "the last output of each window that may change" in line("state", input=given)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"input": Input(ordered().with_idle(5, lag=1))}, "never says what time it is"),
+        ({"input": Input(ordered().with_idle(5), has_clock=True)}, "the only source of an input cannot be left out"),
+        ({"input": Input(ordered().with_key_punctuation())}, "no column says what a row does"),
+        ({"input": Input(late=parse_lateness("adjust")), "is_edge": True}, "late ones cannot be adjusted"),
+    ],
+)
+def test_what_does_not_fit_the_input_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        plan_of(**changed)

@@ -1,0 +1,125 @@
+"""What a task of the map side says of progress: of the whole input, of each source, and of keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin import EARLIEST, INFINITY, Lateness, LatePolicy, bounded_delay, bounded_disorder, ordered, punctuated
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.progress import Observation, ProgressTracker, merged
+from muntin_engine.plan import LATEST
+from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.spark.distribute import read_rows
+from muntin_engine.spark.intake import take_in
+from muntin_engine.spark.job import Job
+from tests.spark_units.jobs import arrived, job_of, reasons, rows
+
+SOURCES = ("north", "south")
+
+
+def sourced(policy: Any = None, **changed: Any) -> Job:
+    return job_of(has_changes=True, tracker=ProgressTracker(policy or ordered(), SOURCES), **changed)
+
+
+def batch(*given: tuple[str, int | None, str | None]) -> pa.RecordBatch:
+    """Return rows that do something, at a time, and are of a source."""
+    changes, starts, sources = zip(*given, strict=True)
+    return rows(
+        start=list(starts),
+        end=[None] * len(given),
+        change=list(changes),
+        source=pa.array(sources, pa.string()),
+    )
+
+
+def test_each_source_is_observed_by_itself() -> None:
+    given = batch(("insert", 5, "north"), ("insert", 9, "north"), ("insert", 2, "south"), ("punctuate", 4, "north"))
+    _, progress, observed = read_rows(sourced(bounded_disorder(0)), given)
+    assert sorted(observed) == [
+        Observation("north", 9, 2, (9,), 4),
+        Observation("south", 2, 1, (2,)),
+    ]
+    assert progress == Progress(EARLIEST, 10, 9)
+
+
+def test_a_mark_without_a_source_speaks_for_all() -> None:
+    _, progress, observed = read_rows(sourced(), batch(("punctuate", 7, None), ("close", None, "south")))
+    assert sorted(observed, key=str) == [
+        Observation("south", punctuation=INFINITY),
+        Observation(None, punctuation=7),
+    ]
+    assert progress.punctuation == 7
+
+
+def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
+    given = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
+    assert read_rows(sourced(), given)[2] == [Observation("north", 3, 1)]
+    assert reasons(take_in(sourced(), arrived(sourced(), given).rows).refused) == ["undeclared source"] * 3
+
+
+def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
+    job = job_of(tracker=ProgressTracker(bounded_disorder(2)), buckets=(12,))
+    batches = [rows(start=list(range(low, low + 50)), end=[None] * 50) for low in (100, 0, 40)]
+    (observed,) = arrived(job, *batches).observed
+    assert observed == Observation(None, 149, 150, (149, 148, 147))
+
+
+def test_a_task_without_rows_observes_nothing() -> None:
+    assert arrived(sourced()).observed == []
+    assert merged([], 3) == []
+
+
+def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
+    table, progress, observed = read_rows(sourced(), batch(("clock", 50, None), ("clock", 40, "anyone")))
+    assert (table.num_rows, observed) == (0, [])
+    assert progress == Progress(clock=50)
+
+
+@pytest.mark.parametrize(("tick", "promise"), [(7, 7), (LATEST, INFINITY)])
+def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, promise: int) -> None:
+    job = job_of(has_changes=True, tracker=ProgressTracker(punctuated().with_key_punctuation()))
+    given = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
+    came = arrived(job, given)
+    assert came.progress == Progress(EARLIEST, 9, 5)
+    intake = take_in(job, came.rows)
+    assert (intake.promises, [key for key, _ in intake.changes]) == ([(("b",), promise)], [("a",)])
+
+
+def test_keys_say_of_a_time_that_it_was_seen() -> None:
+    job = job_of(has_changes=True, tracker=ProgressTracker(punctuated().with_key_punctuation()))
+    assert read_rows(job, rows(start=[70], end=[None], change=["punctuate_key"]))[1] == Progress(horizon=70)
+
+
+def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
+    job = job_of(has_changes=True)
+    came = arrived(job, rows(start=[70], end=[None], change=["punctuate_key"]))
+    assert reasons(take_in(job, came.rows).refused) == ["undeclared punctuation"]
+    assert came.progress == Progress()
+
+
+def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
+    job, cells = sourced(buckets=(12,)), MemoryCells()
+    first = batch(("insert", 5, "north"), ("insert", 25, "north"), ("insert", 30, "south"))
+    second = batch(("insert", 3, "south"), ("insert", 33, "south"))
+    for bucket, given, expected in (
+        (12, first, {"accepted": 3, "rows_north": 2, "rows_south": 1, "results": 2}),
+        (12, second, {"accepted": 1, "late": 1, "rows_south": 2, "late_south": 1}),
+        (6, second, {"accepted": 1, "late": 1, "late_south": 1}),
+    ):
+        state = cells if bucket == 12 else MemoryCells()
+        if bucket == 6:
+            list(run_bucket(job, bucket, state, arrived(job, first)))
+        counts = {blob.stream: blob.rows for blob in run_bucket(job, bucket, state, arrived(job, given))}
+        assert {name: count for name, count in counts.items() if name != "punctuation"} == expected
+
+
+def test_rows_that_are_dropped_are_counted_and_not_kept() -> None:
+    job = job_of(tracker=ProgressTracker(bounded_delay(0)), query={"late": Lateness(LatePolicy.DROP)})
+    cells = MemoryCells()
+    list(run_bucket(job, 0, cells, arrived(job, rows(start=[50], end=[51]))))
+    late = [blob for blob in run_bucket(job, 0, cells, arrived(job, rows(start=[5], end=[6]))) if blob.stream == "late"]
+    assert [(blob.rows, blob.data) for blob in late] == [(1, None)]
