@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muntin import PolicyError, bounded_disorder, correct, ordered, punctuate_every
+from muntin import PolicyError, bounded_delay, bounded_disorder, correct, ordered, punctuate_every
 from muntin.lateness import parse_lateness
 from muntin_engine.plan import Column, Input
 from tests.differential.forms import Statistics
@@ -84,3 +84,18 @@ def test_results_that_may_be_corrected_are_complete_later() -> None:
 def test_what_does_not_fit_the_input_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         plan_of(**changed)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differs"),
+    [
+        (Input(ordered()), Input(bounded_delay(7).with_idle(5, lag=3), has_clock=True), []),
+        (Input(ordered(), late=parse_lateness("side")), Input(ordered(), late=parse_lateness("drop")), []),
+        (Input(bounded_disorder(3)), Input(bounded_disorder(4)), ["progress"]),
+        (Input(ordered(), ("a", "b")), Input(ordered(), ("a",)), ["sources"]),
+        (Input(late=correct(5)), Input(late=correct(6)), ["late"]),
+    ],
+)
+def test_a_checkpoint_remembers_what_it_keeps_and_no_delay(before: Input, after: Input, differs: list[str]) -> None:
+    old, new = (plan_of(input=given).identity() for given in (before, after))
+    assert [name for name in old if old[name] != new[name]] == differs

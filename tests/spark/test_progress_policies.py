@@ -19,6 +19,7 @@ from muntin import (
     bounded_delay,
     bounded_disorder,
     correct,
+    early,
     ordered,
     punctuate_every,
     punctuated,
@@ -232,6 +233,19 @@ def test_a_clock_makes_micro_batches_where_there_are_no_rows(
     finally:
         running.stop()
     assert [row["window"]["start"] for row in outcome.rows] == [90 * SECOND]
+
+
+def test_readings_of_a_clock_fire_triggers(spark: SparkSession, tmp_path: Path) -> None:
+    batches = [
+        batch(row(1), mark(100, "clock")),
+        batch(row(2)),
+        batch(mark(140, "clock")),
+        batch(row(3), mark(None, "close")),
+    ]
+    stream = events(stream_of(spark, tmp_path / "stream", batches), at="at", change="change")
+    query = stream.window(tumbling(10), emit=early(every=30)).aggregate(m=module(Members, "at"))
+    outcome = run(query.results(), tmp_path / "checkpoint")
+    assert [(row["timing"], row["m"]) for row in outcome.rows] == [("early", [1, 2]), ("final", [1, 2, 3])]
 
 
 def test_late_rows_are_dropped_adjusted_or_taken_in(spark: SparkSession, tmp_path: Path) -> None:

@@ -110,10 +110,10 @@ def check_trigger(plan: Plan) -> None:
     if plan.early is None:
         return
     trigger = plan.early.trigger
-    if trigger.reads_clock and plan.columns.change is None:
+    if trigger.reads_clock and not plan.input.has_clock and plan.columns.change is None:
         raise PolicyError(
             f"{trigger} waits for a clock, and this input has none\n"
-            "  give events() a change column, in which rows with 'clock' say what time it is"
+            "  give events() a change column, in which rows with 'clock' say what time it is, or use .with_clock()"
         )
     if trigger.signals and plan.columns.signal is None:
         names = ", ".join(map(repr, sorted(trigger.signals)))

@@ -76,7 +76,7 @@ class Input:
         return {
             "progress": identity_of(self.progress),
             "sources": list(self.sources),
-            "late": str(self.late.policy) if self.late.corrects else "",
+            "late": str(self.late) if self.late.corrects else "",
         }
 
 

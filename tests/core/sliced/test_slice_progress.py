@@ -1,0 +1,79 @@
+"""A bucket over slices derives its punctuation as the general one does, and keeps what it needs for that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from muntin import EARLIEST, ProgressPolicy, bounded_delay, bounded_disorder, hopping, punctuate_every
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.progress import ProgressTracker
+from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
+from muntin_engine.core.sliced.grid import settled
+from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.sliced.runs import WindowRuns
+from muntin_engine.core.sliced.states import StateStore
+from tests.core.progress import histories
+from tests.core.progress.histories import clock_of, punctuations, random_history, seen_by_tasks
+from tests.core.sliced.build import Answer, Feed, Members, Row, blobs_of, expected, sliced
+
+SOURCES = ("a", "b")
+WINDOWS = hopping(6, 4)
+
+
+class TrackedFeed(Feed):
+    """A bucket that is told what was observed, and restarted now and then."""
+
+    def __init__(self, policy: ProgressPolicy, random: Random) -> None:
+        super().__init__(sliced(WINDOWS, Members()))
+        self._policy, self._random = policy, random
+
+    def take(self, rows: Sequence[Row], said: Sequence[histories.Row]) -> SliceResult[WindowRuns]:
+        """Run a batch."""
+        marks = [row.time for row in said if row.kind == "punctuate" and row.source is None]
+        newest = max((row.tick for row in rows), default=EARLIEST)
+        horizon = max((row.tick + 1 for row in rows), default=EARLIEST)
+        bucket = SliceBucket(
+            self.query.grids,
+            lambda: StateStore(self.query),
+            self.cells,
+            self.query.codec,
+            {},
+            self._random.choice([self.kept, KeptStores()]),
+            "bucket",
+            ProgressTracker(self._policy, SOURCES, (WINDOWS,)),
+        )
+        arrived = Progress(max(marks, default=EARLIEST), horizon, newest, clock_of([said]))
+        observed = seen_by_tasks(self._policy, said, self._random)
+        result = bucket.process(blobs_of(self.query, rows, self._random), arrived, observed)
+        self.output += [Answer(*row) for _, runs in result.output for row in runs.rows()]
+        self.late += result.late
+        return result
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        bounded_delay(5).with_idle(15),
+        bounded_disorder(3).with_idle(15, lag=9),
+        punctuate_every(rows=4, delay=2),
+    ],
+    ids=str,
+)
+def test_its_windows_close_where_a_look_at_the_whole_history_says(policy: ProgressPolicy) -> None:
+    random, late = Random(str(policy)), 0
+    for _ in range(60):
+        history = random_history(random, SOURCES)
+        feed, legal, punctuation = TrackedFeed(policy, random), list[Row](), EARLIEST
+        grid = feed.query.grids[0]
+        for said, then in zip(history, punctuations(policy, SOURCES, history), strict=True):
+            rows = [Row((row.source,), row.time, 0) for row in said if row.kind == "insert"]
+            first = grid.first_legal(grid.first_open(punctuation))
+            legal += [row for row in rows if grid.slice_at(row.tick) >= first]
+            punctuation = settled([WINDOWS], then)
+            assert feed.take(rows, said).progress.punctuation == punctuation
+        assert sorted(feed.output) == expected(WINDOWS, [Members()], legal, punctuation)
+        late += feed.late
+    assert late
