@@ -42,6 +42,7 @@ class Layer:
 
 SDK = ("muntin", "typing_extensions")
 PLANNING = ("muntin_engine.errors", "muntin_engine.explanation", "muntin_engine.inputs", "muntin_engine.plan")
+QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core")
 TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
@@ -54,7 +55,7 @@ LAYERS = (
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
     Layer(
         "muntin_engine",
-        (*SDK, *PLANNING, "muntin_engine.heartbeats", "muntin_engine.query"),
+        (*SDK, *PLANNING, *QUERYING),
         in_functions=("muntin_engine.spark",),
         for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,

@@ -10,7 +10,8 @@ from muntin_engine.errors import (
     StateError,
     StateMismatchError,
 )
-from muntin_engine.query import EventStream, ModuleCall, Query, WindowedStream, events, functions, module
+from muntin_engine.event_stream import EventStream, events
+from muntin_engine.query import ModuleCall, Query, WindowedStream, functions, module
 
 __all__ = [
     "EventStream",

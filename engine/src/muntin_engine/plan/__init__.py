@@ -1,7 +1,7 @@
 """The plan of a query."""
 
 from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_definition, check_trigger
-from muntin_engine.plan.columns import Column, Columns
+from muntin_engine.plan.columns import Column, Columns, check_columns
 from muntin_engine.plan.evaluators import Choice, Evaluator, parse_evaluator
 from muntin_engine.plan.inputs import Input, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
@@ -18,6 +18,7 @@ __all__ = [
     "ModulePlan",
     "Plan",
     "check_buckets",
+    "check_columns",
     "check_definition",
     "check_sources",
     "check_trigger",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
+
+from muntin import QueryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +41,28 @@ class Columns:
     source: Column | None = None
     keys: tuple[Column, ...] = ()
     inputs: tuple[Column, ...] = ()
+
+
+def check_columns(named: Set[str], *, is_edge: bool) -> None:
+    """Refuse columns that do not make events.
+
+    Args:
+        named: The roles for which the query names a column: `at`, and those of `Columns`.
+        is_edge: True if events are samples.
+
+    Raises:
+        QueryError: They do not.
+    """
+    if ("start" in named) == ("at" in named):
+        given = "both" if "at" in named else "neither"
+        raise QueryError(f"events need either start (with end) or at, for points and samples; got {given}")
+    if {"at", "end"} <= named:
+        raise QueryError("an event with at has no end of its own; use start and end for lifetimes")
+    if is_edge and "at" not in named:
+        raise QueryError("edge=True turns samples at a time into events: give that time as at")
+    if "start" in named and "end" not in named:
+        raise QueryError("events with a start need an end; give at instead for point events")
+    if "new_end" in named and not {"id", "change"} <= named:
+        raise QueryError("a revision names its event: new_end needs id and change as well")
+    if "signal" in named and "change" not in named:
+        raise QueryError("a signal is a row whose change says so: signal needs change as well")
