@@ -9,10 +9,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import QueryError, tumbling
+from muntin import QueryError, early, snapshot, tumbling
+from muntin.triggers import every_count
 from muntin_engine import Query, events, module
 from tests.spark.modules import Count, Members, Total
-from tests.spark.running import run, stream_of
+from tests.spark.running import collect, run, stream_of
 
 MINUTE = 60_000_000
 
@@ -85,3 +86,46 @@ def test_results_that_come_out_of_order_have_no_watermark(minutes: DataFrame) ->
         query.results(watermark="closed")
     with pytest.raises(QueryError, match="two columns named 'n'"):
         counts(minutes).results(watermark="n")
+
+
+def test_a_query_over_windows_that_each_key_cuts_for_itself(spark: SparkSession, tmp_path: Path) -> None:
+    """Buckets differ in how far their results are settled; what the second query has is right all the same."""
+    bikes = [("a", 0, 40), ("b", 1, 3), ("c", 2, 9), ("a", 10, 12), ("b", 11, 90), ("c", 30, 31), ("a", 60, 61)]
+    batches = [bikes[place : place + 2] for place in range(0, len(bikes), 2)]
+    tables = [
+        pa.table({"k": [k for k, _, _ in rows], "from": [s for _, s, _ in rows], "to": [e for _, _, e in rows]})
+        for rows in batches
+    ]
+    outcomes = []
+    for df in (stream_of(spark, tmp_path / "input", [*tables, ends(200)]), spark.read.parquet(str(tmp_path / "input"))):
+        stream = events(df, key="k", start="from", end="to", delay=0, buckets=4)
+        in_use = stream.window(snapshot()).aggregate(n=module(Count))
+        query = in_use.as_events(buckets=2).window(tumbling(20)).aggregate(most=module(Members, "n"))
+        results = query.results()
+        rows = run(results, tmp_path / "checkpoint").rows if df.isStreaming else collect(results)
+        outcomes.append({row["window"]["start"]: sorted(row["most"]) for row in rows if row["window"]["start"] < 90})
+
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == [1, 1, 1, 1, 1, 2]
+    assert sorted(outcomes[0]) == [0, 20, 40, 60, 80]
+
+
+def ends(at: int) -> pa.Table:
+    """A batch of one event of each key, far behind the others."""
+    return pa.table({"k": ["a", "b", "c"], "from": [at] * 3, "to": [at + 1] * 3})
+
+
+def test_results_that_are_taken_back_are_events_that_are(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [pa.table({"at": pa.array(ticks, pa.int64())}) for ticks in ([1, 15], [2, 3], [12, 40], [90])]
+    df = stream_of(spark, tmp_path / "input", tables)
+    first = events(df, at="at", delay=30, buckets=2).window(tumbling(10), emit="speculative")
+    query = first.aggregate(n=module(Count)).as_events().window(tumbling(30)).aggregate(all=module(Members, "n"))
+    outcome = run(query.results(), tmp_path / "checkpoint")
+    assert [(row["window"]["start"], sorted(row["all"])) for row in outcome.rows] == [(0, [2, 3]), (30, [1])]
+    assert outcome.total("late") == outcome.total("rejected") == 0
+
+
+def test_early_results_that_stay_are_no_events(minutes: DataFrame) -> None:
+    stream = events(minutes, at="at", delay=0).window(tumbling("1 minute"), emit=early(every_count(1)))
+    with pytest.raises(QueryError, match=r"not taken back.*\n.*refinement='retract'"):
+        stream.aggregate(n=module(Count)).as_events()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -158,6 +158,28 @@ class Query:
         from muntin_engine.spark.pipeline import results
 
         return results(self, watermark)
+
+    def as_events(self, *, key: ColumnLike | Sequence[ColumnLike] = (), buckets: int = 16) -> EventStream:
+        """Return the results as events of another query, in the same query of Spark's.
+
+        An event has the lifetime of its result: the window, unless timestamps say otherwise. Results that are retracted
+        or revised are retracted or revised events. The input of the other query is complete as far as the results of
+        this one are settled, in the very micro-batch in which they are, also where no window has a result. `explain()`
+        says how far that is behind the input of this one.
+
+        Args:
+            key: Columns of the results to group by, as in `events`.
+            buckets: Over how many buckets the other query's keys are spread.
+
+        Raises:
+            QueryError: What `results` raises; or there are early results that are not taken back.
+        """
+        from muntin_engine.event_stream import events
+        from muntin_engine.spark.chaining import roles
+        from muntin_engine.spark.pipeline import results_as_events
+
+        inner = self.named(f"{self.counters}.input")
+        return events(results_as_events(inner), key=key, buckets=buckets, **roles(self.plan))
 
     def late(self) -> DataFrame:
         """Return the rows that came behind the punctuation: `reason`, `message`, the `row` as JSON and `late_by`.

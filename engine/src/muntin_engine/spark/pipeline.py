@@ -26,6 +26,7 @@ from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.plan import Evaluator, Plan, check_trigger
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import ACCEPTED, LATE, REJECTED, RESULTS, run_bucket
+from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
 from muntin_engine.spark.job import Job, Read, open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
@@ -48,6 +49,12 @@ def results(query: Query, watermark: str | None = None) -> DataFrame:
     if watermark is not None:
         return with_watermark(query, watermark, blobs, schema)
     return _decode(blobs.where(F.col("stream") == RESULTS), schema)
+
+
+def results_as_events(query: Query) -> DataFrame:
+    """Return the results of a query as rows that say what they do, with the punctuation of its buckets."""
+    schema = result_schema(query)
+    return event_rows(query, _evaluate(query, _job(query, schema)), schema)
 
 
 def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
@@ -144,8 +151,9 @@ def static_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]
     schema = arrow_schema_of(OUTPUT)
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        output = list(run_bucket(open_job(job), key[0].as_py(), MemoryCells(), collect(table.to_pylist())))
-        columns = {part.name: [getattr(blob, part.name) for blob in output] for part in schema}
+        bucket = key[0].as_py()
+        output = list(run_bucket(open_job(job), bucket, MemoryCells(), collect(table.to_pylist())))
+        columns = {part.name: [getattr(blob, part.name, bucket) for blob in output] for part in schema}
         return pa.table(columns, schema=schema)
 
     return evaluate

@@ -17,6 +17,7 @@ from muntin_engine.spark.observing import unpack_observations
 
 OUTPUT: Final = spark_types.StructType(
     [
+        spark_types.StructField("bucket", spark_types.IntegerType()),
         spark_types.StructField("stream", spark_types.StringType()),
         spark_types.StructField("rows", spark_types.LongType()),
         spark_types.StructField("data", spark_types.BinaryType()),
@@ -64,7 +65,7 @@ class BucketProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
         for blob in run_bucket(open_job(self._job), key[0], self._cells, collect(rows)):
-            yield Row(stream=blob.stream, rows=blob.rows, data=blob.data)
+            yield Row(bucket=key[0], stream=blob.stream, rows=blob.rows, data=blob.data)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -1,0 +1,115 @@
+"""The results of a query as events of another one, in one query of Spark's.
+
+Each bucket of the first query is a source of the second: it says how far its own results are settled, and the second is
+as complete as the least complete bucket of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin import EARLIEST, INFINITY, QueryError, Refinement, TimestampPolicy
+from muntin_engine.plan import Plan
+from muntin_engine.spark.blobs import from_blob
+from muntin_engine.spark.bucket_task import PUNCTUATION, RESULTS
+from muntin_engine.spark.spread import bucket_ids
+from muntin_engine.spark.types import arrow_schema_of
+
+if TYPE_CHECKING:
+    from muntin_engine.query import Query
+
+CHANGE: Final = "__muntin_change"
+SOURCE: Final = "__muntin_source"
+
+
+def event_rows(query: Query, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
+    """Return results, and rows of punctuation among them.
+
+    Args:
+        query: The query.
+        blobs: What comes out of its buckets.
+        schema: That of its results.
+
+    Raises:
+        QueryError: Its results are no events: the same one may come several times.
+    """
+    early = query.plan.early
+    if early is not None and early.refinement is not Refinement.RETRACT:
+        raise QueryError(
+            f"the early results of this query are not taken back (refinement {str(early.refinement)!r}), so they would "
+            "count again and again\n  use early(..., refinement='retract'), or emit='final'"
+        )
+    text = spark_types.StringType()
+    fields = [spark_types.StructField(part.name, part.dataType) for part in schema]
+    fields += [spark_types.StructField(name, text) for name in (CHANGE, SOURCE)]
+    marked = spark_types.StructType(fields)
+    wanted = blobs.where(F.col("stream").isin(RESULTS, PUNCTUATION)).select("bucket", "rows", "data")
+    return wanted.mapInArrow(EventReader(arrow_schema_of(marked), lifetime_of(query.plan)), marked)
+
+
+def roles(plan: Plan) -> dict[str, Any]:
+    """Return which columns of `event_rows` make events, in the terms of `events`."""
+    lifetime = lifetime_of(plan)
+    is_point = plan.timestamps is TimestampPolicy.POINT_AT_END
+    times = {"at": f"{lifetime}.start"} if is_point else {"start": f"{lifetime}.start", "end": f"{lifetime}.end"}
+    named: dict[str, Any] = {**times, "change": CHANGE, "source": SOURCE, "sources": sources_of(plan)}
+    if "event_id" in plan.added:
+        named["id"] = _id(plan)
+    if "new_end" in plan.added:
+        named["new_end"] = "new_end"
+    return named
+
+
+def sources_of(plan: Plan) -> tuple[str, ...]:
+    """Return the names of the buckets."""
+    return tuple(map(str, bucket_ids(plan.buckets)))
+
+
+def lifetime_of(plan: Plan) -> str:
+    """Return the column of results that holds their lifetime."""
+    return "lifetime" if "lifetime" in plan.added else "window"
+
+
+def _id(plan: Plan) -> Column:
+    """Return what names a result among those of all keys."""
+    return F.struct(*(F.col(f"`{key.name}`") for key in plan.columns.keys), F.col("event_id"))
+
+
+class EventReader:
+    """Turns blobs into rows that say what they do and which bucket they are of."""
+
+    def __init__(self, schema: pa.Schema, lifetime: str) -> None:
+        self._schema = schema
+        self._lifetime = lifetime
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each blob, and a row for each punctuation."""
+        for batch in batches:
+            for bucket, number, blob in zip(*batch.columns, strict=True):
+                table = self._results(blob.as_py()) if blob.is_valid else self._punctuation(number.as_py())
+                columns = [*table.columns, pa.repeat(pa.scalar(str(bucket.as_py())), table.num_rows)]
+                yield from pa.table(columns, names=self._schema.names).cast(self._schema).to_batches()
+
+    def _results(self, blob: bytes) -> pa.Table:
+        results = from_blob(blob)
+        is_change = "change" in results.column_names
+        change = results.column("change") if is_change else pa.repeat(pa.scalar("insert"), results.num_rows)
+        return results.append_column(CHANGE, change)
+
+    def _punctuation(self, tick: int) -> pa.Table:
+        columns: Mapping[str, pa.Array] = {part.name: pa.nulls(1, part.type) for part in list(self._schema)[:-1]}
+        rows = pa.table(columns)
+        if tick == EARLIEST:
+            return rows.slice(0, 0)
+        place = rows.column_names.index(self._lifetime)
+        extent = self._schema.field(self._lifetime).type
+        at = pa.array([None if tick == INFINITY else tick], pa.int64()).cast(extent.field("start").type)
+        lifetime = pa.StructArray.from_arrays([at, pa.nulls(1, at.type)], fields=list(extent))
+        change = pa.array(["close" if tick == INFINITY else "punctuate"])
+        return rows.set_column(place, self._lifetime, lifetime).set_column(len(columns) - 1, CHANGE, change)
