@@ -6,27 +6,35 @@ from muntin_engine.errors import (
     SessionConflictError,
     SetupError,
     ShippingError,
+    SinkError,
     SparkStartError,
     StateError,
     StateMismatchError,
 )
 from muntin_engine.event_stream import EventStream, events
 from muntin_engine.query import ModuleCall, Query, WindowedStream, functions, module
+from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
 
 __all__ = [
+    "ChangelogTable",
     "EventStream",
     "JavaNotFoundError",
     "ModuleCall",
     "ModuleNotOnWorkerError",
+    "ParquetFolder",
     "Query",
     "SessionConflictError",
     "SetupError",
     "ShippingError",
+    "Sink",
+    "SinkError",
     "SparkStartError",
     "StateError",
     "StateMismatchError",
     "WindowedStream",
     "events",
+    "fold",
     "functions",
     "module",
+    "net_changes",
 ]

@@ -1,6 +1,7 @@
 """What can go wrong where a query runs; `muntin.errors` holds what queries, modules and streams get wrong.
 
 * `SetupError`: whoever set the machine or the session up must act.
+* `SinkError`: whoever keeps a sink must act.
 """
 
 from __future__ import annotations
@@ -114,4 +115,24 @@ class ModuleNotOnWorkerError(SetupError):
         super().__init__(
             f"a worker cannot load the query's modules: {reason}\n"
             "  install the module's package in the Python environment of the workers (PYSPARK_PYTHON) too"
+        )
+
+
+class SinkError(MuntinError, RuntimeError):
+    """A sink failed to write a micro-batch.
+
+    Attributes:
+        output: What it takes: `results`, `late`, `rejected` or `progress`.
+        sink: The sink.
+        batch_id: The number of the micro-batch.
+    """
+
+    def __init__(self, output: str, sink: str, batch_id: int, reason: BaseException) -> None:
+        self.output = output
+        self.sink = sink
+        self.batch_id = batch_id
+        super().__init__(
+            f"{output}={sink} failed in micro-batch {batch_id}: {type(reason).__name__}: {reason}\n"
+            "  nothing is lost: when the sink works again, start the query with the same checkpoint;\n"
+            f"  micro-batch {batch_id} then comes again, to the sinks that have it too"
         )

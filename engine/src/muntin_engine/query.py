@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from muntin import (
@@ -22,9 +23,11 @@ from muntin_engine.plan import Evaluator, Plan, check_definition
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin_engine.event_stream import EventStream
     from muntin_engine.spark.planning import Projection
+    from muntin_engine.writing import SinkLike
 
     ColumnLike: TypeAlias = str | Column
 
@@ -206,9 +209,55 @@ class Query:
 
         return refused(self, "rejected")
 
-    def explain(self) -> str:
-        """Return how the query is evaluated, and why."""
-        return explain_plan(self.plan)
+    def write(
+        self,
+        *,
+        checkpoint: str | PathLike[str],
+        results: SinkLike | None = None,
+        late: SinkLike | None = None,
+        rejected: SinkLike | None = None,
+        progress: SinkLike | None = None,
+        trigger: Duration | None = None,
+        name: str | None = None,
+    ) -> StreamingQuery:
+        """Start a Spark query that evaluates each micro-batch once and hands its outputs to sinks.
+
+        A sink is the path of a folder for Parquet files (see `ParquetFolder`), a function of a DataFrame and the
+        number of its micro-batch, or a `Sink`. Every sink gets every micro-batch, in the order of the arguments. After
+        a crash the last one comes again, with its number; sinks that go by it have each row exactly once.
+
+        Args:
+            checkpoint: Where Spark keeps how far the query is; its own, for as long as the query is.
+            results: Takes what `results` returns.
+            late: Takes what `late` returns. The query is then evaluated in general, from its rows: see `explain`.
+            rejected: Takes what `rejected` returns.
+            progress: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
+                `results`, the `punctuation` of the output, and the other `counters` by name.
+            trigger: How long from the start of a micro-batch to that of the next, for example `"10 seconds"`; at once
+                if it is None; `"available_now"` to stop when all that there is has been read.
+            name: Spark's name for the query.
+
+        Raises:
+            QueryError: The input is static, or never says how complete it is; no sink is named, one is none or cannot
+                take its output, or two write in the same place.
+            DurationError: The trigger cannot be read.
+            SetupError: As for `results`.
+        """
+        from muntin_engine.spark.writing import write
+
+        sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
+        return write(self, sinks, checkpoint, trigger, name)
+
+    def explain(self, *, late: bool = False) -> str:
+        """Return how the query is evaluated, and why.
+
+        Args:
+            late: True for the evaluation with late rows kept, as `write` with a sink for them has it.
+
+        Raises:
+            QueryError: Late rows cannot be kept, as several windows share their slices.
+        """
+        return explain_plan(self.plan.keeping_late_rows() if late else self.plan)
 
 
 def functions(spark: SparkSession, *names: str) -> list[str]:

@@ -127,6 +127,8 @@ def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
     yield from (f"{module.label} sees events and the window" for module in _time_sensitive(plan.modules))
     if plan.is_operator:
         yield f"{plan.modules[0].label} is an operator"
+    if plan.keeps_late_rows:
+        yield "late rows are wanted, and partial states have no rows in them"
 
 
 def _time_sensitive(modules: Sequence[ModulePlan]) -> Iterator[ModulePlan]:

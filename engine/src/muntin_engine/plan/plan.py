@@ -6,7 +6,7 @@ Building a plan needs no Spark; everything a query writer can get wrong is refus
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from muntin import (
@@ -50,6 +50,7 @@ class Plan:
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
         wanted: The evaluator that was asked for; None to have the cheapest one that is right.
+        keeps_late_rows: True if late rows are wanted themselves, and not only counted.
         choice: The evaluator that it gets.
 
     Raises:
@@ -71,6 +72,7 @@ class Plan:
     expressions: Mapping[str, int] = field(default_factory=dict)
     named_windows: Mapping[str, HoppingWindows] = field(default_factory=dict)
     wanted: Evaluator | None = None
+    keeps_late_rows: bool = False
     choice: Choice = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -160,6 +162,14 @@ class Plan:
             return tuple(Field(module.output, module.result.type, is_nullable=True) for module in self.modules)
         row = self.modules[0].result
         return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)
+
+    def keeping_late_rows(self) -> Plan:
+        """Return the plan with late rows kept. Partial states hold no rows, so there are no slices then.
+
+        Raises:
+            QueryError: There must be slices, as an evaluator over them was asked for or several windows share them.
+        """
+        return replace(self, keeps_late_rows=True)
 
     def identity(self) -> dict[str, Any]:
         """Return what the state in a checkpoint depends on, as plain data."""

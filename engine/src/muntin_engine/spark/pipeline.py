@@ -68,6 +68,16 @@ def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
     return _decode(_evaluate(query, job).where(F.col("stream") == stream), spark_schema_of(REFUSED))
 
 
+def evaluated(query: Query) -> DataFrame:
+    """Return all that a query puts out, as blobs; `rows_of` makes rows of them."""
+    return _evaluate(query, _job(query, result_schema(query)))
+
+
+def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> DataFrame:
+    """Return the typed rows of one output, out of the blobs of all."""
+    return _decode(blobs.where((F.col("stream") == stream) & F.col("data").isNotNull()), schema)
+
+
 def result_schema(query: Query) -> spark_types.StructType:
     """Return the schema of a query's results."""
     plan, projected = query.plan, query.source.df.schema

@@ -1,0 +1,63 @@
+"""What a micro-batch did to a query, as one row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import types as spark_types
+
+from muntin import EARLIEST, moment
+from muntin_engine.spark.bucket_task import ACCEPTED, LATE, PUNCTUATION, REJECTED, RESULTS
+
+if TYPE_CHECKING:
+    from muntin_engine.query import Query
+
+COUNTED: Final = (ACCEPTED, LATE, REJECTED, RESULTS)
+"""The counts that have a column of their own."""
+
+_CALENDAR: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+"""The years 1 to 9999, which is as far as Python's datetime goes."""
+
+
+def progress_schema(query: Query) -> spark_types.StructType:
+    """Return the columns of the progress of a query."""
+    time = query.source.df.schema["start"].dataType if query.plan.axis == "time" else spark_types.LongType()
+    others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())
+    numbers = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
+    added = [spark_types.StructField(PUNCTUATION, time), spark_types.StructField("counters", others)]
+    return spark_types.StructType([*numbers, *added])
+
+
+def progress_of(
+    batch_id: int, numbers: Iterable[tuple[str, int]], schema: spark_types.StructType
+) -> tuple[int | datetime | dict[str, int] | None, ...]:
+    """Return the row of a micro-batch.
+
+    Args:
+        batch_id: Its number.
+        numbers: What the buckets say, by name: counts, which add up, and the punctuation of the output.
+        schema: See `progress_schema`.
+    """
+    counts: Counter[str] = Counter()
+    punctuation: list[int] = []
+    for name, number in numbers:
+        if name == PUNCTUATION:
+            punctuation.append(number)
+        else:
+            counts[name] += number
+    own = [counts.pop(name, 0) for name in COUNTED]
+    return batch_id, *own, _time(min(punctuation, default=EARLIEST), schema[PUNCTUATION].dataType), dict(counts)
+
+
+def _time(tick: int, data_type: spark_types.DataType) -> Any:
+    if tick <= EARLIEST:
+        return None
+    if isinstance(data_type, spark_types.LongType):
+        return tick
+    first, last = _CALENDAR
+    at = moment(max(first, min(tick, last)))
+    is_zoned = isinstance(data_type, spark_types.TimestampType)
+    return at if is_zoned or at is None else at.replace(tzinfo=None)

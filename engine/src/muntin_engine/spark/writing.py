@@ -1,0 +1,118 @@
+"""One Spark query that feeds all sinks of a query, a micro-batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as spark_types
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from muntin import Duration, QueryError, ticks
+from muntin_engine.errors import SinkError
+from muntin_engine.spark.batch_progress import progress_of, progress_schema
+from muntin_engine.spark.bucket_task import LATE, REJECTED, RESULTS
+from muntin_engine.spark.pipeline import evaluated, result_schema, rows_of
+from muntin_engine.spark.refused import REFUSED
+from muntin_engine.spark.types import spark_schema_of
+from muntin_engine.writing import Sink, SinkLike, choose_sinks
+
+if TYPE_CHECKING:
+    from muntin_engine.query import Query
+
+PROGRESS: Final = "progress"
+AVAILABLE_NOW: Final = "available_now"
+
+
+def write(
+    query: Query,
+    wanted: Mapping[str, SinkLike | None],
+    checkpoint: str | PathLike[str],
+    trigger: Duration | None,
+    name: str | None,
+) -> StreamingQuery:
+    """Start a Spark query that writes; see `Query.write`."""
+    if not query.source.df.isStreaming:
+        raise QueryError(
+            "write() starts a streaming query, and the input is static\n"
+            "  write what results(), late() and rejected() return: query.results().write.parquet('results')"
+        )
+    sinks = choose_sinks(wanted, checkpoint)
+    running = replace(query, plan=query.plan.keeping_late_rows()) if LATE in sinks else query
+    schemas = _schemas(running)
+    for output, sink in sinks.items():
+        sink.check(schemas[output].names)
+    return _start(running, BatchWriter(sinks, schemas), checkpoint, trigger, name)
+
+
+def _start(
+    query: Query, batches: BatchWriter, checkpoint: str | PathLike[str], trigger: Duration | None, name: str | None
+) -> StreamingQuery:
+    writer = _triggered(evaluated(query).writeStream, trigger).option("checkpointLocation", fspath(checkpoint))
+    if name is not None:
+        writer = writer.queryName(name)
+    started = writer.foreachBatch(batches).start()
+    batches.query_id.set_result(str(started.id))
+    return started
+
+
+def _triggered(writer: DataStreamWriter, trigger: Duration | None) -> DataStreamWriter:
+    if trigger is None:
+        return writer
+    if trigger == AVAILABLE_NOW:
+        return writer.trigger(availableNow=True)
+    return writer.trigger(processingTime=f"{ticks(trigger) // 1000} milliseconds")
+
+
+def _schemas(query: Query) -> dict[str, spark_types.StructType]:
+    refused = spark_schema_of(REFUSED)
+    return {RESULTS: result_schema(query), LATE: refused, REJECTED: refused, PROGRESS: progress_schema(query)}
+
+
+class BatchWriter:
+    """Hands a micro-batch to every sink.
+
+    The buckets are evaluated once, and all of them before any sink gets a row: one that looks at a few rows only must
+    not leave the state of the others unwritten.
+
+    Attributes:
+        query_id: What Spark calls the query; known once it has started, which may be after its first micro-batch has.
+    """
+
+    def __init__(self, sinks: Mapping[str, Sink], schemas: Mapping[str, spark_types.StructType]) -> None:
+        self.query_id: Future[str] = Future()
+        self._sinks = sinks
+        self._schemas = schemas
+        self._is_open = False
+
+    def __call__(self, blobs: DataFrame, batch_id: int) -> None:
+        """Write a micro-batch."""
+        kept = blobs.persist()
+        try:
+            numbers = [(row.stream, row.rows) for row in kept.select("stream", "rows").collect()]
+            for output in self._sinks:
+                self._write(output, self._rows(output, kept, numbers, batch_id), batch_id)
+            self._is_open = True
+        finally:
+            kept.unpersist()
+
+    def _rows(self, output: str, kept: DataFrame, numbers: Sequence[tuple[str, int]], batch_id: int) -> DataFrame:
+        schema = self._schemas[output]
+        if output == PROGRESS:
+            return kept.sparkSession.createDataFrame([progress_of(batch_id, numbers, schema)], schema)
+        has_rows = any(rows for stream, rows in numbers if stream == output)
+        return rows_of(kept, output, schema) if has_rows else kept.sparkSession.createDataFrame([], schema)
+
+    def _write(self, output: str, rows: DataFrame, batch_id: int) -> None:
+        sink = self._sinks[output]
+        try:
+            if not self._is_open:
+                sink.open(self.query_id.result())
+            sink.write(rows, batch_id)
+        except Exception as error:
+            raise SinkError(output, str(sink), batch_id, error) from error

@@ -1,0 +1,9 @@
+"""Where the output of a query goes: sinks, and what changelogs add up to."""
+
+from muntin_engine.writing.changelog import fold, net_changes
+from muntin_engine.writing.changelog_table import ChangelogTable
+from muntin_engine.writing.choosing import choose_sinks
+from muntin_engine.writing.parquet_folder import ParquetFolder
+from muntin_engine.writing.sink import Sink, SinkLike
+
+__all__ = ["ChangelogTable", "ParquetFolder", "Sink", "SinkLike", "choose_sinks", "fold", "net_changes"]

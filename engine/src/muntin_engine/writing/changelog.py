@@ -1,0 +1,65 @@
+"""What a changelog adds up to, with DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def fold(changelog: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
+    """Return the table that a changelog adds up to: what `emit="final"` gives once every window is complete.
+
+    Args:
+        changelog: All results of a query with `emit="speculative"` or `"eager"` so far, as a static DataFrame; the
+            order of its rows does not matter. Columns may be left out or added, but for `change`, `event_id`, the keys
+            and, where there is a `new_end`, `lifetime`. What a row adds must be the same in the row that takes it back.
+        key: The query's key columns.
+
+    Returns:
+        The columns of the changelog without `change`, `event_id` and `new_end`; `lifetime` as revised last.
+
+    Raises:
+        QueryError: A column that is needed is missing, or the changelog is a stream.
+
+    Cost:
+        One shuffle of the changelog.
+
+    Example:
+        >>> table = fold(spark.read.parquet("changes"), key="station").orderBy("station")  # doctest: +SKIP
+    """
+    from muntin_engine.spark.changelog import folded
+
+    return folded(changelog, key)
+
+
+def net_changes(batch: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
+    """Return what a micro-batch of a changelog does to a table that is keyed by `key` and `event_id`.
+
+    For a `MERGE` of your own:
+
+        MERGE INTO bikes AS t USING net AS n
+        ON t.station <=> n.station AND t.event_id = n.event_id
+        WHEN MATCHED AND n.change = 'delete' THEN DELETE
+        WHEN MATCHED THEN UPDATE SET *
+        WHEN NOT MATCHED AND n.change = 'upsert' THEN INSERT *
+
+    Args:
+        batch: Changes, as in `fold`: one micro-batch, or several that follow each other.
+        key: The query's key columns.
+
+    Returns:
+        At the most one row per key and `event_id`. Its `change` is `upsert`, with the row as it is from now on, or
+        `delete`. A row that comes and goes within the batch is left out. There is no `new_end`; `lifetime` has it.
+
+    Raises:
+        QueryError: A column that is needed is missing.
+
+    Example:
+        >>> query.write(checkpoint="c", results=lambda batch, _: merge(net_changes(batch, "k")))  # doctest: +SKIP
+    """
+    from muntin_engine.spark.changelog import netted
+
+    return netted(batch, key)

@@ -1,0 +1,57 @@
+"""From what a query writer names to sinks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from itertools import combinations
+from os import PathLike
+from pathlib import Path
+
+from muntin import QueryError
+from muntin_engine.writing.function_sink import FunctionSink
+from muntin_engine.writing.parquet_folder import ParquetFolder
+from muntin_engine.writing.sink import Sink, SinkLike
+
+
+def choose_sinks(wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]) -> dict[str, Sink]:
+    """Return a sink for each output that has one.
+
+    Args:
+        wanted: What was named for each output; None where nothing was.
+        checkpoint: Where the checkpoint is put.
+
+    Raises:
+        QueryError: No output has a sink, one is named that is none, or two would write in the same place.
+    """
+    sinks = {output: _sink(output, named) for output, named in wanted.items() if named is not None}
+    if not sinks:
+        raise QueryError(f"write() needs at least one sink\n  name one for any of {', '.join(wanted)}")
+    _check_places(sinks, checkpoint)
+    return sinks
+
+
+def _sink(output: str, named: object) -> Sink:
+    if isinstance(named, Sink):
+        return named
+    if isinstance(named, str | PathLike):
+        return ParquetFolder(named)
+    if callable(named) and not isinstance(named, type):
+        return FunctionSink(named)
+    raise QueryError(
+        f"{output}={named!r} is no sink\n"
+        "  expected a path for Parquet files, a function of a DataFrame and the number of its micro-batch, or a Sink"
+    )
+
+
+def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
+    text = os.fspath(checkpoint)
+    if not text:
+        raise QueryError("the checkpoint needs a path\n  expected one of its own, kept for as long as the query is")
+    places = {f"{output}={sink}": sink.folder for output, sink in sinks.items()}
+    if "://" not in text:
+        places[f"checkpoint={text!r}"] = Path(text).absolute()
+    taken = [(name, path.resolve()) for name, path in places.items() if path is not None]
+    for (one, first), (other, second) in combinations(taken, 2):
+        if first.is_relative_to(second) or second.is_relative_to(first):
+            raise QueryError(f"{one} and {other} lie in each other's folder\n  give each a folder of its own")

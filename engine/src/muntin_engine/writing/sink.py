@@ -1,0 +1,70 @@
+"""What a sink is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Sink(ABC):
+    """Takes one of the outputs of a query, a micro-batch at a time.
+
+    `Query.write` calls these methods, on the driver: `check` before the query starts, `open` before the first
+    micro-batch of each run, then `write` for every micro-batch in order, also for one that has no rows.
+
+    Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
+    same number and the same rows, in any order. Nothing else comes twice. A sink that takes back, replaces or
+    recognises what it wrote under that number has each row exactly once.
+
+    Example:
+        >>> class Latest(Sink):
+        ...     rows: list = []
+        ...
+        ...     def write(self, batch, batch_id):
+        ...         self.rows = batch.collect()
+    """
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that belongs to the sink alone; None if it has none."""
+        return None
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse an output that the sink cannot take.
+
+        Args:
+            columns: The names of its columns.
+
+        Raises:
+            QueryError: What is wrong, and what to do.
+        """
+        return
+
+    def open(self, query_id: str) -> None:
+        """Get ready for a run.
+
+        Args:
+            query_id: Names the query for as long as its checkpoint lives, over all its runs. Numbers of micro-batches
+                mean something among those of one query only.
+        """
+        return
+
+    @abstractmethod
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Write the rows of a micro-batch.
+
+        Args:
+            batch: The rows. They are computed already, so more than one action, or `take` and `isEmpty`, do no harm;
+                they are gone when this method has returned.
+            batch_id: The number of the micro-batch, one more than that of the last.
+        """
+
+
+SinkLike: TypeAlias = "str | PathLike[str] | Callable[[DataFrame, int], object] | Sink"
+"""What becomes a sink: the path of a folder for Parquet files, a function, or a sink."""

@@ -1,0 +1,61 @@
+"""A folder per micro-batch, whatever happens in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from muntin_engine.writing.batch_folders import BatchFolders
+
+
+def put(folders: BatchFolders, batch_id: int, text: str) -> None:
+    staged = folders.staged()
+    staged.mkdir()
+    (staged / "rows").write_text(text)
+    folders.put(batch_id)
+
+
+def visible(folder: Path) -> dict[str, str]:
+    """Return what readers see, who leave out names that start with an underscore."""
+    return {part.name: (part / "rows").read_text() for part in folder.glob("[!_]*")}
+
+
+def test_each_micro_batch_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    assert folders.is_empty
+    put(folders, 0, "a")
+    put(folders, 11, "b")
+    assert not folders.is_empty
+    assert visible(tmp_path) == {"batch=0": "a", "batch=11": "b"}
+
+
+def test_a_micro_batch_that_comes_again_replaces_what_it_wrote(tmp_path: Path) -> None:
+    put(BatchFolders(tmp_path), 3, "first")
+    put(BatchFolders(tmp_path), 3, "again")
+    assert visible(tmp_path) == {"batch=3": "again"}
+    assert [part.name for part in tmp_path.iterdir()] == ["batch=3"]
+
+
+def test_what_was_cut_short_is_never_seen_and_does_not_get_in_the_way(tmp_path: Path) -> None:
+    cut_short = BatchFolders(tmp_path).staged()
+    cut_short.mkdir()
+    (cut_short / "half").touch()
+    assert visible(tmp_path) == {}
+    put(BatchFolders(tmp_path), 0, "whole")
+    assert visible(tmp_path) == {"batch=0": "whole"}
+    assert [file.name for file in (tmp_path / "batch=0").iterdir()] == ["rows"]
+
+
+def test_a_crash_while_the_old_attempt_is_removed_is_made_good_by_the_next(tmp_path: Path) -> None:
+    put(BatchFolders(tmp_path), 0, "first")
+    (tmp_path / "batch=0").rename(tmp_path / "_replaced")  # as far as a run got that was killed
+    put(BatchFolders(tmp_path), 0, "again")
+    put(BatchFolders(tmp_path), 0, "and again")
+    assert visible(tmp_path) == {"batch=0": "and again"}
+
+
+def test_a_micro_batch_that_is_empty_when_it_comes_again_is_dropped(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    put(folders, 0, "a")
+    folders.drop(0)
+    folders.drop(1)
+    assert visible(tmp_path) == {}

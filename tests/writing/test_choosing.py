@@ -1,0 +1,87 @@
+"""What is a sink, and which sinks go together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muntin import QueryError
+from muntin_engine import ChangelogTable, ParquetFolder, Sink
+from muntin_engine.writing import choose_sinks
+
+
+class Nowhere(Sink):
+    """Takes everything and keeps nothing."""
+
+    def write(self, batch: Any, batch_id: int) -> None:
+        pass
+
+
+def take(batch: Any, batch_id: int) -> None:
+    """Take a micro-batch."""
+
+
+def test_a_path_a_function_and_a_sink_are_sinks(tmp_path: Path) -> None:
+    sink = Nowhere()
+    chosen = choose_sinks({"results": "out", "late": take, "rejected": sink, "progress": None}, tmp_path)
+    assert [str(chosen["results"]), str(chosen["late"])] == ["ParquetFolder('out')", "the function take"]
+    assert chosen["rejected"] is sink
+    assert "progress" not in chosen
+
+
+@pytest.mark.parametrize("named", [7, ["out"], Nowhere, ParquetFolder])
+def test_anything_else_is_refused_by_name(named: Any) -> None:
+    with pytest.raises(QueryError, match=r"results=.* is no sink\n  expected a path"):
+        choose_sinks({"results": named}, "checkpoint")
+
+
+def test_no_sink_at_all_is_refused() -> None:
+    with pytest.raises(QueryError, match=r"write\(\) needs at least one sink\n  name one for any of results, late"):
+        choose_sinks({"results": None, "late": None}, "checkpoint")
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"results": "out", "late": "out"},
+        {"results": "out", "late": ParquetFolder("out/../out/")},
+        {"results": ChangelogTable("out"), "late": "out/late"},
+        {"results": "checkpoint"},
+        {"results": "checkpoint/results"},
+    ],
+)
+def test_two_in_one_place_are_refused(named: dict[str, Any]) -> None:
+    with pytest.raises(QueryError, match="lie in each other's folder"):
+        choose_sinks(named, "checkpoint")
+
+
+def test_a_checkpoint_elsewhere_is_in_nobodys_way(tmp_path: Path) -> None:
+    assert list(choose_sinks({"results": tmp_path}, "s3://bucket/checkpoint")) == ["results"]
+
+
+def test_a_checkpoint_needs_a_path() -> None:
+    with pytest.raises(QueryError, match="the checkpoint needs a path"):
+        choose_sinks({"results": take}, "")
+
+
+def test_a_changelog_table_takes_changes_alone() -> None:
+    table = ChangelogTable("no such folder", key="station")
+    table.check(["station", "window", "change", "event_id", "n"])
+    with pytest.raises(QueryError, match="the output has no 'change'"):
+        table.check(["station", "window", "n"])
+    with pytest.raises(QueryError, match="the output has no 'station'"):
+        table.check(["window", "change", "event_id", "n"])
+
+
+def test_a_parquet_folder_takes_no_second_column_for_the_micro_batch() -> None:
+    with pytest.raises(QueryError, match="adds a column 'batch', and the output has one already"):
+        ParquetFolder("no such folder").check(["window", "batch"])
+
+
+def test_a_sink_needs_no_more_than_write() -> None:
+    sink = Nowhere()
+    sink.check(["n"])
+    sink.open("q")
+    assert sink.folder is None

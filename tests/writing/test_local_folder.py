@@ -1,0 +1,52 @@
+"""A folder that belongs to one query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from muntin import QueryError
+from muntin_engine.writing.local_folder import LocalFolder
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/results", "file:///results", ""])
+def test_a_path_that_cannot_be_renamed_on_is_refused(path: str) -> None:
+    with pytest.raises(QueryError, match="is not a path of this machine's file system"):
+        LocalFolder(path)
+
+
+def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpeg").touch()
+    with pytest.raises(QueryError, match=r"holds 'photo.jpeg', which no query wrote"):
+        LocalFolder(tmp_path).check()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "results").touch()
+    with pytest.raises(QueryError, match="results is a file"):
+        LocalFolder(tmp_path / "results").check()
+
+
+def test_a_new_folder_and_one_that_the_query_has_claimed_are_fine(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path / "a" / "b")
+    folder.check()
+    folder.claim("q")
+    folder.check()
+    folder.claim("q")
+    assert folder.path.is_dir()
+
+
+def test_another_query_is_refused_with_both_ids(tmp_path: Path) -> None:
+    LocalFolder(tmp_path).claim("one")
+    with pytest.raises(QueryError, match="of another query: of one, and this one is two"):
+        LocalFolder(tmp_path).claim("two")
+
+
+def test_a_file_is_replaced_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path)
+    assert folder.read("f.json") is None
+    folder.replace("f.json", {"n": 1})
+    folder.replace("f.json", {"n": 2})
+    assert folder.read("f.json") == {"n": 2}
+    assert [file.name for file in tmp_path.iterdir()] == ["f.json"]

@@ -1,0 +1,66 @@
+"""Versions of a table, and the pointer to the one that counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from muntin_engine.writing.table_versions import TableVersions
+
+
+def write(path: Path, batch_id: int, text: str) -> None:
+    table = TableVersions(path)
+    folder = table.next(batch_id)
+    folder.mkdir()
+    (folder / "rows").write_text(text)
+    table.turn_to(folder, batch_id)
+
+
+def rows(path: Path) -> str:
+    folder = TableVersions(path).rows
+    assert folder is not None
+    return (folder / "rows").read_text()
+
+
+def test_a_table_that_was_never_written_has_no_rows_and_no_micro_batch(tmp_path: Path) -> None:
+    table = TableVersions(tmp_path)
+    assert table.current is None
+    assert table.rows is None
+    assert not table.has(0)
+
+
+def test_the_pointer_names_the_rows_and_the_last_micro_batch(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    write(tmp_path, 1, "b")
+    assert rows(tmp_path) == "b"
+    assert [TableVersions(tmp_path).has(batch_id) for batch_id in range(3)] == [True, True, False]
+
+
+def test_one_old_version_is_left_to_its_readers(tmp_path: Path) -> None:
+    for batch_id in range(4):
+        write(tmp_path, batch_id, str(batch_id))
+    assert sorted(part.name for part in tmp_path.glob("version-*")) == ["version-2", "version-3"]
+
+
+def test_a_version_that_was_cut_short_counts_for_nothing(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    cut_short = TableVersions(tmp_path).next(1)
+    cut_short.mkdir()
+    (cut_short / "half").touch()
+    assert rows(tmp_path) == "a"
+    assert not TableVersions(tmp_path).has(1)
+
+    write(tmp_path, 1, "b")
+    assert rows(tmp_path) == "b"
+    assert [file.name for file in (tmp_path / "version-1").iterdir()] == ["rows"]
+
+
+def test_micro_batches_without_a_change_move_the_pointer_alone(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    table = TableVersions(tmp_path)
+    folder = table.rows
+    assert folder is not None
+    table.turn_to(folder, 1)
+    table.turn_to(folder, 2)
+    assert table.has(2)
+    assert rows(tmp_path) == "a"
+    assert [part.name for part in tmp_path.glob("version-*")] == ["version-0"]
