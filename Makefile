@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 MONTHS ?= 1
+EMIT ?= final
 
 BIN := .venv/bin
 DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
@@ -11,7 +12,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo test check bench bench-quick format clean
 
 help:
-	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year)"
+	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
+	@echo "             EMIT=speculative: with results that come early and are corrected)"
 	@echo "make test    all tests"
 	@echo "make check   lint, types and all tests"
 	@echo "make bench   side by side with Spark's own windows and others (half an hour)"
@@ -20,7 +22,7 @@ help:
 	@echo "make clean   remove everything that make made"
 
 demo: .venv/run.stamp
-	$(BIN)/python -m demo --months $(MONTHS)
+	$(BIN)/python -m demo --months $(MONTHS) --emit $(EMIT)
 
 test: .venv/tools.stamp
 	$(BIN)/python -m pytest

@@ -14,11 +14,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
 from demo.questions import BUCKETS, QUESTIONS
 from demo.run import Choice, Run
+from demo.tally import Tally
 from muntin import MuntinError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session import local_session, stop_session
@@ -30,13 +31,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--months", default="1", help="a month of 2013 or a range of months, such as 1 or 1-12")
     parser.add_argument("--days", type=int, help="only so many days from the first departure on")
     parser.add_argument("--span", default="2 days", help="delivery time per micro-batch")
+    parser.add_argument(
+        "--emit", choices=("final", "speculative"), default="final", help="results once, or early and corrected"
+    )
     parser.add_argument("--folder", type=Path, default=Path("build/demo"), help="where the answers are put")
     chosen = parser.parse_args(arguments)
     logging.getLogger("py4j").addHandler(logging.NullHandler())  # what it would print is raised here as well
     console = Console()
     try:
         first, last = _months(chosen.months)
-        return _run(Run(chosen.folder, Choice(first, last, chosen.days, chosen.span)), chosen.folder, console)
+        return _run(
+            Run(chosen.folder, Choice(first, last, chosen.days, chosen.span, chosen.emit)), chosen.folder, console
+        )
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from here")
         return 130
@@ -59,32 +65,35 @@ def _run(run: Run, folder: Path, console: Console) -> int:
     batches = run.prepare()
     spark = local_session("muntin demo", log=folder / "spark.log")
     try:
+        tally = Tally()
+        spark.streams.addListener(tally)
         queries = run.start(spark)
-        _follow(run, queries, batches, console)
+        _follow(run, queries, tally, batches, console)
         kept = {name: _cells_of_keys(query) for name, query in queries.items()}
+        run.finish(spark)
     except PySparkException as error:
         raise RuntimeError(root_cause(error)) from None  # while there is a session to ask
     finally:
         stop_session(spark)
-    run.finish()
     _show(run, console, kept)
     console.print(f"{time.monotonic() - started:.0f} s in all")
     return 0
 
 
-def _follow(run: Run, queries: Mapping[str, StreamingQuery], batches: int, console: Console) -> None:
+def _follow(run: Run, queries: Mapping[str, StreamingQuery], tally: Tally, batches: int, console: Console) -> None:
     """Show progress until every query has ended; raise the first failure."""
-    columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = ("{task.description:<9}", BarColumn(12), MofNCompleteColumn(), TimeElapsedColumn(), "{task.fields[line]}")
     with Progress(*columns, console=console) as progress:
-        tasks = {name: progress.add_task(name, total=batches) for name in queries}
+        tasks = {name: progress.add_task(name, total=batches, line="") for name in queries}
         running = dict(queries)
         while running:
             next(iter(running.values())).awaitTermination(1)
             for name, query in queries.items():
-                progress.update(tasks[name], completed=min(batches, run.batches_done(name)))
                 if name in running and not query.isActive:
                     query.awaitTermination()  # raises if it failed
+                    tally.take(query.lastProgress)
                     del running[name]
+                progress.update(tasks[name], completed=min(batches, run.batches_done(name)), line=tally.line(name))
 
 
 def _cells_of_keys(query: StreamingQuery) -> int:

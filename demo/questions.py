@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame
 
 from muntin import hopping, snapshot, tumbling
-from muntin_engine import Query, events, module
+from muntin_engine import Query, events, fold, module
 
 BUCKETS = 8
 """How many buckets each question spreads its keys over: a few per core."""
 
 
-def airborne(flights: DataFrame) -> Query:
+def airborne(flights: DataFrame, emit: str = "final") -> Query:
     """By origin: how many planes are in the air, and over how many miles they fly, whenever either changes."""
     return (
         events(
@@ -26,17 +26,17 @@ def airborne(flights: DataFrame) -> Query:
             new_end="new_end",
             buckets=BUCKETS,
         )
-        .window(snapshot(), clip="full")
+        .window(snapshot(), clip="full", emit=emit)
         .aggregate(planes=module("stats.count"), miles=module("stats.time_weighted_average", "distance"))
     )
 
 
-def delays(flights: DataFrame) -> Query:
+def delays(flights: DataFrame, emit: str = "final") -> Query:
     """By carrier, every ten minutes: how the flights of the last hour left."""
     departures = flights.where("change != 'revise'")
     return (
         events(departures, key="carrier", at="departure", change="change", buckets=BUCKETS)
-        .window(hopping("1 hour", "10 minutes"))
+        .window(hopping("1 hour", "10 minutes"), emit=emit)
         .aggregate(
             flights=module("stats.count"),
             mean_delay=module("stats.average", "dep_delay"),
@@ -45,7 +45,7 @@ def delays(flights: DataFrame) -> Query:
     )
 
 
-def cascades(flights: DataFrame) -> Query:
+def cascades(flights: DataFrame, emit: str = "final") -> Query:
     """By plane: each pair of flights over an hour late, the second leaving within six hours of the first's arrival.
 
     A match is reported in the window in which the second flight leaves; the reach keeps the first a member of it.
@@ -62,16 +62,19 @@ def cascades(flights: DataFrame) -> Query:
             new_end="new_end",
             buckets=BUCKETS,
         )
-        .window(tumbling("6 hours", reach="6 hours 1 minute"), clip="right", timestamps="unchanged")
+        .window(tumbling("6 hours", reach="6 hours 1 minute"), clip="right", timestamps="unchanged", emit=emit)
         .apply(module("patterns.followed_by", "id", within="6 hours"))
     )
 
 
-QUESTIONS: Mapping[str, Callable[[DataFrame], Query]] = {
+QUESTIONS: Mapping[str, Callable[[DataFrame, str], Query]] = {
     "airborne": airborne,
     "delays": delays,
     "cascades": cascades,
 }
+
+KEYS: Mapping[str, str] = {"airborne": "origin", "delays": "carrier", "cascades": "tailnum"}
+"""What the windows of each question are per."""
 
 COLUMNS: Mapping[str, list[str]] = {
     "airborne": ["origin", "window.start", "window.end", "planes", "miles"],
@@ -81,10 +84,10 @@ COLUMNS: Mapping[str, list[str]] = {
 """The columns of each file."""
 
 
-def answer(name: str, flights: DataFrame) -> DataFrame:
-    """Return the answer to a question, with the columns of its file."""
-    results = QUESTIONS[name](flights).named(name).results()
-    return results.selectExpr(*COLUMNS[name])
+def answer(name: str, results: DataFrame) -> DataFrame:
+    """Return the answer to a question, with the columns of its file, out of all that was put out."""
+    table = fold(results, key=KEYS[name]) if "change" in results.columns else results
+    return table.selectExpr(*COLUMNS[name])
 
 
 ORDER: Mapping[str, list[str]] = {

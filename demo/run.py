@@ -12,12 +12,13 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from demo.delivery import write_stream
 from demo.flights import flights
 from demo.questions import ORDER, QUESTIONS, answer
+from muntin_engine import Query
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,14 @@ class Choice:
         last_month: The last month, included.
         days: Only flights that leave in so many days from the first departure on; None for all.
         span: Delivery time per micro-batch.
+        emit: When results are put out, "final" or "speculative".
     """
 
     first_month: int = 1
     last_month: int = 1
     days: int | None = None
     span: str = "2 days"
+    emit: str = "final"
 
     def flights(self) -> pd.DataFrame:
         """Return the flights."""
@@ -47,9 +50,8 @@ class Choice:
 class Run:
     """The files of one run, below a folder.
 
-    The stream, Spark's checkpoints and the answers of each micro-batch lie in `run/` until the run is complete; then
-    one Parquet file per question takes their place. An answer's file is named after its micro-batch, so a batch that
-    is run again after a crash replaces it: each answer is there exactly once.
+    The stream, Spark's checkpoints and the results of each micro-batch lie in `run/` until the run is complete; then
+    one Parquet file per question takes their place. Results are put out early or once: the file is the same.
     """
 
     def __init__(self, folder: Path, choice: Choice) -> None:
@@ -72,16 +74,16 @@ class Run:
         """Start the three streaming queries; each takes one file of the stream per micro-batch."""
         schema = spark.read.parquet(str(self._stream)).schema
         stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self._stream))
-        return {name: self._start(name, answer(name, stream)) for name in QUESTIONS}
+        return {name: self._start(name, ask(stream, self._choice.emit)) for name, ask in QUESTIONS.items()}
 
     def batches_done(self, name: str) -> int:
         """Return how many micro-batches of a question are committed."""
         return len(list((self._checkpoint(name) / "commits").glob("[0-9]*")))
 
-    def finish(self) -> None:
+    def finish(self, spark: SparkSession) -> None:
         """Put the answers of all micro-batches into one sorted file per question, and drop what led there."""
         for name in QUESTIONS:
-            table = pa.concat_tables(pq.read_table(path) for path in sorted(self._parts(name).glob("*.parquet")))
+            table = answer(name, spark.read.parquet(str(self._parts(name)))).toArrow()
             _write(table.sort_by([(column, "ascending") for column in ORDER[name]]), self.answer_file(name))
         shutil.rmtree(self._work)
 
@@ -99,15 +101,9 @@ class Run:
     def _parts(self, name: str) -> Path:
         return self._work / "parts" / name
 
-    def _start(self, name: str, answers: DataFrame) -> StreamingQuery:
-        parts = self._parts(name)
-        parts.mkdir(parents=True, exist_ok=True)
-
-        def write(batch: DataFrame, number: int) -> None:
-            _write(batch.toArrow(), parts / f"{number:06}.parquet")
-
-        writer = answers.writeStream.queryName(name).option("checkpointLocation", str(self._checkpoint(name)))
-        return writer.trigger(availableNow=True).foreachBatch(write).start()
+    def _start(self, name: str, query: Query) -> StreamingQuery:
+        checkpoint, parts = self._checkpoint(name), self._parts(name)
+        return query.write(checkpoint=checkpoint, results=parts, trigger="available_now", name=name)
 
 
 def _write(table: pa.Table, path: Path) -> None:

@@ -20,11 +20,10 @@ def visible(folder: Path) -> dict[str, str]:
 
 
 def test_each_micro_batch_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    folders = BatchFolders(tmp_path)
-    assert folders.is_empty
-    put(folders, 0, "a")
-    put(folders, 11, "b")
-    assert not folders.is_empty
+    assert BatchFolders(tmp_path).is_empty
+    put(BatchFolders(tmp_path), 0, "a")
+    put(BatchFolders(tmp_path), 11, "b")
+    assert not BatchFolders(tmp_path).is_empty
     assert visible(tmp_path) == {"batch=0": "a", "batch=11": "b"}
 
 

@@ -14,8 +14,9 @@ def fold(changelog: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
 
     Args:
         changelog: All results of a query with `emit="speculative"` or `"eager"` so far, as a static DataFrame; the
-            order of its rows does not matter. Columns may be left out or added, but for `change`, `event_id`, the keys
-            and, where there is a `new_end`, `lifetime`. What a row adds must be the same in the row that takes it back.
+            order of its rows does not matter. Columns may be left out, but for `change`, `event_id`, the keys and,
+            where there is a `new_end`, `lifetime`. Of an added one that differs among the changes of a result, such as
+            the `batch` of a ParquetFolder, any value is taken.
         key: The query's key columns.
 
     Returns:

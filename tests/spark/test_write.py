@@ -1,0 +1,249 @@
+"""One evaluation for several sinks, and each row in each of them once, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from muntin import Aggregate, QueryError, hopping, tumbling
+from muntin_engine import ChangelogTable, Query, Sink, events, fold, module
+from muntin_engine.spark.failures import root_cause
+from tests.spark.modules import Count, Members
+from tests.spark.running import collect, read_stream, stream_of, write_batches
+
+SCHEMA = pa.schema([("change", pa.string()), ("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
+
+
+class Told(Aggregate[int, int]):
+    """The sum of the payloads; each time it is computed it says so in a file."""
+
+    name, version = "show.told", "1.0.0"
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        with open(self.file, "a", encoding="utf-8") as file:
+            file.write("computed\n")
+        return sum(payloads)
+
+
+def batch(*rows: tuple[Any, ...]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
+
+
+# windows of 10 ticks   0         10        20
+# batch 0               1 4       12
+# batch 1                    | 10                        closes [0, 10)
+# batch 2                 3 late  15   20  x is null     closes nothing
+# batch 3                              |                 closes the others
+BATCHES = [
+    batch(("insert", "a", 1, 1), ("insert", "b", 4, 4), ("insert", "a", 12, 12)),
+    batch(("punctuate", None, 10, None)),
+    batch(("insert", "a", 3, 3), ("insert", "a", 15, 15), ("insert", "b", 20, 20), ("insert", "b", 21, None)),
+    batch(("close", None, None, None)),
+]
+CLOSED = [("a", 0, [1]), ("a", 10, [12, 15]), ("b", 0, [4]), ("b", 20, [20])]
+
+
+@pytest.fixture(scope="module")
+def stream(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """The micro-batches above."""
+    return stream_of(spark, tmp_path_factory.mktemp("stream"), BATCHES)
+
+
+def windows(stream: DataFrame, **modules: Any) -> Query:
+    keyed = events(stream, key="key", at="at", change="change", buckets=2)
+    return keyed.window(tumbling(10)).aggregate(**modules)
+
+
+def run(query: Query, folder: Path, **sinks: Any) -> None:
+    query.write(checkpoint=folder / "checkpoint", trigger="available_now", **sinks).awaitTermination()
+
+
+def read(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
+    return collect(spark.read.parquet(str(folder)))
+
+
+@dataclass
+class Kept(Sink):
+    """Keeps the rows of each micro-batch, and how often it was written."""
+
+    batches: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    writes: list[int] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+
+    def open(self, query_id: str) -> None:
+        self.runs.append(query_id)
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        self.writes.append(batch_id)
+        self.batches[batch_id] = collect(batch)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for number in sorted(self.batches) for row in self.batches[number]]
+
+
+@dataclass
+class Failing(Kept):
+    """Has no room for a micro-batch when that first comes."""
+
+    full_in: int = 1
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        super().write(batch, batch_id)
+        if self.writes.count(self.full_in) == 1 and batch_id == self.full_in:
+            raise OSError("the sink is full")
+
+
+def test_all_outputs_come_from_one_evaluation(spark: SparkSession, stream: DataFrame, tmp_path: Path) -> None:
+    looked: list[int] = []
+
+    def look(late: DataFrame, batch_id: int) -> None:
+        looked.append(batch_id)
+        late.isEmpty()
+        late.take(1)  # of an operator whose other buckets nobody asked for, Spark would refuse the micro-batch
+
+    told = tmp_path / "told"
+    query = windows(stream, m=module(Members, "x"), s=module(Told, "x", file=str(told)))
+    rejected, progress = Kept(), Kept()
+    run(query, tmp_path, results=tmp_path / "results", late=look, rejected=rejected, progress=progress)
+
+    found = read(spark, tmp_path / "results")
+    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in found) == CLOSED
+    assert {(row["batch"], row["window"]["start"]) for row in found} == {(1, 0), (3, 10), (3, 20)}
+    assert told.read_text().count("computed") == len(CLOSED)
+    assert looked == rejected.writes == progress.writes == [0, 1, 2, 3]
+    assert [row["reason"] for row in rejected.rows] == ["null input"]
+    names = ("batch_id", "accepted", "late", "rejected", "results", "punctuation")
+    assert [tuple(row[name] for name in names) for row in progress.rows] == [
+        (0, 3, 0, 0, 0, None),
+        (1, 0, 0, 0, 2, 10),
+        (2, 2, 1, 1, 0, 10),
+        (3, 0, 0, 0, 2, 2**63 - 1),
+    ]
+    assert len(rejected.runs) == 1
+
+
+def test_late_rows_are_kept_where_slices_would_only_count_them(
+    spark: SparkSession, stream: DataFrame, tmp_path: Path
+) -> None:
+    query = windows(stream, n=module("stats.count"), s=module("stats.sum", "x"))
+    assert "\nevaluator   columnar: " in query.explain()
+    assert "\nevaluator   general: late rows are wanted, and partial states" in query.explain(late=True)
+
+    kept = {name: Kept() for name in ("results", "late", "rejected")}
+    run(query, tmp_path / "general", **kept)
+    assert [row["row"] for row in kept["late"].rows] == ['{"change": "insert", "key": "a", "at": 3, "x": 3}']
+    sliced = {name: Kept() for name in ("results", "rejected", "progress")}
+    run(query, tmp_path / "columnar", **sliced)
+    for name in ("results", "rejected"):
+        assert sorted(map(str, kept[name].rows)) == sorted(map(str, sliced[name].rows))
+    assert len(kept["results"].rows) == len(CLOSED)
+    assert len(kept["rejected"].rows) == 1
+    assert [row["late"] for row in sliced["progress"].rows] == [0, 0, 1, 0]
+
+    (tmp_path / "columnar/checkpoint/commits/3").unlink()  # or there would be nothing left to do
+    with pytest.raises(StreamingQueryException) as failure:
+        run(query, tmp_path / "columnar", late=Kept())
+    assert "evaluator: the checkpoint has 'columnar', the query 'general'" in root_cause(failure.value)
+
+
+def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
+    spark: SparkSession, stream: DataFrame, tmp_path: Path
+) -> None:
+    query = windows(stream, m=module(Members, "x"))
+    failing, progress = Failing(full_in=1), Kept()
+    sinks = {"results": tmp_path / "results", "rejected": failing, "progress": progress}
+    with pytest.raises(StreamingQueryException) as failure:
+        run(query, tmp_path, **sinks)
+    said = root_cause(failure.value)
+    assert "SinkError: rejected=Failing(" in said
+    assert "failed in micro-batch 1: OSError: the sink is full" in said
+    assert len(read(spark, tmp_path / "results")) == 2  # the sink before it has the micro-batch already
+    assert progress.writes == [0]
+
+    run(query, tmp_path, **sinks)
+    found = read(spark, tmp_path / "results")
+    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in found) == CLOSED
+    assert failing.writes == [0, 1, 1, 2, 3]
+    assert progress.writes == [0, 1, 2, 3]
+    assert len(set(failing.runs)) == 1
+    assert len(failing.runs) == 2
+
+    with pytest.raises(StreamingQueryException) as failure:
+        query.write(
+            checkpoint=tmp_path / "new", results=tmp_path / "results", trigger="available_now"
+        ).awaitTermination()
+    assert "results holds the output of another query" in root_cause(failure.value)
+
+
+def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [
+        batch(*(("insert", key, at, at) for key in "ab" for at in range(start, start + 12, 3)), ("punctuate", "", p, 0))
+        for start, p in [(0, 2), (15, 8), (7, 14), (30, 14)]
+    ]
+    last = batch(("close", None, None, None))
+    folder = write_batches(tmp_path / "stream", rows)
+
+    def asked(emit: str) -> Query:
+        keyed = events(read_stream(spark, folder), key="key", at="at", change="change", buckets=2)
+        return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
+
+    table = ChangelogTable(tmp_path / "table", key="key")
+    with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
+        table.read(spark)
+    speculative, final = Kept(), Kept()
+    run(asked("speculative"), tmp_path / "to the path", results=tmp_path / "changes", progress=speculative)
+    run(asked("speculative"), tmp_path / "to the table", results=table)
+    (tmp_path / "to the table/checkpoint/commits/3").unlink()  # as if the crash came right after the sinks
+    (tmp_path / "to the path/checkpoint/commits/3").unlink()
+    write_batches(folder, [*rows, last])
+    run(asked("speculative"), tmp_path / "to the table", results=table)
+    run(asked("speculative"), tmp_path / "to the path", results=tmp_path / "changes", progress=speculative)
+    run(asked("final"), tmp_path / "final", results=final)
+
+    expected = sorted(map(str, final.rows))
+    changes = spark.read.parquet(str(tmp_path / "changes")).drop("batch")
+    assert speculative.writes == [0, 1, 2, 3, 3, 4]
+    assert changes.where("change = 'retract'").count() > 3
+    assert sorted(map(str, collect(fold(changes, key="key")))) == expected
+    assert sorted(map(str, collect(table.read(spark).drop("event_id")))) == expected
+    assert len(expected) > 10
+
+
+def test_what_cannot_be_written_is_refused_before_anything_runs(
+    spark: SparkSession, stream: DataFrame, tmp_path: Path
+) -> None:
+    query = windows(stream, n=module(Count))
+    static = windows(spark.createDataFrame(BATCHES[0]), n=module(Count))
+    with pytest.raises(QueryError, match="the input is static"):
+        static.write(checkpoint=tmp_path, results="out")
+    with pytest.raises(QueryError, match="the output has no 'change'"):
+        query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="key"))
+    both = events(stream, key="key", at="at", change="change").windows(ten=tumbling(10), five=tumbling(5))
+    with pytest.raises(QueryError, match="late rows are wanted"):
+        both.aggregate(n=module("stats.count")).write(checkpoint=tmp_path, late="late")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trigger_in_time_goes_on_until_it_is_stopped(stream: DataFrame, tmp_path: Path) -> None:
+    kept = Kept()
+    query = windows(stream, n=module(Count))
+    running = query.write(checkpoint=tmp_path, results=kept, trigger="10 milliseconds", name="counts")
+    try:
+        running.processAllAvailable()
+        assert running.isActive
+        assert running.name == "counts"
+    finally:
+        running.stop()
+    assert len(kept.rows) == len(CLOSED)
+    assert running.lastProgress is not None
