@@ -67,7 +67,7 @@ def cascades(flights: DataFrame, emit: str = "final") -> Query:
     )
 
 
-QUESTIONS: Mapping[str, Callable[[DataFrame, str], Query]] = {
+QUESTIONS: Mapping[str, Callable[..., Query]] = {
     "airborne": airborne,
     "delays": delays,
     "cascades": cascades,

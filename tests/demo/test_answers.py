@@ -27,6 +27,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "no key has state left" in finished.stdout
+    for counted in (" in, 0 late, ", " out"):
+        assert finished.stdout.count(counted) == len(QUESTIONS)
     return folder
 
 
@@ -52,6 +54,16 @@ def test_times_are_timestamps_in_utc(answers: Path) -> None:
 
     assert dtypes["airborne"]["start"] == dtypes["airborne"]["end"] == "datetime64[us, UTC]"
     assert dtypes["cascades"]["arrival"] == dtypes["cascades"]["departure"] == "datetime64[us, UTC]"
+
+
+def test_early_results_fold_to_the_same_files(answers: Path, tmp_path: Path) -> None:
+    early = run(
+        [*DEMO, "--emit", "speculative", "--folder", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert (early.returncode, early.stderr) == (0, "")
+    for name in QUESTIONS:
+        assert (tmp_path / f"{name}.parquet").read_bytes() == (answers / f"{name}.parquet").read_bytes()
 
 
 def test_a_run_whose_jvm_is_killed_goes_on_to_the_same_files(answers: Path, tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""What the demo says it has counted so far."""
+
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+from demo.tally import Tally
+
+
+def progress(batch_id: int, **counts: int) -> StreamingQueryProgress:
+    return StreamingQueryProgress.fromJson(
+        {
+            "id": "00000000-0000-0000-0000-000000000000",
+            "runId": "00000000-0000-0000-0000-000000000000",
+            "name": "delays",
+            "timestamp": "2013-01-01T00:00:00.000Z",
+            "batchId": batch_id,
+            "batchDuration": 1,
+            "durationMs": {},
+            "stateOperators": [],
+            "sources": [],
+            "sink": {"description": "ForeachBatchSink", "numOutputRows": -1},
+            "observedMetrics": {"muntin": counts} if counts else {},
+        }
+    )
+
+
+def test_counts_of_all_micro_batches_add_up_and_a_second_report_changes_nothing() -> None:
+    tally = Tally()
+    for report in (progress(0, accepted=1000, late=0, rejected=0, results=5), progress(1), None):
+        tally.take(report)
+    for _ in range(2):
+        tally.take(progress(2, accepted=500, late=2, rejected=0, results=7))
+    assert tally.line("delays") == "1,500 in, 2 late, 12 out"
+
+
+def test_what_a_query_does_not_count_is_left_out() -> None:
+    tally = Tally()
+    tally.take(progress(0, accepted=1, late=0, rejected=3, results=2, retractions=0))
+    assert tally.line("delays") == "1 in, 0 late, 3 rejected, 2 out, 0 taken back"
+    assert tally.line("airborne") == ""
