@@ -202,6 +202,7 @@ LENGTHS = {"columns": {"end": Column("end", "timestamp")}}
         (Sketch, LENGTHS, "evaluator", "general: events have lifetimes, so a row may lie in several slices"),
         (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
         (Statistics, {"wanted": Evaluator.SLICED}, "evaluator", "sliced: asked for"),
+        (Statistics, {"keeps_late_rows": True}, "evaluator", "general: late rows are wanted, and partial states have"),
         (Statistics, LENGTHS, "row", "merged once into the range of windows that it overlaps, where it is"),
         (Statistics, {"window": hopping(9, 6)}, "row", "merged once into its slice of 3 microseconds, where it is"),
         (
@@ -240,5 +241,7 @@ def test_an_evaluator_that_cannot_run_the_query_is_refused_with_the_reason() -> 
         plan_of(planned(Sketch), wanted=Evaluator.SLICED, emit=EmitPolicy.EAGER)
     with pytest.raises(QueryError, match=r"this one has none: show.members 1.0.0 has no combine"):
         plan_of(planned(Members), named_windows={"a": hopping(9, 6), "b": hopping(4, 4)})
+    with pytest.raises(QueryError, match=r"the columnar evaluator cannot run this query: late rows are wanted"):
+        plan_of(planned(Statistics), wanted=Evaluator.COLUMNAR).keeping_late_rows()
     with pytest.raises(PolicyError, match=r"'fast' is not an evaluator; there are 'auto', 'columnar', 'sliced'"):
         parse_evaluator("fast")

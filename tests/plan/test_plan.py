@@ -37,6 +37,7 @@ from muntin import (
 from muntin.triggers import every, every_count, on_signal, repeat
 from muntin_engine.plan import Column, Input, Plan, check_definition, check_trigger
 from muntin_engine.plan.parameters import spell_parameter
+from tests.differential.forms import Statistics
 from tests.plan.plans import AT, plan_of, planned
 from tests.spark.modules import Count, Echo, Lifetimes, Members
 
@@ -375,3 +376,10 @@ def test_what_the_state_does_not_depend_on_may_change(changed: dict[str, Any]) -
 )
 def test_a_parameter_is_spelled_the_same_in_every_process(value: Any, text: str) -> None:
     assert spell_parameter(value) == text
+
+
+def test_late_rows_that_are_kept_change_what_the_state_depends_on_only_where_there_were_slices() -> None:
+    general, sliced = plan_of(planned(Count), emit=EmitPolicy.EAGER), plan_of(planned(Statistics))
+    assert general.keeping_late_rows().identity() == general.identity()
+    assert sliced.identity()["evaluator"] == "columnar"
+    assert sliced.keeping_late_rows().identity()["evaluator"] == "general"
