@@ -32,6 +32,7 @@ def test_a_new_folder_and_one_that_the_query_has_claimed_are_fine(tmp_path: Path
     folder = LocalFolder(tmp_path / "a" / "b")
     folder.check()
     folder.claim("q")
+    (folder.path / ".current.json.partial").touch()  # left by a run that was killed
     folder.check()
     folder.claim("q")
     assert folder.path.is_dir()

@@ -27,9 +27,6 @@ def fold(changelog: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
 
     Cost:
         One shuffle of the changelog.
-
-    Example:
-        >>> table = fold(spark.read.parquet("changes"), key="station").orderBy("station")  # doctest: +SKIP
     """
     from muntin_engine.spark.changelog import folded
 
@@ -57,9 +54,6 @@ def net_changes(batch: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
 
     Raises:
         QueryError: A column that is needed is missing.
-
-    Example:
-        >>> query.write(checkpoint="c", results=lambda batch, _: merge(net_changes(batch, "k")))  # doctest: +SKIP
     """
     from muntin_engine.spark.changelog import netted
 

@@ -43,7 +43,7 @@ class LocalFolder:
         """
         if self.path.exists() and not self.path.is_dir():
             raise QueryError(f"{self.path} is a file\n  expected a folder, or a path where there is nothing yet")
-        names = sorted(part.name for part in self.path.glob("*"))
+        names = sorted(part.name for part in self.path.glob("[!.]*"))
         if names and _OWNER not in names:
             raise QueryError(f"{self.path} holds {names[0]!r}, which no query wrote\n  expected an empty folder")
 
@@ -71,6 +71,6 @@ class LocalFolder:
 
     def replace(self, name: str, data: Any) -> None:
         """Write a file so that readers see the old text or the new one, never a part."""
-        partial = self.path / f"{name}.partial"
+        partial = self.path / f".{name}.partial"
         partial.write_text(json.dumps(data), encoding="utf-8")
         partial.replace(self.path / name)
