@@ -221,8 +221,8 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
         keyed = events(read_stream(spark, folder), key="key", at="at", change="change", buckets=2)
         return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
 
-    table, progress, final = ChangelogTable(tmp_path / "table", key="key"), Kept(), Kept()
-    sinks = {"results": Pair(ParquetFolder(tmp_path / "changes"), table), "progress": progress}
+    table, progress, final = ChangelogTable(tmp_path / "the table", key="key"), Kept(), Kept()
+    sinks = {"results": Pair(ParquetFolder(tmp_path / "all changes"), table), "progress": progress}
     with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
         table.read(spark)
     run(asked("speculative"), tmp_path, **sinks)
@@ -232,7 +232,7 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
     run(asked("final"), tmp_path / "final", results=final)
 
     expected = sorted(map(str, final.rows))
-    changes = spark.read.parquet(str(tmp_path / "changes")).drop("batch")
+    changes = spark.read.parquet(str(tmp_path / "all changes")).drop("batch")
     assert progress.writes == [0, 1, 2, 2, 3]
     assert changes.where("change = 'retract'").count() > 3
     assert sorted(map(str, collect(fold(changes, key="key")))) == expected

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muntin import QueryError
+from muntin_engine.writing.local_folder import address
 from muntin_engine.writing.sink import Sink
 from muntin_engine.writing.table_versions import TableVersions
 
@@ -79,7 +80,7 @@ class ChangelogTable(Sink):
             self._versions.turn_to(before, batch_id)
             return
         after = self._versions.next(batch_id)
-        self._folded(batch, before).write.parquet(after.as_uri())
+        self._folded(batch, before).write.parquet(address(after))
         self._versions.turn_to(after, batch_id)
 
     def read(self, spark: SparkSession) -> DataFrame:
@@ -91,10 +92,10 @@ class ChangelogTable(Sink):
         rows = self._versions.rows
         if rows is None:
             raise FileNotFoundError(f"{self} has no micro-batch yet\n  read it when its query has put out the first")
-        return spark.read.parquet(rows.as_uri())
+        return spark.read.parquet(address(rows))
 
     def _folded(self, batch: DataFrame, before: Path | None) -> DataFrame:
         from muntin_engine.spark.changelog import standing
 
-        table = None if before is None else batch.sparkSession.read.parquet(before.as_uri())
+        table = None if before is None else batch.sparkSession.read.parquet(address(before))
         return standing(batch, self._keys, table)

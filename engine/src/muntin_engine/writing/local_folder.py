@@ -13,6 +13,11 @@ from muntin import QueryError
 _OWNER: Final = "_muntin.json"
 
 
+def address(path: Path) -> str:
+    """Return the name of a path for Spark, whose default file system may be another; it reads no escapes in it."""
+    return f"file://{path}"
+
+
 class LocalFolder:
     """A folder that one query fills.
 

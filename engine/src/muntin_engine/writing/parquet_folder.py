@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from muntin import QueryError
 from muntin_engine.writing.batch_folders import COLUMN, BatchFolders
+from muntin_engine.writing.local_folder import address
 from muntin_engine.writing.sink import Sink
 
 if TYPE_CHECKING:
@@ -68,5 +69,5 @@ class ParquetFolder(Sink):
         if batch.isEmpty() and not self._folders.is_empty:
             self._folders.drop(batch_id)
             return
-        batch.write.parquet(self._folders.staged().as_uri())
+        batch.write.parquet(address(self._folders.staged()))
         self._folders.put(batch_id)
