@@ -75,9 +75,10 @@ def test_a_changelog_table_takes_changes_alone() -> None:
         table.check(["window", "change", "event_id", "n"])
 
 
-def test_a_parquet_folder_takes_no_second_column_for_the_micro_batch() -> None:
+@pytest.mark.parametrize("name", ["batch", "Batch"])
+def test_a_parquet_folder_takes_no_second_column_for_the_micro_batch(name: str) -> None:
     with pytest.raises(QueryError, match="adds a column 'batch', and the output has one already"):
-        ParquetFolder("no such folder").check(["window", "batch"])
+        ParquetFolder("no such folder").check(["window", name])
 
 
 def test_a_sink_needs_no_more_than_write() -> None:

@@ -53,7 +53,7 @@ class ParquetFolder(Sink):
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse a column that readers could not tell from the number of the micro-batch, and a folder in use."""
-        if COLUMN in columns:
+        if COLUMN in map(str.lower, columns):
             raise QueryError(
                 f"a ParquetFolder adds a column {COLUMN!r}, and the output has one already\n"
                 "  give that another name, or write with a function"
