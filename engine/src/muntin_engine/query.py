@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from muntin import (
     ClipPolicy,
+    Duration,
     EarlyEmission,
     EmitPolicy,
     HoppingWindows,

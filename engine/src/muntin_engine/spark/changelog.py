@@ -90,7 +90,7 @@ class _Shape:
             raise QueryError(
                 f"a changelog has the columns {', '.join(needed)}, and this one has no {missing[0]!r}: it has "
                 f"{', '.join(columns)}\n"
-                "  expected the results of a query with emit='speculative' or 'eager', and the names of its key columns"
+                "  expected results that may be retracted, as with emit='speculative' or 'eager', and their key columns"
             )
         values = [name for name in columns if name not in (_CHANGE, _EVENT_ID, _NEW_END, *keys)]
         return cls(

@@ -62,10 +62,20 @@ def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
 
     Partial states no longer have the rows in them, so a query over slices is evaluated from its rows here.
     """
-    if stream == LATE and query.plan.input.late.policy is LatePolicy.DROP:
-        raise QueryError("late rows are dropped, so there are none to return: give events() late='side' to have them")
+    if stream == LATE:
+        check_late_rows(query.plan)
     job = replace(_job(query, result_schema(query)), evaluator=Evaluator.GENERAL)
     return _decode(_evaluate(query, job).where(F.col("stream") == stream), spark_schema_of(REFUSED))
+
+
+def check_late_rows(plan: Plan) -> None:
+    """Refuse to return late rows where a query drops them.
+
+    Raises:
+        QueryError: It does.
+    """
+    if plan.input.late.policy is LatePolicy.DROP:
+        raise QueryError("late rows are dropped, so there are none to return: give events() late='side' to have them")
 
 
 def evaluated(query: Query) -> DataFrame:

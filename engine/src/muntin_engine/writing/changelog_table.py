@@ -21,7 +21,7 @@ _NEEDED = ("change", "event_id")
 class ChangelogTable(Sink):
     """Keeps the results that stand in a table of Parquet files: insertions come in, retractions go, revisions change.
 
-    For the results of queries with `emit="speculative"` or `"eager"`. After each micro-batch the table is what `fold`
+    For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is what `fold`
     makes of all changes so far. A reader sees it before a micro-batch or after it, never in between, and a micro-batch
     that comes again changes nothing.
 
@@ -62,8 +62,8 @@ class ChangelogTable(Sink):
         if missing:
             raise QueryError(
                 f"{self} needs the columns {', '.join((*_NEEDED, *self._keys))}, and the output has no {missing[0]!r}\n"
-                "  expected the results of a query with emit='speculative' or 'eager', and its key columns;\n"
-                "  final results need no table to take them back from: give their path alone"
+                "  expected results that may be retracted, as with emit='speculative' or 'eager', and their key columns;\n"
+                "  those that never are need no table to take them back from: give a path alone"
             )
         self._versions.check()
 
