@@ -14,9 +14,9 @@ def fold(changelog: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
 
     Args:
         changelog: All results so far of a query that may retract them, as with `emit="speculative"` or `"eager"`, as a
-            static DataFrame; the order of its rows does not matter. Columns may be left out, but for `change`, `event_id`, the keys and,
-            where there is a `new_end`, `lifetime`. Of an added one that differs among the changes of a result, such as
-            the `batch` of a ParquetFolder, any value is taken.
+            static DataFrame; the order of its rows does not matter. Columns may be left out, but for `change`,
+            `event_id`, the keys and, where there is a `new_end`, `lifetime`. Of an added one that differs among the
+            changes of a result, such as the `batch` of a ParquetFolder, any value is taken.
         key: The query's key columns.
 
     Returns:

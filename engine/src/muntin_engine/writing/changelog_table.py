@@ -21,9 +21,9 @@ _NEEDED = ("change", "event_id")
 class ChangelogTable(Sink):
     """Keeps the results that stand in a table of Parquet files: insertions come in, retractions go, revisions change.
 
-    For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is what `fold`
-    makes of all changes so far. A reader sees it before a micro-batch or after it, never in between, and a micro-batch
-    that comes again changes nothing.
+    For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is
+    what `fold` makes of all changes so far. A reader sees it before a micro-batch or after it, never in between, and a
+    micro-batch that comes again changes nothing.
 
     Cost: every micro-batch that changes something writes the whole table anew. It suits tables of up to some millions
     of rows; for larger ones, give `write` a function that hands `net_changes` to a `MERGE` of your own.
@@ -62,7 +62,7 @@ class ChangelogTable(Sink):
         if missing:
             raise QueryError(
                 f"{self} needs the columns {', '.join((*_NEEDED, *self._keys))}, and the output has no {missing[0]!r}\n"
-                "  expected results that may be retracted, as with emit='speculative' or 'eager', and their key columns;\n"
+                "  expected results that may be retracted, as with emit='speculative' or 'eager', with key columns;\n"
                 "  those that never are need no table to take them back from: give a path alone"
             )
         self._versions.check()
