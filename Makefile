@@ -8,6 +8,7 @@ BIN := .venv/bin
 DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
 EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 .PHONY: help demo test check bench bench-quick format clean
 
@@ -25,13 +26,13 @@ demo: .venv/run.stamp
 	$(BIN)/python -m demo --months $(MONTHS) --emit $(EMIT)
 
 test: .venv/tools.stamp
-	$(BIN)/python -m pytest
+	$(TEST)
 
 check: .venv/tools.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(TEST)
 
 bench: .venv/bench.stamp
 	$(BIN)/python -m benchmarks $(BENCH)
