@@ -17,6 +17,8 @@ from muntin_engine.core.bucket import SHELVES, BatchResult, Bucket
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.held import Held
+from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key
 from muntin_engine.core.ledger import Ledger
 from tests.differential.cases import Case, Described
@@ -65,6 +67,7 @@ class Run:
                 self._apply(key, change)
         self._check_net(result)
         self._check_promise(result)
+        self._check_held(result)
         if self.progress.punctuation == INFINITY:
             self._check_forgotten()
         return result
@@ -124,6 +127,19 @@ class Run:
         least = max(self.promised, least_promise(self.case, self.histories(), self.progress))
         assert result.punctuation >= least, f"the output punctuation is {result.punctuation}, it could be {least}"
         self.promised = result.punctuation
+
+    def _check_held(self, result: BatchResult) -> None:
+        """Check that what a bucket says it holds is what lies in its cells."""
+        shelves = [Codec().unpack(data) for name, data in self.cells.cells.items() if name != "ledger"]
+        states = [
+            KeyState.from_data(self.case.query, Codec().unpack(key[-1])) for shelf in shelves for key in shelf.values()
+        ]
+        assert result.held == Held(
+            sum(map(len, self.cells.cells.values())),
+            len(states),
+            sum(len(state.events) for state in states),
+            sum(len(state.windows) for state in states),
+        )
 
     def _check_forgotten(self) -> None:
         """Check that nothing is left of a stream that was closed."""

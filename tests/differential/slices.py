@@ -135,6 +135,7 @@ class SliceRun:
             result = self._process(number, blobs, arrived)
             assert result.late == 0
             assert result.progress == self.progress
+            assert result.held.bytes == sum(map(len, self._cells[number].cells.values()))
             for complete in result.output:
                 for window in self._add(complete.place, complete.output):
                     assert window.start >= promised[False], f"{window} breaks the output punctuation {promised}"

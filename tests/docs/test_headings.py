@@ -18,6 +18,7 @@ from muntin.schemas import spell
 from muntin.testing import laws_of
 from muntin_engine import errors as engine_errors
 from muntin_engine.core.changes import Reason
+from muntin_engine.measures import MEASURES, TIME_AXIS, Measure
 from tests.docs.pages import DOCS, REFERENCE, ROOT, headings
 
 HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{hooks.PROJECT}_spec")]
@@ -124,6 +125,18 @@ def test_every_heading_of_a_plugin_page_is_a_module_or_function_of_it() -> None:
 @pytest.mark.parametrize("reason", sorted(set(reasons())))
 def test_a_reason_for_which_a_row_is_set_aside_is_in_the_table(reason: str) -> None:
     assert f"| `{reason}` | " in sections(DOCS / "how-to/late-and-bad-rows.md")["The reasons"]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_a_measure_is_in_the_table_with_its_unit_and_kind(measure: Measure) -> None:
+    rows = sections(REFERENCE / "numbers.md")["Measures"].splitlines()
+    (row,) = [row for row in rows if row.startswith(f"| `{measure.name}` | {measure.unit} | ")]
+    assert row.endswith("| stands |" if measure.is_level else "| happened |")
+
+
+def test_the_table_of_measures_has_no_others() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", sections(REFERENCE / "numbers.md")["Measures"], re.MULTILINE)
+    assert rows == [*(measure.name for measure in MEASURES), TIME_AXIS]
 
 
 def test_something_was_found() -> None:

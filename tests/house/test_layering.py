@@ -44,6 +44,7 @@ SDK = ("muntin", "typing_extensions")
 PLANNING = ("muntin_engine.errors", "muntin_engine.explanation", "muntin_engine.inputs", "muntin_engine.plan")
 QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core")
+MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.measures", "muntin_engine.monitoring")
 TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
@@ -52,6 +53,8 @@ LAYERS = (
     Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),
     Layer("muntin_engine.columnar", (*PLAIN, "muntin_engine.columnar", "numpy", "pyarrow", "msgpack"), never=TESTING),
+    Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
+    Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
     Layer(
         "muntin_engine.writing",
         (*SDK, "muntin_engine.errors", "muntin_engine.writing"),
@@ -62,7 +65,7 @@ LAYERS = (
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
     Layer(
         "muntin_engine",
-        (*SDK, *PLANNING, *QUERYING, "muntin_engine.writing"),
+        (*SDK, *PLANNING, *QUERYING, "muntin_engine.monitoring", "muntin_engine.writing"),
         in_functions=("muntin_engine.spark",),
         for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,
@@ -142,6 +145,8 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.writing.anything", "import pyspark"),
         ("muntin_engine.writing.anything", "import pyarrow"),
         ("muntin_engine.writing.anything", "from muntin_engine.spark import changelog"),
+        ("muntin_engine.monitoring.board", "import rich"),
+        ("muntin_engine.monitoring.watch", "from pyspark.sql.streaming import StreamingQuery"),
         ("muntin_stats.anything", "import pyspark"),
         ("muntin_stats.anything", "from muntin_engine import events"),
         ("muntin_stats.anything", "import muntin_patterns"),
@@ -161,6 +166,7 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.columnar import anything"),
         ("muntin_engine.query", "def late():\n    from muntin_engine.spark import session"),
         ("muntin_engine.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
+        ("muntin_engine.monitoring.terminal", "import rich.table"),
         ("muntin_stats.anything", "import numpy\nfrom muntin import Aggregate\nfrom . import other"),
     ],
 )

@@ -19,10 +19,18 @@ def schema(time: spark_types.DataType) -> spark_types.StructType:
 
 
 def test_counts_of_all_buckets_add_up_and_the_slowest_sets_the_punctuation() -> None:
-    numbers = [("accepted", 3), ("punctuation", 20), ("results", 2), ("results", 1)]
-    numbers += [("accepted", 4), ("punctuation", 10), ("late", 1), ("windows open", 7), ("windows open", 2)]
+    numbers = [("accepted", 3), ("output_punctuation", 20), ("results", 2), ("results", 1)]
+    numbers += [
+        ("newest", 99),
+        ("evaluate_us", 5),
+        ("accepted", 4),
+        ("output_punctuation", 10),
+        ("late", 1),
+        ("windows_closed", 7),
+        ("windows_closed", 2),
+    ]
     assert COUNTED == ("accepted", "late", "rejected", "results")
-    assert progress_of(5, numbers, schema(TICKS)) == (5, 7, 1, 0, 3, 10, {"windows open": 9})
+    assert progress_of(5, numbers, schema(TICKS)) == (5, 7, 1, 0, 3, 10, {"windows_closed": 9})
 
 
 def test_a_micro_batch_without_a_row_says_nothing() -> None:
@@ -41,4 +49,4 @@ def test_a_micro_batch_without_a_row_says_nothing() -> None:
     ],
 )
 def test_punctuation_is_a_time_where_the_axis_is(tick: int, time: spark_types.DataType, expected: Any) -> None:
-    assert progress_of(0, [("punctuation", tick)], schema(time))[5] == expected
+    assert progress_of(0, [("output_punctuation", tick)], schema(time))[5] == expected

@@ -12,10 +12,12 @@ from muntin_engine.errors import (
     StateMismatchError,
 )
 from muntin_engine.event_stream import EventStream, events
+from muntin_engine.monitoring import BatchNumbers, batch_numbers, monitor
 from muntin_engine.query import ModuleCall, Query, WindowedStream, functions, module
 from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
 
 __all__ = [
+    "BatchNumbers",
     "ChangelogTable",
     "EventStream",
     "JavaNotFoundError",
@@ -32,9 +34,11 @@ __all__ = [
     "StateError",
     "StateMismatchError",
     "WindowedStream",
+    "batch_numbers",
     "events",
     "fold",
     "functions",
     "module",
+    "monitor",
     "net_changes",
 ]

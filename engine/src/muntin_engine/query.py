@@ -121,16 +121,22 @@ class Query:
     Attributes:
         source: The projected input.
         plan: What will be evaluated, and how.
-        counters: The name under which a streaming query reports its counts (see `results`).
+        counters: The name under which a streaming query reports its numbers (see `results`).
+        is_timed: True if it reports how long its stages and modules take.
     """
 
     source: Projection
     plan: Plan
     counters: str = "muntin"
+    is_timed: bool = True
 
     def named(self, counters: str) -> Query:
-        """Return the query with another name for its counts, for a Spark query that contains several."""
+        """Return the query with another name for its numbers, for a Spark query that contains several."""
         return replace(self, counters=counters)
+
+    def untimed(self) -> Query:
+        """Return the query without measuring how long its stages and modules take."""
+        return replace(self, is_timed=False)
 
     def results(self, watermark: str | None = None) -> DataFrame:
         """Return the results: the key columns, `window` with `start` and `end`, and what the modules compute.
@@ -144,8 +150,8 @@ class Query:
 
         A static input is taken as a whole: nothing in it is late, and every window is complete.
 
-        While a streaming query of it runs, its progress has observed metrics under the name `counters`: the rows
-        accepted, late, rejected and put out by each micro-batch.
+        While a streaming query of it runs, its progress has observed metrics under the name `counters`: what each
+        micro-batch brought, put out and took. `batch_numbers` reads them and `monitor` shows them.
 
         Args:
             watermark: The name of a column to add, the start of the result's lifetime, with a watermark of Spark's that

@@ -15,6 +15,7 @@ from muntin.columnar import identities
 from muntin.columnar.lifting import contributions
 from muntin.columnar.payloads import DTYPES
 from muntin.schemas import Field, Scalar, Struct
+from muntin_engine.core.meter import Meter
 
 T = TypeVar("T")
 
@@ -32,6 +33,7 @@ class BoundForm:
         columns: The places of its columns among the inputs of the query.
         reads: For each of them, what the module reads of it. Several are the fields of a record.
         components: What the form keeps.
+        meter: Measures its calls.
     """
 
     form: ColumnarAggregate[Any, Any]
@@ -39,6 +41,7 @@ class BoundForm:
     columns: tuple[int, ...]
     reads: tuple[Field, ...]
     components: Mapping[str, Component] = field(init=False)
+    meter: Meter = field(default_factory=Meter, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "components", dict(self.form.components()))
@@ -115,6 +118,7 @@ class BoundForm:
         return array if self.form.skips_nulls else np.ma.MaskedArray(array, _is_null(column))
 
     def _call(self, method: str, function: Callable[[], T]) -> T:
+        started = self.meter.now()
         try:
             return function()
         except ModuleContractError as error:
@@ -122,6 +126,8 @@ class BoundForm:
         except Exception as error:
             name, _, version = self.label.rpartition(" ")
             raise ModuleFailedError(name, version, "all of a batch", None, method, error) from error
+        finally:
+            self.meter.since(started)
 
 
 def array_of(column: pa.Array, reads: Field) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,18 @@ class Closed(NamedTuple):
     keys: pa.Table
 
 
+class _Decoded(NamedTuple):
+    """A blob.
+
+    Attributes:
+        codes: The codes of its keys, which differ.
+        partials: Its partial states.
+    """
+
+    codes: Any
+    partials: Partials
+
+
 class ColumnarStore:
     """A `SliceStore` of arrays.
 
@@ -53,19 +65,20 @@ class ColumnarStore:
         """Merge the partial states of a batch."""
         if len(self._keys) > self._most_keys:
             self._forget_keys()
-        tables = [self._decode(blob) for blob in blobs]
+        opened = [self._decode(blob) for blob in blobs]
+        keys, tables = self._count([decoded.codes for decoded in opened]), [decoded.partials for decoded in opened]
         legal = [table.since(first_legal) for table in tables]
         rows, accepted = (sum(int(table.rows.sum()) for table in some) for some in (tables, legal))
         present = [table for table in legal if len(table)]
         if not present:
-            return Taken(None, accepted, rows - accepted)
+            return Taken(None, accepted, rows - accepted, keys)
         delta = present[0] if len(present) == 1 else merge_alike(concat(present))
         self._held.add(delta)
-        return Taken(delta, accepted, rows - accepted)
+        return Taken(delta, accepted, rows - accepted, keys)
 
     def restore(self, data: bytes) -> None:
         """Merge an entry."""
-        self._held.add(self._decode(data))
+        self._held.add(self._decode(data).partials)
 
     def close(self, place: int, first: int, last: int) -> list[Closed]:
         """Return the results of the windows from `first` up to but not including `last` that have members."""
@@ -84,16 +97,26 @@ class ColumnarStore:
 
     def compact(self, entries: Sequence[bytes], first_live: int) -> list[Entry]:
         """Return the same as some entries say, in as few as possible, without slices below a first one."""
-        return self.write(merge_alike(concat([self._decode(data) for data in entries])), first_live)
+        return self.write(merge_alike(concat([self._decode(data).partials for data in entries])), first_live)
 
-    def _decode(self, blob: bytes) -> Partials:
+    def _decode(self, blob: bytes) -> _Decoded:
         keys, partials = from_blob(blob, self._parts)
-        return partials.with_keys(self._keys.codes(keys)[partials.keys])
+        codes = self._keys.codes(keys)
+        return _Decoded(codes, partials.with_keys(codes[partials.keys]))
 
     def _entry(self, partials: Partials) -> Entry:
         codes, places = np.unique(partials.keys, return_inverse=True)
         data = to_blob(self._keys.take(codes), partials.with_keys(places))
         return Entry(int(partials.slices[0]), partials.last, data)
+
+    def _count(self, codes: Sequence[Any]) -> int:
+        """Return how many keys some blobs have. Cost: next to nothing per key, and a byte for each that is known."""
+        if len(codes) < 2:
+            return sum(map(len, codes))
+        is_there = np.zeros(len(self._keys), np.bool_)
+        for some in codes:
+            is_there[some] = True
+        return int(np.count_nonzero(is_there))
 
     def _forget_keys(self) -> None:
         """Forget the keys that are in no slice any more; done whenever there are twice as many as were left then."""

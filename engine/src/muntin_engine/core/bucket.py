@@ -21,6 +21,7 @@ from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.final import FinalEvaluator
+from muntin_engine.core.held import Held, total
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key, canonical
 from muntin_engine.core.ledger import Due, Ledger, soonest
@@ -74,6 +75,9 @@ class BatchResult:
         progress: How far the input is now.
         punctuation: No later output of this bucket has a sync time below it.
         accepted: How many rows took effect; one that waits for its event counts when that comes.
+        keys: How many keys the batch brought rows of.
+        windows_closed: How many windows of keys, with members, are final since this batch.
+        held: What the bucket holds now.
     """
 
     output: list[tuple[Key, list[OutputChange]]] = field(default_factory=list)
@@ -81,6 +85,9 @@ class BatchResult:
     progress: Progress = field(default_factory=Progress)
     punctuation: int = EARLIEST
     accepted: int = 0
+    keys: int = 0
+    windows_closed: int = 0
+    held: Held = field(default_factory=Held)
 
 
 class Bucket:
@@ -150,6 +157,7 @@ class Bucket:
             written[name] = batch.process_shelf(shelf, self._cells.get(name), work.get(shelf, {}))
         written[_LEDGER] = batch.close()
         self._write(written)
+        batch.result.held = total([*ledger.held.values(), Held(len(written[_LEDGER]))])
         bound, closing = soonest(ledger.dues.values()).bound, effective(self._query, now)
         batch.result.punctuation = output_punctuation(self._query, self._assigner, closing, bound)
         return batch.result
@@ -195,6 +203,8 @@ class _Batch:
         closing = effective(query, now)
         self._at = (closing.punctuation, sight(query, closing), now.clock, closing.watermark)
         self._serial = ledger.serial
+        self._more_events = self._more_windows = 0
+        self._keeps_windows = query.emit is not EmitPolicy.FINAL
 
     def due_shelves(self) -> list[int]:
         """Return the shelves that have a key with something to do."""
@@ -203,6 +213,8 @@ class _Batch:
     def process_shelf(self, shelf: int, data: bytes | None, rows: _Rows) -> bytes:
         """Process the keys of a shelf that have rows or something to do; return its bytes, none if it is empty."""
         stored = {} if data is None else self._read(data)
+        self.result.keys += len(rows)
+        self._more_events = self._more_windows = 0
         for name in sorted({*rows, *(name for name, key in stored.items() if self._is_at_hand(key.due))}):
             work = rows.get(name) or _Work(tuple(self._codec.unpack(name)))
             kept = self._process_key(work, stored.pop(name, None))
@@ -210,9 +222,14 @@ class _Batch:
                 stored[name] = kept
         if not stored:
             self._ledger.dues.pop(shelf, None)
+            self._ledger.held.pop(shelf, None)
             return b""
         self._ledger.dues[shelf] = soonest(key.due for key in stored.values())
-        return self._codec.pack({name: [*key.due.to_data(), key.data] for name, key in stored.items()})
+        packed = self._codec.pack({name: [*key.due.to_data(), key.data] for name, key in stored.items()})
+        _, _, events, windows = self._ledger.held.get(shelf, Held())
+        held = Held(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
+        self._ledger.held[shelf] = held
+        return packed
 
     def _is_at_hand(self, due: Due) -> bool:
         return self._wakes_all or due.is_at(*self._at)
@@ -220,6 +237,7 @@ class _Batch:
     def close(self) -> bytes:
         """Return the ledger after the batch."""
         self._ledger.progress = self._now
+        self.result.windows_closed = self._evaluator.windows_closed
         return self._ledger.to_bytes(self._codec)
 
     def _read(self, data: bytes) -> dict[bytes, _Stored]:
@@ -228,6 +246,8 @@ class _Batch:
     def _process_key(self, work: _Work, stored: _Stored | None) -> _Stored | None:
         state = KeyState(self._query, self._serial) if stored is None else self._restore(stored.data)
         waiting, before = state.parked_count, self._progress(self._before, state)
+        if stored is not None:
+            self._count(state, -1)
         state.promise = max(state.promise, work.promise)
         now = self._progress(self._now, state)
         admission = Admission(state, before.punctuation, adjusts=self._query.late.policy is LatePolicy.ADJUST)
@@ -241,6 +261,7 @@ class _Batch:
         if state.promise <= self._at[0]:
             state.promise = EARLIEST
         if not state.is_empty:
+            self._count(state, +1)
             return _Stored(due(self._query, state, now), self._codec.pack(state.to_data()))
         self._ledger.serial = max(self._ledger.serial, state.serial)
         return None
@@ -248,6 +269,12 @@ class _Batch:
     def _progress(self, progress: Progress, state: KeyState) -> Progress:
         """Return the progress that counts for a key."""
         return effective(self._query, for_key(progress, state.promise))
+
+    def _count(self, state: KeyState, sign: int) -> None:
+        """Take note that the shelf holds a key, or does not any more."""
+        self._more_events += sign * len(state.events)
+        if self._keeps_windows:
+            self._more_windows += sign * len(state.windows)
 
     def _restore(self, data: bytes) -> KeyState:
         return KeyState.from_data(self._query, self._codec.unpack(data))

@@ -47,6 +47,7 @@ class Computation:
         self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
         self.can_slide = self.can_remove and not binding.module.is_time_sensitive
         self._select = binding.select
+        self._meter = binding.meter
         self._clip = clip
         self._is_time_sensitive = binding.module.is_time_sensitive
 
@@ -104,6 +105,11 @@ class Computation:
         return list(result) if self.module.is_operator else result
 
     def _call(self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        meter = self._meter
+        if meter.skips:
+            meter.skips -= 1
+        else:
+            method = meter.timed(method)
         try:
             return method(*arguments, window) if self._is_time_sensitive else method(*arguments)
         except Exception as error:

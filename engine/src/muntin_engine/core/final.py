@@ -17,6 +17,9 @@ class FinalEvaluator:
 
     Cost: a change costs its place in the index. A batch that closes windows costs the key's open events, plus for
     each window what its modules cost: a constant per row for modules that slide, the members for the others.
+
+    Attributes:
+        windows_closed: How many windows with members it has closed.
     """
 
     def __init__(self, query: WindowedQuery) -> None:
@@ -24,6 +27,7 @@ class FinalEvaluator:
         self._closing = Closing(query)
         self._computations = [Computation(binding, query.clip) for binding in query.bindings]
         self._stamper = Stamper(query)
+        self.windows_closed = 0
 
     def evaluate(
         self, key: object, state: KeyState, admission: Admission, before: Progress, now: Progress
@@ -41,6 +45,7 @@ class FinalEvaluator:
 
     def _rows(self, slides: list[Slide], step: Step) -> list[OutputRow]:
         if step.members:
+            self.windows_closed += 1
             return self._stamper.rows(step.window, [slide.result(step) for slide in slides])
         for slide in slides:
             slide.skip()

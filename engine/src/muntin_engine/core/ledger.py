@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.held import Held
 from muntin_engine.errors import StateError, StateMismatchError
 
 LAYOUT: Final = 2
@@ -64,6 +65,7 @@ class Ledger:
         progress: How far the input is.
         tracked: What the progress policy keeps.
         dues: By the number of a shelf that is not empty, when it must be looked at.
+        held: By the number of a shelf that is not empty, what it holds.
         serial: The largest number that a forgotten key gave out. A key that comes back starts above it, so that it
             never names two output events alike.
     """
@@ -73,13 +75,15 @@ class Ledger:
         self.progress = Progress()
         self.tracked: Sequence[Any] = ()
         self.dues: dict[int, Due] = {}
+        self.held: dict[int, Held] = {}
         self.serial = 0
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the ledger as bytes."""
         dues = [[shelf, *due.to_data()] for shelf, due in sorted(self.dues.items())]
         progress, tracked = self.progress.to_data(), list(self.tracked)
-        return codec.pack([LAYOUT, self.identity, progress, tracked, dues, self.serial])
+        held = [[shelf, *part] for shelf, part in sorted(self.held.items())]
+        return codec.pack([LAYOUT, self.identity, progress, tracked, dues, self.serial, held])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> Ledger:
@@ -94,10 +98,11 @@ class Ledger:
             return ledger
         layout, *rest = codec.unpack(data)
         check_layout(layout, LAYOUT)
-        stored, progress, ledger.tracked, dues, ledger.serial = rest
+        stored, progress, ledger.tracked, dues, ledger.serial, held = rest
         check_identity(stored, ledger.identity)
         ledger.progress = Progress(*progress)
         ledger.dues = {shelf: Due(*due) for shelf, *due in dues}
+        ledger.held = {shelf: Held(*part) for shelf, *part in held}
         return ledger
 
 

@@ -19,6 +19,7 @@ from muntin import (
     TimestampPolicy,
     WindowSpecification,
 )
+from muntin_engine.core.meter import Meter
 
 
 def whole_payload(payload: Any) -> Any:
@@ -28,10 +29,11 @@ def whole_payload(payload: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A module of the query with the way from an event's payload to its input."""
+    """A module of the query with the way from an event's payload to its input, and what measures its calls."""
 
     module: Module
     select: Callable[[Any], Any] = whole_payload
+    meter: Meter = field(default_factory=Meter, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,16 +33,21 @@ def closing_limit(query: WindowedQuery, state: KeyState, punctuation: int) -> in
     return min([limit, *(event.since for event in _movable(state, punctuation))])
 
 
-def retire(query: WindowedQuery, state: KeyState, punctuation: int) -> None:
-    """Close windows and drop the events that belong to closed windows alone."""
+def retire(query: WindowedQuery, state: KeyState, punctuation: int) -> int:
+    """Close windows and drop the events that belong to closed windows alone.
+
+    Returns:
+        How many windows that were out are closed now.
+    """
     assigner = state.assigner
     assigner.frontier = assigner.frontier_at(closing_limit(query, state, punctuation))
-    state.windows.close(assigner.frontier, punctuation)
+    closed = state.windows.close(assigner.frontier, punctuation)
     forgotten = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, punctuation))
     assigner.remove(forgotten)
     if state.samples is not None:
         for event in forgotten:
             state.samples.discard(event.start)
+    return closed
 
 
 def may_be_revised(query: WindowedQuery, event: StoredEvent, punctuation: int) -> bool:

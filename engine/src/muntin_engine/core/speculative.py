@@ -43,6 +43,9 @@ class SpeculativeEvaluator:
 
     Cost: a change costs the windows it affects. In each, an incremental module that has a state is updated with the
     change; any other is computed from the members, which one sweep finds for all windows of the batch.
+
+    Attributes:
+        windows_closed: How many windows with members it has closed.
     """
 
     def __init__(self, query: WindowedQuery) -> None:
@@ -50,6 +53,7 @@ class SpeculativeEvaluator:
         self._computations = [Computation(binding, query.clip) for binding in query.bindings]
         self._affected = AffectedWindows(query, self._computations)
         self._stamper = Stamper(query)
+        self.windows_closed = 0
 
     def evaluate(
         self, key: object, state: KeyState, admission: Admission, before: Progress, now: Progress
@@ -60,7 +64,7 @@ class SpeculativeEvaluator:
         output = self._shorten_past(state, affected, contents) if self._query.is_time_bound else []
         for window in sorted(contents, key=by_extent):
             output += self._replace(state, window, contents[window], affected[window].sync_time)
-        retire(self._query, state, now.punctuation)
+        self.windows_closed += retire(self._query, state, now.punctuation)
         return output
 
     def _contents(self, key: object, state: KeyState, affected: dict[Window, Affected]) -> dict[Window, Content]:

@@ -40,6 +40,9 @@ class TriggeredEvaluator:
     Cost: a change costs the windows it is a member of, each a step of the trigger. A firing costs what closing the
     window would: windows that fire together share the sweep, and nothing is kept of what was computed. Open windows
     that did not change and are not due cost reading and writing their trigger's state.
+
+    Attributes:
+        windows_closed: How many windows with members it has closed.
     """
 
     def __init__(self, query: WindowedQuery, emission: EarlyEmission, signals: frozenset[str]) -> None:
@@ -57,6 +60,7 @@ class TriggeredEvaluator:
         self._computations = [Computation(binding, query.clip) for binding in query.bindings]
         self._affected = AffectedWindows(query, self._computations)
         self._stamper = Stamper(query)
+        self.windows_closed = 0
 
     def evaluate(
         self, key: object, state: KeyState, admission: Admission, before: Progress, now: Progress
@@ -68,6 +72,7 @@ class TriggeredEvaluator:
         for step, rows in self._closed(key, state, before, now):
             output += self._put_out(state, step.window, rows, Timing.FINAL)
             closed.add(step.window)
+        self.windows_closed += len(closed)
         firing = self._ask_all(key, state, self._happenings(state, affected, closed, now), now)
         for step, rows in self._computed(key, state, firing):
             output += self._put_out(state, step.window, rows, Timing.EARLY)

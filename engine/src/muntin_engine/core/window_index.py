@@ -91,23 +91,29 @@ class WindowIndex:
                 break
         return found
 
-    def close(self, frontier: int, punctuation: int) -> None:
+    def close(self, frontier: int, punctuation: int) -> int:
         """Forget the windows that are closed, and what stands for good of those that are past.
 
         Args:
             frontier: Existing windows that start before it are closed.
             punctuation: Where output is shortened and not taken back, rows that end at it or before stand for good.
+
+        Returns:
+            How many windows are closed now that were not before.
         """
         if not self._entries:
-            return
+            return 0
         order = self._in_order()
-        for window in order[: bisect_left(order, frontier, key=by_start)]:
-            if self._entries[window].size:
-                self._discard(window)
+        closed = [
+            window for window in order[: bisect_left(order, frontier, key=by_start)] if self._entries[window].size
+        ]
+        for window in closed:
+            self._discard(window)
         for window, entry in self.items() if self._keeps_history else ():
             if any(out.row.end <= punctuation for out in entry.standing):
                 left = [out for out in entry.standing if out.row.end > punctuation]
                 self.put(window, entry._replace(standing=left))
+        return len(closed)
 
     def unsettled(self) -> Iterable[int]:
         """Return, for each window that is past, the tick at which its output stands for good."""

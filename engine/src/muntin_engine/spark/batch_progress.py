@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, moment
+from muntin_engine.measures import is_count
 from muntin_engine.spark.bucket_task import ACCEPTED, LATE, PUNCTUATION, REJECTED, RESULTS
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def progress_schema(query: Query) -> spark_types.StructType:
     time = query.source.df.schema["start"].dataType if query.plan.axis == "time" else spark_types.LongType()
     others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())
     numbers = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
-    added = [spark_types.StructField(PUNCTUATION, time), spark_types.StructField("counters", others)]
+    added = [spark_types.StructField("punctuation", time), spark_types.StructField("counters", others)]
     return spark_types.StructType([*numbers, *added])
 
 
@@ -38,7 +39,8 @@ def progress_of(
 
     Args:
         batch_id: Its number.
-        numbers: What the buckets say, by name: counts, which add up, and the punctuation of the output.
+        numbers: What the buckets say, by name: measures, of which the counts are of interest, and the punctuation of
+            the output.
         schema: See `progress_schema`.
     """
     counts: Counter[str] = Counter()
@@ -46,10 +48,10 @@ def progress_of(
     for name, number in numbers:
         if name == PUNCTUATION:
             punctuation.append(number)
-        else:
+        elif is_count(name):
             counts[name] += number
     own = [counts.pop(name, 0) for name in COUNTED]
-    return batch_id, *own, _time(min(punctuation, default=EARLIEST), schema[PUNCTUATION].dataType), dict(counts)
+    return batch_id, *own, _time(min(punctuation, default=EARLIEST), schema["punctuation"].dataType), dict(counts)
 
 
 def _time(tick: int, data_type: spark_types.DataType) -> Any:

@@ -16,14 +16,18 @@ from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress, Refusal
 from muntin_engine.core.keys import Key
+from muntin_engine.core.measured_cells import MeasuredCells
 from muntin_engine.core.progress import Observation
 from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import promised
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.measures import LEVELS
 from muntin_engine.plan import Evaluator
 from muntin_engine.spark.blobs import to_blob
+from muntin_engine.spark.bucket_measures import general_measures, sliced_measures
 from muntin_engine.spark.closed import closed_tables, run_tables
+from muntin_engine.spark.durations import Durations
 from muntin_engine.spark.intake import take_in
 from muntin_engine.spark.job import Job
 from muntin_engine.spark.output import result_tables
@@ -34,7 +38,7 @@ RESULTS: Final = "results"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
 ACCEPTED: Final = "accepted"
-PUNCTUATION: Final = "punctuation"
+PUNCTUATION: Final = "output_punctuation"
 
 _KEPT: Final = KeptStores()
 """What this worker keeps between micro-batches."""
@@ -45,10 +49,9 @@ class OutputBlob:
     """A part of a bucket's output.
 
     Attributes:
-        stream: `results`, `late` or `rejected`; or `accepted` or the count of a source, which are counts alone; or
-            `punctuation`.
-        rows: How many rows it stands for; for punctuation, the tick below which the output does not change any more.
-        data: Them as an Arrow IPC stream; None for a number alone.
+        stream: `results`, `late` or `rejected`; or the name of a measure.
+        rows: How many rows it stands for; or the value of the measure.
+        data: The rows as an Arrow IPC stream; None for a value alone.
     """
 
     stream: str
@@ -66,6 +69,7 @@ class Arrived:
         progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
         signals: The names of the external events in it.
         observed: What each of them saw of each source.
+        durations: How long tasks of the map side took; only one bucket is told.
     """
 
     rows: list[bytes] = field(default_factory=list)
@@ -73,6 +77,7 @@ class Arrived:
     progress: Progress = field(default_factory=Progress)
     signals: frozenset[str] = frozenset()
     observed: list[Observation] = field(default_factory=list)
+    durations: list[bytes] = field(default_factory=list)
 
 
 def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
@@ -91,52 +96,63 @@ def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterato
 
 
 def _run_general(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+    durations, measured = Durations(job), MeasuredCells(cells)
     with _without_collector():
-        intake = take_in(job, arrived.rows)
-        bucket = Bucket(job.query, cells, job.codec, job.identity, job.tracker)
-        result = bucket.process(
-            intake.changes,
-            _said(job, arrived),
-            observed=arrived.observed,
-            promises=intake.promises,
-            signals=arrived.signals,
-        )
-        tables = list(result_tables(job, result.output))
+        with durations.of("intake"):
+            intake = take_in(job, arrived.rows)
+        with durations.of("evaluate"):
+            bucket = Bucket(job.query, measured, job.codec, job.identity, job.tracker)
+            result = bucket.process(
+                intake.changes,
+                _said(job, arrived),
+                observed=arrived.observed,
+                promises=intake.promises,
+                signals=arrived.signals,
+            )
+        with durations.of("encode"):
+            tables = list(result_tables(job, result.output))
     yield OutputBlob(ACCEPTED, result.accepted)
     yield OutputBlob(PUNCTUATION, result.punctuation)
-    yield from _results(tables)
+    yield from _results(tables, durations)
     late = [(key, refusal) for key, refusal in result.refusals if refusal.is_late]
     yield from _late(job, late)
     yield from _counts(count_sources(job, number, arrived.observed, (refusal for _, refusal in late)))
     rejected = (refused_row(job, key, refusal) for key, refusal in result.refusals if not refusal.is_late)
     yield from _refused(REJECTED, [*intake.refused, *rejected])
+    yield from _measures(job, general_measures(job, measured, result), durations.measures(arrived.durations))
 
 
 def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
     is_columnar = job.evaluator is Evaluator.COLUMNAR
+    durations, measured = Durations(job), MeasuredCells(cells)
     with _without_collector():
-        intake = take_in(job, arrived.rows)
+        with durations.of("intake"):
+            intake = take_in(job, arrived.rows)
         bucket: SliceBucket[Any] = SliceBucket(
             job.grids,
             lambda: ColumnarStore(job.grids, job.forms) if is_columnar else StateStore(job.sliced_query),
-            cells,
+            measured,
             job.codec,
             job.identity,
             KeptStores() if job.is_static else _KEPT,
             (job.name, number),
             job.tracker,
         )
-        result = bucket.process(arrived.partials, _said(job, arrived), arrived.observed)
-        to_tables = closed_tables if is_columnar else run_tables
-        tables = [table for complete in result.output for table in to_tables(job, complete)]
+        with durations.of("evaluate"):
+            result = bucket.process(arrived.partials, _said(job, arrived), arrived.observed)
+        with durations.of("encode"):
+            to_tables = closed_tables if is_columnar else run_tables
+            tables = [table for complete in result.output for table in to_tables(job, complete)]
     at_end = job.query.timestamps is TimestampPolicy.POINT_AT_END
     yield OutputBlob(ACCEPTED, result.accepted)
     yield OutputBlob(PUNCTUATION, promised(job.grids, result.progress.punctuation, at_end=at_end))
-    yield from _results(tables)
+    yield from _results(tables, durations)
     if result.late:
         yield OutputBlob(LATE, result.late)
     yield from _refused(REJECTED, intake.refused)
     yield from _counts(count_sources(job, number, arrived.observed))
+    windows = sum(table.num_rows for table in tables)
+    yield from _measures(job, sliced_measures(job, measured, result, windows), durations.measures(arrived.durations))
 
 
 @contextmanager
@@ -167,10 +183,20 @@ def _counts(counts: Mapping[str, int]) -> Iterator[OutputBlob]:
     return (OutputBlob(name, count) for name, count in counts.items())
 
 
-def _results(tables: Iterable[pa.Table]) -> Iterator[OutputBlob]:
-    return (OutputBlob(RESULTS, table.num_rows, to_blob(table)) for table in tables)
+def _results(tables: Iterable[pa.Table], durations: Durations) -> Iterator[OutputBlob]:
+    for table in tables:
+        with durations.of("encode"):
+            blob = to_blob(table)
+        yield OutputBlob(RESULTS, table.num_rows, blob)
 
 
 def _refused(stream: str, rows: list[RefusedRow]) -> Iterator[OutputBlob]:
     if rows:
         yield OutputBlob(stream, len(rows), to_blob(refused_table(rows)))
+
+
+def _measures(job: Job, *measures: Mapping[str, int]) -> Iterator[OutputBlob]:
+    """Yield the values of measures. Nobody reads those of a static input, and nothing is added to a sum by a zero."""
+    if not job.is_static:
+        values = {name: value for some in measures for name, value in some.items()}
+        yield from (OutputBlob(name, value) for name, value in values.items() if value or name in LEVELS)

@@ -6,7 +6,7 @@ input, so a bucket knows the exact watermark of the very micro-batch it is in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from muntin import INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.progress import Observation, merged
 from muntin_engine.spark.blobs import to_blob
+from muntin_engine.spark.durations import Durations
 from muntin_engine.spark.intake import NOT_IN_PYTHON, unreadable
 from muntin_engine.spark.job import Job, open_job
 from muntin_engine.spark.lifting import lift
@@ -36,10 +37,12 @@ EXCHANGE: Final = pa.schema(
         ("observed", pa.binary()),
         *((name, pa.int64()) for name in PROGRESS),
         ("signals", pa.list_(pa.string())),
+        ("durations", pa.binary()),
     ]
 )
 """What crosses the shuffle: blobs of rows or of partial states, and for each task and bucket one row of progress, with
-what the task observed of each source, and signals."""
+what the task observed of each source, and signals. The
+first of these has the task's durations, too."""
 
 MOST_ROWS: Final = 100_000
 """After how many rows a task sends its blobs; also after `MOST_BYTES`."""
@@ -62,15 +65,21 @@ class Distributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of all of them."""
         job = open_job(self._job)
-        progress, observed, signals = Progress(), list[Observation](), frozenset[str]()
+        durations, progress = Durations(job), Progress()
+        observed, signals = list[Observation](), frozenset[str]()
         for batch in _gather(batches, MOST_LIFTED if job.grids else MOST_ROWS):
-            rows, seen, sources = read_rows(job, batch)
-            progress, observed = progress.advance(seen), merged([*observed, *sources], job.tracker.starts_kept)
-            signals |= signals_in(batch)
-            yield from _lifted(job, rows) if job.grids else _blobs(job, rows)
+            with durations.of("distribute"):
+                rows, seen, sources = read_rows(job, batch)
+                progress, observed = progress.advance(seen), merged([*observed, *sources], job.tracker.starts_kept)
+                signals |= signals_in(batch)
+            with durations.of("lift" if job.grids else "distribute"):
+                sent = list(_lifted(job, rows) if job.grids else _blobs(job, rows))
+            yield from sent
         told = {"signals": sorted(signals), "observed": pack_observations(observed) if observed else None}
         count = len(job.buckets)
-        yield _exchange(list(job.buckets), {name: [value] * count for name, value in told.items()}, progress)
+        to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
+        to_one = [durations.pack(), *[None] * (count - 1)]
+        yield _exchange(list(job.buckets), {**to_all, "durations": to_one}, progress)
 
 
 def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -177,8 +186,8 @@ def _lifted(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     yield _exchange([job.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
 
 
-def _exchange(buckets: list[int], blobs: Mapping[str, list[Any]], progress: Progress) -> pa.RecordBatch:
-    given: dict[str, list[Any]] = {"bucket": buckets, **blobs}
+def _exchange(buckets: list[int], blobs: Mapping[str, Sequence[Any]], progress: Progress) -> pa.RecordBatch:
+    given: dict[str, Sequence[Any]] = {"bucket": buckets, **blobs}
     given |= {name: [getattr(progress, name)] * len(buckets) for name in PROGRESS}
     nothing = [None] * len(buckets)
     columns = [pa.array(given.get(field.name, nothing), field.type) for field in EXCHANGE]

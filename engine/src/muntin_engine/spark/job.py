@@ -72,6 +72,7 @@ class Job:
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
         window_names: What the results call them; none if there is one specification.
         tracker: What says how far the input is.
+        is_timed: True if the query says how long its stages and modules take.
     """
 
     query: WindowedQuery
@@ -92,6 +93,7 @@ class Job:
     steps: tuple[HoppingWindows, ...] = ()
     window_names: tuple[str, ...] = ()
     tracker: ProgressTracker = ProgressTracker()  # noqa: RUF009  # it is frozen
+    is_timed: bool = False
 
     @cached_property
     def name(self) -> bytes:
@@ -120,6 +122,13 @@ class Job:
     def input_names(self) -> tuple[str, ...]:
         """The names of the input columns in the projected input."""
         return tuple(f"i{place}" for place in range(len(self.inputs)))
+
+    @property
+    def module_labels(self) -> list[str]:
+        """What the modules are called in the query's measures."""
+        if self.query.is_operator:
+            return [self.query.bindings[0].module.name]
+        return [output.name for output in self.outputs]
 
     @property
     def time_type(self) -> pa.DataType:

@@ -7,27 +7,30 @@ A static input takes the same way with a grouped map instead of the stateful ope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import EmitPolicy, LatePolicy, QueryError
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.meter import Meter
 from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of
 from muntin_engine.plan import Evaluator, Plan, check_trigger
 from muntin_engine.spark.blobs import from_blob
-from muntin_engine.spark.bucket_task import ACCEPTED, LATE, REJECTED, RESULTS, run_bucket
+from muntin_engine.spark.bucket_task import LATE, RESULTS, run_bucket
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
+from muntin_engine.spark.durations import clock
 from muntin_engine.spark.job import Job, Read, open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
 from muntin_engine.spark.problems import forbids_null
@@ -40,6 +43,13 @@ from muntin_engine.spark.watermark import with_watermark
 
 if TYPE_CHECKING:
     from muntin_engine.query import Query
+
+
+_TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {
+    Total.SUM: F.sum,
+    Total.LEAST: F.min,
+    Total.LARGEST: F.max,
+}
 
 
 def results(query: Query, watermark: str | None = None) -> DataFrame:
@@ -119,7 +129,7 @@ def _evaluate(query: Query, described: Job) -> DataFrame:
     if not source.isStreaming:
         return grouped.applyInArrow(static_bucket(job), OUTPUT)
     blobs = grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None")
-    return _counted(query, blobs, (ACCEPTED, LATE, REJECTED, RESULTS, *names_of_counts(described)))
+    return _counted(query, blobs, names_of_counts(described))
 
 
 def _check_progress(plan: Plan) -> None:
@@ -131,13 +141,13 @@ def _check_progress(plan: Plan) -> None:
         )
 
 
-def _counted(query: Query, blobs: DataFrame, names: Iterable[str]) -> DataFrame:
-    """Have Spark report the counts of each micro-batch among the observed metrics of a streaming query."""
-    counts = [
-        F.coalesce(F.sum(F.when(F.col("stream") == stream, F.col("rows"))), F.lit(0)).alias(stream) for stream in names
-    ]
+def _counted(query: Query, blobs: DataFrame, of_sources: Iterable[str]) -> DataFrame:
+    """Have Spark report the measures of each micro-batch among the observed metrics of a streaming query."""
+    measures = [*measures_of(query.plan, is_timed=query.is_timed), *(Measure(name, Unit.ROWS) for name in of_sources)]
+    totals = [_total(measure) for measure in measures]
+    axis = F.lit(int(query.plan.axis == "time")).alias(TIME_AXIS)
     try:
-        observed = blobs.observe(query.counters, *counts)
+        observed = blobs.observe(query.counters, *totals, axis)
         observed.schema  # noqa: B018  # has Spark check the names
     except AnalysisException as error:
         if error.getCondition() != "DUPLICATED_METRICS_NAME":
@@ -147,6 +157,13 @@ def _counted(query: Query, blobs: DataFrame, names: Iterable[str]) -> DataFrame:
             "  give one of them another name: .named('...')"
         ) from error
     return observed
+
+
+def _total(measure: Measure) -> Column:
+    """Return a measure over all buckets."""
+    of_bucket = F.when(F.col("stream") == measure.name, F.col("rows"))
+    total = _TOTALS[measure.total](of_bucket)
+    return (total if measure.is_level else F.coalesce(total, F.lit(0))).alias(measure.name)
 
 
 def _decode(blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
@@ -181,8 +198,9 @@ def static_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]
 
 def _job(query: Query, schema: spark_types.StructType) -> Job:
     plan = query.plan
+    meters = [Meter(clock if query.is_timed else None) for _ in plan.modules]
     return Job(
-        query=_windowed(plan),
+        query=_windowed(plan, meters),
         identity=plan.identity(),
         keys=query.source.keys,
         inputs=query.source.inputs,
@@ -196,27 +214,30 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         results=arrow_schema_of(schema),
         outputs=plan.outputs,
         evaluator=plan.choice.evaluator,
-        forms=_forms(plan),
+        forms=_forms(plan, meters),
         steps=plan.steps,
         window_names=tuple(plan.named_windows),
         tracker=ProgressTracker(plan.input.progress, plan.input.sources, plan.steps),
+        is_timed=query.is_timed,
     )
 
 
-def _forms(plan: Plan) -> tuple[BoundForm, ...]:
+def _forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
     if plan.choice.evaluator is not Evaluator.COLUMNAR:
         return ()
     return tuple(
-        BoundForm(module.form, module.label, module.columns, module.known)
-        for module in plan.modules
+        BoundForm(module.form, module.label, module.columns, module.known, meter)
+        for module, meter in zip(plan.modules, meters, strict=True)
         if module.form is not None
     )
 
 
-def _windowed(plan: Plan) -> WindowedQuery:
+def _windowed(plan: Plan, meters: Sequence[Meter]) -> WindowedQuery:
     return WindowedQuery(
         window=plan.window,
-        bindings=tuple(Binding(module.module, module.select) for module in plan.modules),
+        bindings=tuple(
+            Binding(module.module, module.select, meter) for module, meter in zip(plan.modules, meters, strict=True)
+        ),
         clip=plan.clip,
         timestamps=plan.timestamps,
         emit=plan.emission,

@@ -23,7 +23,7 @@ OUTPUT: Final = spark_types.StructType(
         spark_types.StructField("data", spark_types.BinaryType()),
     ]
 )
-"""What comes out of a bucket: blobs of results, late and rejected rows, and counts."""
+"""What comes out of a bucket: blobs of results, late and rejected rows, and the values of measures."""
 
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
@@ -83,4 +83,6 @@ def collect(rows: Iterable[Any]) -> Arrived:
         if row["partials"] is not None:
             arrived.partials.append(bytes(row["partials"]))
         arrived.signals |= frozenset(row["signals"] or ())
+        if row["durations"] is not None:
+            arrived.durations.append(bytes(row["durations"]))
     return arrived

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.held import Held
 from muntin_engine.core.progress import Observation, ProgressTracker, Tracked
 from muntin_engine.core.sliced.grid import Grid
 from muntin_engine.core.sliced.journal import Journal
@@ -44,12 +45,16 @@ class SliceResult(Generic[Output]):
         accepted: How many rows took effect.
         late: How many came when a window that they belong to, or one before it, was complete.
         progress: How far the input is now.
+        keys: How many keys the batch brought rows of.
+        held: What the bucket holds now; it does not know of how many keys.
     """
 
     output: Sequence[Complete[Output]]
     accepted: int
     late: int
     progress: Progress
+    keys: int = 0
+    held: Held = field(default_factory=Held)
 
 
 class SliceBucket(Generic[Output]):
@@ -110,31 +115,34 @@ class SliceBucket(Generic[Output]):
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
-        ledger = SliceLedger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
+        stored = self._cells.get(_LEDGER)
+        ledger = SliceLedger.from_bytes(stored, self._identity, self._codec)
+        journal = Journal.from_data(self._cells, ledger.journal)
         now, tracked = self._tracker.advance(ledger.progress, ledger.tracked, arrived, observed)
         brought = list(blobs)
         before, after = (
             [grid.first_open(progress.punctuation) for grid in self._grids] for progress in (ledger.progress, now)
         )
         if not brought and before == after:
-            self._move(ledger, now, tracked)
-            return SliceResult((), 0, 0, now)
+            has_moved = (now, tracked) != (ledger.progress, ledger.tracked)
+            size = self._put(ledger, now, tracked) if has_moved else len(stored or b"")
+            return SliceResult((), 0, 0, now, held=Held(size + journal.size))
         ledger.tracked = tracked
-        journal = Journal.from_data(self._cells, ledger.journal)
         store = self._kept.take(self._name, ledger.version) or self._read(journal)
         taken = store.take(brought, max(map(_first_legal, self._grids, before)))
         output = list(self._close(store, before, after, now.horizon))
         first_live = min(map(_first_live, self._grids, after))
         if after != before:
             store.forget(first_live)
-        self._write(ledger, journal, store, taken, now, first_live)
-        return SliceResult(output, taken.accepted, taken.late, now)
+        size = self._write(ledger, journal, store, taken, now, first_live)
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, Held(size + journal.size))
 
-    def _move(self, ledger: SliceLedger, now: Progress, tracked: Tracked) -> None:
-        """Take note of progress that closes no window; all else, and so the version, stays."""
-        if (now, tracked) != (ledger.progress, ledger.tracked):
-            ledger.progress, ledger.tracked = now, tracked
-            self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
+    def _put(self, ledger: SliceLedger, now: Progress, tracked: Tracked) -> int:
+        """Write the ledger and return its size; what was not changed in it, such as the version, stays."""
+        ledger.progress, ledger.tracked = now, tracked
+        data = ledger.to_bytes(self._codec)
+        self._cells.put(_LEDGER, data)
+        return len(data)
 
     def _close(
         self, store: SliceStore[Any, Output], before: Sequence[int], after: Sequence[int], horizon: int
@@ -158,15 +166,16 @@ class SliceBucket(Generic[Output]):
         taken: Taken[Any],
         now: Progress,
         first_live: int,
-    ) -> None:
-        """Write what is new, all at the end: what failed before has changed nothing."""
+    ) -> int:
+        """Write what is new, all at the end: what failed before has changed nothing. Return the ledger's size."""
         journal.forget(first_live)
         if taken.delta is not None:
             journal.append(store.write(taken.delta, first_live))
             journal.tidy(store, first_live)
-        ledger.progress, ledger.journal, ledger.version = now, journal.to_data(), self._make_version()
-        self._cells.put(_LEDGER, ledger.to_bytes(self._codec))
+        ledger.journal, ledger.version = journal.to_data(), self._make_version()
+        size = self._put(ledger, now, ledger.tracked)
         self._kept.put(self._name, ledger.version, store)
+        return size
 
 
 def _first_legal(grid: Grid, first_open: int) -> int:

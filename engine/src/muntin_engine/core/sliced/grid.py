@@ -201,3 +201,19 @@ def promised(grids: Sequence[Grid], punctuation: int, *, at_end: bool) -> int:
         return punctuation
     first = [grid.window(grid.first_open(punctuation)) for grid in grids]
     return min(punctuation, *(window.end if at_end else window.start for window in first))
+
+
+def open_windows(specifications: Sequence[HoppingWindows], punctuation: int, horizon: int) -> int | None:
+    """Return how many windows have begun and are not complete, of all specifications.
+
+    Returns:
+        None if there is no specification, and while the input has not said how far it is: any window may be open then.
+
+    Example:
+        >>> open_windows([HoppingWindows(size=10, hop=5)], 23, 31)  # those that start at 15, 20, 25 and 30
+        4
+    """
+    if not specifications or punctuation <= EARLIEST:
+        return None
+    grids = map(RangeGrid.of, specifications)
+    return sum(max(0, grid.begun(horizon) - grid.first_open(punctuation)) for grid in grids)

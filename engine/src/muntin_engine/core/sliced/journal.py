@@ -28,7 +28,8 @@ class Line(NamedTuple):
         first: The first slice in it.
         last: The last one; when that is dead, so is the entry.
         tier: How often it was merged.
-        size: Its bytes; `MOST_BYTES` if it is a part that merging could not make fewer of.
+        size: Its bytes.
+        is_full: True if it is a part that merging could not make fewer of.
     """
 
     serial: int
@@ -36,11 +37,17 @@ class Line(NamedTuple):
     last: int
     tier: int
     size: int
+    is_full: bool = False
 
     @property
     def cell(self) -> str:
         """The name of its cell."""
         return f"entry {self.serial}"
+
+    @property
+    def can_grow(self) -> bool:
+        """True if it is to be merged with others."""
+        return self.size < MOST_BYTES and not self.is_full
 
 
 class Journal:
@@ -66,6 +73,11 @@ class Journal:
         serial, lines = data
         return cls(cells, [Line(*line) for line in lines], serial)
 
+    @property
+    def size(self) -> int:
+        """The bytes of all entries."""
+        return sum(line.size for line in self._lines)
+
     def read(self) -> list[bytes]:
         """Return all entries."""
         return [self._read(line) for line in self._lines]
@@ -86,7 +98,7 @@ class Journal:
         """Merge entries where there are many of a tier."""
         tier = 0
         while tier <= max((line.tier for line in self._lines), default=-1):
-            alike = [line for line in self._lines if line.tier == tier and line.size < MOST_BYTES]
+            alike = [line for line in self._lines if line.tier == tier and line.can_grow]
             if len(alike) > MOST_ALIKE:
                 self._merge(alike, store, first_live)
             tier += 1
@@ -98,11 +110,11 @@ class Journal:
         self._lines = [line for line in self._lines if line not in alike]
         is_full = 2 * len(merged) > len(alike)
         for place, entry in enumerate(merged, 1):
-            self._write(entry, alike[0].tier + 1, MOST_BYTES if is_full and place < len(merged) else 0)
+            self._write(entry, alike[0].tier + 1, is_full=is_full and place < len(merged))
 
-    def _write(self, entry: Entry, tier: int, size: int = 0) -> None:
+    def _write(self, entry: Entry, tier: int, *, is_full: bool = False) -> None:
         self._serial += 1
-        line = Line(self._serial, entry.first, entry.last, tier, max(size, len(entry.data)))
+        line = Line(self._serial, entry.first, entry.last, tier, len(entry.data), is_full)
         self._cells.put(line.cell, entry.data)
         self._lines.append(line)
 

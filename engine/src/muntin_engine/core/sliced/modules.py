@@ -42,11 +42,13 @@ class SlicedModule:
     """An incremental aggregate with `combine`, as evaluation over slices calls it.
 
     States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
-    second stays as it is.
+    second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
+    that.
 
     Attributes:
         module: The module.
         can_deduct: True if a merge can be undone.
+        meter: Measures its calls.
     """
 
     def __init__(self, binding: Binding) -> None:
@@ -58,6 +60,7 @@ class SlicedModule:
             )
         self.module: Any = module
         self.can_deduct = isinstance(module, SupportsDeduct)
+        self.meter = binding.meter
         self._select = binding.select
         self._column = _column_of(binding.select)
 
@@ -79,34 +82,40 @@ class SlicedModule:
         """Return states of nothing."""
         states: list[State] = []
         create = self.module.create_state
+        started = self.meter.now()
         try:
             for _ in range(count):
                 states.append(create())
         except Exception as error:
             raise CallError(self.module, "create_state", len(states)) from error
+        self.meter.since(started)
         return states
 
     def add_groups(self, states: Iterable[State], payloads: list[Any], bounds: Sequence[int]) -> list[State]:
         """Return states with the payloads between two bounds each: one call for each state."""
         after: list[State] = []
         add = self.module.add_events
+        started = self.meter.now()
         try:
             for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
                 after.append(add(state, payloads[start:stop]))
         except Exception as error:
             raise CallError(self.module, "add_events", len(after)) from error
+        self.meter.since(started)
         return after
 
     def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
         """Merge each of the others into the state of its key; where there is none, it becomes that."""
         combine, find = self.module.combine, states.get
         place = 0
+        started = self.meter.now()
         try:
             for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
                 mine = find(name, _ABSENT)
                 states[name] = other if mine is _ABSENT else combine(mine, other)
         except Exception as error:
             raise CallError(self.module, "combine", place) from error
+        self.meter.since(started)
 
     def combine(self, state: State, other: State) -> State:
         """Return the state of both."""
@@ -142,11 +151,13 @@ class SlicedModule:
         """Return the result of each state; the states stay as they are."""
         results: list[Any] = []
         compute = self.module.compute_result
+        started = self.meter.now()
         try:
             for state in states:
                 results.append(compute(state))
         except Exception as error:
             raise CallError(self.module, "compute_result", len(results)) from error
+        self.meter.since(started)
         return results
 
 

@@ -100,7 +100,7 @@ class Overlapping:
         values: list[list[Any]] = []
         for place, (module, sliding) in enumerate(zip(self._query.modules, queue.sliding, strict=True)):
             states = self._slices.states_of(place, numbers[len(queue.numbers) :], name)
-            values.append(self._slide(name, module, sliding, states, steps))
+            values.append(module.meter.sampled(self._slide)(name, module, sliding, states, steps))
         made = [step for step in steps if step.makes_windows]
         runs.add_key(name, [step.first for step in made], [step.last for step in made], values)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from muntin_engine.core.sliced.adaptive import Monitor
@@ -65,7 +65,7 @@ class StateStore:
         counts = [self._slices.merge(blob, first_legal) for blob in opened]
         accepted, late = sum(count for count, _ in counts), sum(count for _, count in counts)
         used = [blob for blob in opened if blob.last >= first_legal]
-        return Taken(Delta(used, first_legal) if used else None, accepted, late)
+        return Taken(Delta(used, first_legal) if used else None, accepted, late, _count_keys(opened))
 
     def restore(self, data: bytes) -> None:
         """Merge an entry."""
@@ -128,3 +128,10 @@ class StateStore:
     def _entry(self, blobs: Sequence[Blob]) -> Entry:
         first, last = min(blob.first for blob in blobs), max(blob.last for blob in blobs)
         return entry_of([blob.data for blob in blobs], first, last, self._query.codec)
+
+
+def _count_keys(blobs: Sequence[Blob]) -> int:
+    """Return how many keys some blobs name; those of one blob differ."""
+    if len(blobs) == 1:
+        return len(blobs[0].names)
+    return len(set[Hashable]().union(*(blob.names for blob in blobs)))

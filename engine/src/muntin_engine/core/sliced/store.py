@@ -30,11 +30,13 @@ class Taken(NamedTuple, Generic[Delta]):
         delta: What was merged into the state; None if nothing was.
         accepted: How many rows it stands for.
         late: How many rows came too late.
+        keys: How many keys the batch brought rows of.
     """
 
     delta: Delta | None
     accepted: int
     late: int
+    keys: int
 
 
 class SliceStore(Protocol[Delta, Output]):

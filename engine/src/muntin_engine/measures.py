@@ -1,0 +1,145 @@
+"""What a streaming query says of itself in every micro-batch: the names, the units, and how buckets add up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from muntin import EmitPolicy, HoppingWindows
+from muntin_engine.plan import Evaluator, Plan
+
+
+class Total(StrEnum):
+    """How the values of several buckets become one."""
+
+    SUM = "sum"
+    LEAST = "min"
+    LARGEST = "max"
+
+
+class Unit(StrEnum):
+    """What a value counts."""
+
+    ROWS = "rows"
+    KEYS = "keys"
+    WINDOWS = "windows of keys"
+    EXTENTS = "windows"
+    EVENTS = "events"
+    BYTES = "bytes"
+    TICKS = "ticks"
+    MICROSECONDS = "microseconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that a query reports.
+
+    Attributes:
+        name: Its name among the observed metrics.
+        unit: What it counts.
+        total: How the values of several buckets become one.
+        is_level: True if it says how things stand after the batch, and is null when no bucket was asked; otherwise it
+            says what happened in the batch, and is zero when nothing did.
+    """
+
+    name: str
+    unit: Unit
+    total: Total = Total.SUM
+    is_level: bool = False
+
+
+STAGES: Final = ("distribute", "lift", "intake", "evaluate", "encode")
+"""What the time of a batch goes into, in order: the first two where the rows are, the others in the buckets."""
+
+TIME_AXIS: Final = "time_axis"
+"""The name of a constant: 1 if ticks are microseconds since the epoch, 0 if they are anything else that grows."""
+
+_STAGE: Final = "{}_us"
+_MODULE: Final = "module_us:"
+
+MEASURES: Final = (
+    Measure("accepted", Unit.ROWS),
+    Measure("late", Unit.ROWS),
+    Measure("rejected", Unit.ROWS),
+    Measure("results", Unit.ROWS),
+    Measure("retractions", Unit.ROWS),
+    Measure("early", Unit.ROWS),
+    Measure("keys", Unit.KEYS),
+    Measure("windows_closed", Unit.WINDOWS),
+    Measure("windows_open", Unit.EXTENTS, Total.LARGEST, is_level=True),
+    Measure("windows_revisable", Unit.WINDOWS, is_level=True),
+    Measure("keys_held", Unit.KEYS, is_level=True),
+    Measure("events_held", Unit.EVENTS, is_level=True),
+    Measure("state_bytes", Unit.BYTES, is_level=True),
+    Measure("bytes_written", Unit.BYTES),
+    Measure("punctuation", Unit.TICKS, Total.LEAST, is_level=True),
+    Measure("output_punctuation", Unit.TICKS, Total.LEAST, is_level=True),
+    Measure("newest", Unit.TICKS, Total.LARGEST, is_level=True),
+    Measure("clock", Unit.MICROSECONDS, Total.LARGEST, is_level=True),
+    *(Measure(_STAGE.format(stage), Unit.MICROSECONDS) for stage in STAGES),
+)
+"""All that any query reports, but for the times of its modules."""
+
+LEVELS: Final = frozenset(measure.name for measure in MEASURES if measure.is_level)
+"""The names of those that say how things stand."""
+
+_TIMES: Final = frozenset(map(_STAGE.format, STAGES))
+_OF_EVENTS: Final = frozenset({"keys_held", "events_held"})
+
+
+def stage_measure(stage: str) -> str:
+    """Return the name of the measure of a stage's time."""
+    return _STAGE.format(stage)
+
+
+def module_measure(label: str) -> str:
+    """Return the name of the measure of a module's time.
+
+    Example:
+        >>> module_measure("delay_p90"), module_of("module_us:delay_p90"), module_of("accepted")
+        ('module_us:delay_p90', 'delay_p90', None)
+    """
+    return _MODULE + label
+
+
+def module_of(measure: str) -> str | None:
+    """Return the module whose time a measure is; None if it is another measure."""
+    return measure.removeprefix(_MODULE) if measure.startswith(_MODULE) else None
+
+
+def is_count(measure: str) -> bool:
+    """True for what happened and can be added up: a measure that is neither a level nor a time, or one of a source.
+
+    Example:
+        >>> is_count("windows_closed"), is_count("rows_web"), is_count("newest"), is_count("module_us:km")
+        (True, True, False, False)
+    """
+    return measure not in LEVELS and measure not in _TIMES and module_of(measure) is None
+
+
+def module_labels(plan: Plan) -> list[str]:
+    """Return what the modules of a query are called in its measures: their result columns, or the operator's name."""
+    return [module.module.name if plan.is_operator else module.output for module in plan.modules]
+
+
+def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
+    """Return what a query reports; what it can know nothing of is left out.
+
+    Args:
+        plan: The query.
+        is_timed: False to leave out times.
+    """
+    stages = {stage_measure(stage) for stage in STAGES}
+    absent = set() if is_timed else stages
+    if plan.choice.evaluator is not Evaluator.GENERAL:
+        absent |= _OF_EVENTS
+    if plan.emit is EmitPolicy.FINAL:
+        absent.add("windows_revisable")
+    if plan.early is None:
+        absent.add("early")
+    if not all(isinstance(window, HoppingWindows) for window in plan.windows):
+        absent.add("windows_open")
+    modules = [Measure(module_measure(label), Unit.MICROSECONDS) for label in module_labels(plan)] if is_timed else []
+    return [*(measure for measure in MEASURES if measure.name not in absent), *modules]

@@ -1,0 +1,109 @@
+"""What one query says of one micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from muntin import INFINITY, instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchNumbers:
+    """The numbers of a micro-batch; `batch_numbers` reads them from a query's progress.
+
+    The reference page of numbers says what each means. Those that say how things stand after the batch are None where
+    nothing was asked: in a batch without any rows, and where a query's evaluator does not know them.
+
+    Attributes:
+        query: The name under which the query reports (`Query.named`).
+        batch: The number of the batch.
+        started: When Spark started it.
+        seconds: How long all of it took, from looking for rows to committing.
+        accepted: Rows that took effect.
+        late: Rows that came too late.
+        rejected: Rows that make no sense where they came.
+        results: Rows that were put out.
+        retractions: How many of these take an earlier result back, or end it earlier.
+        early: How many of them are of windows that are not final.
+        keys: Keys that the batch brought rows of.
+        windows_closed: Windows of keys, with members, that are final since this batch.
+        windows_open: Windows that have begun and are not complete.
+        windows_revisable: Windows of keys that are out and may still be corrected, or whose trigger waits.
+        keys_held: Keys that have state.
+        events_held: Events that are kept for them.
+        state_bytes: What the state takes.
+        bytes_written: What was written of it in this batch.
+        punctuation: No later row may change anything before this tick; `INFINITY` if the input has ended.
+        output_punctuation: No later result changes anything before it.
+        newest: The largest start of an event so far.
+        clock: The latest reading of a clock that the input brought, in microseconds since the epoch.
+        is_time: True if ticks are microseconds since the epoch.
+        stages: Seconds of work by stage, over all tasks; they add up to more than passed where tasks run side by side.
+        modules: Seconds of work inside each module, which are part of those of the stages.
+    """
+
+    query: str
+    batch: int
+    started: datetime | None = None
+    seconds: float = 0.0
+    accepted: int = 0
+    late: int = 0
+    rejected: int = 0
+    results: int = 0
+    retractions: int = 0
+    early: int = 0
+    keys: int = 0
+    windows_closed: int = 0
+    windows_open: int | None = None
+    windows_revisable: int | None = None
+    keys_held: int | None = None
+    events_held: int | None = None
+    state_bytes: int | None = None
+    bytes_written: int = 0
+    punctuation: int | None = None
+    output_punctuation: int | None = None
+    newest: int | None = None
+    clock: int | None = None
+    is_time: bool = True
+    stages: Mapping[str, float] = field(default_factory=dict)
+    modules: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_closed(self) -> bool:
+        """True if the input has ended."""
+        return self.punctuation == INFINITY
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows that took effect, per second of the batch."""
+        return self.accepted / self.seconds if self.seconds else 0.0
+
+    @property
+    def lag(self) -> int | None:
+        """How far the punctuation is behind the newest start, in ticks; None if either is not known.
+
+        Example:
+            >>> BatchNumbers(query="muntin", batch=0, newest=70, punctuation=60).lag
+            10
+        """
+        return None if self.newest is None or self.punctuation is None else max(0, self.newest - self.punctuation)
+
+    @property
+    def output_lag(self) -> int | None:
+        """How far the output's punctuation is behind the input's, in ticks; None if either is not known."""
+        if self.punctuation is None or self.output_punctuation is None:
+            return None
+        return max(0, self.punctuation - self.output_punctuation)
+
+    @property
+    def clock_lag(self) -> int | None:
+        """How far the punctuation was behind the driver's clock when the batch ended, in microseconds.
+
+        None if the axis is not time, the input has ended, or nothing is known.
+        """
+        if self.started is None or self.punctuation is None or not self.is_time or self.is_closed:
+            return None
+        ended = self.started.astimezone(UTC) + timedelta(seconds=self.seconds)
+        return instant(ended) - self.punctuation

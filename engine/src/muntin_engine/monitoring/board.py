@@ -1,0 +1,143 @@
+"""What a monitor shows, line by line, whatever it shows it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final
+
+from muntin_engine.measures import STAGES
+from muntin_engine.monitoring.batch_numbers import BatchNumbers
+from muntin_engine.monitoring.history import History
+from muntin_engine.monitoring.spelling import (
+    sparkline,
+    spell_bytes,
+    spell_count,
+    spell_seconds,
+    spell_tick,
+    spell_ticks,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a board.
+
+    Attributes:
+        label: What it is about.
+        last: Its value in the last batch, or the last one known.
+        total: Over all batches; empty where that means nothing.
+        history: A little picture of the last batches.
+    """
+
+    label: str
+    last: str
+    total: str = ""
+    history: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines that belong together."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+_COUNTS: Final = {
+    "accepted": "rows in",
+    "late": "late",
+    "rejected": "rejected",
+    "results": "results out",
+    "retractions": "retractions",
+    "early": "early results",
+    "keys": "keys touched",
+    "windows_closed": "windows closed",
+}
+
+_SELDOM: Final = {"retractions", "early"}
+"""Not every query has these."""
+
+_TICKS: Final = {
+    "newest": "newest start",
+    "punctuation": "punctuation",
+    "output_punctuation": "output punctuation",
+}
+
+_LAGS: Final = {
+    "lag": "punctuation behind newest",
+    "output_lag": "output behind input",
+    "clock_lag": "punctuation behind clock",
+}
+
+_LEVELS: Final = {
+    "windows_open": "windows open",
+    "windows_revisable": "windows revisable",
+    "keys_held": "keys held",
+    "events_held": "events held",
+}
+
+_PICTURED: Final = 30
+"""How many batches are in a picture."""
+
+
+def board_of(history: History) -> list[Section]:
+    """Return what there is to show of a query; lines that say nothing are left out."""
+    sections = [
+        Section("rows", list(_counts(history))),
+        Section("progress", list(_progress(history))),
+        Section("state", list(_state(history))),
+        Section("time", list(_time(history))),
+    ]
+    return [section for section in sections if section.lines]
+
+
+def _counts(history: History) -> Iterator[Line]:
+    for name, label in _COUNTS.items():
+        last, total = getattr(history.last, name), history.totals[name]
+        if total or name not in _SELDOM:
+            yield Line(label, spell_count(last), spell_count(total), _picture(history, attrgetter(name)))
+
+
+def _progress(history: History) -> Iterator[Line]:
+    is_time = history.last.is_time
+    for name, label in _TICKS.items():
+        yield Line(label, spell_tick(history.latest(name), is_time=is_time))
+    for name, label in _LAGS.items():
+        lag = history.latest(name)
+        if lag is not None:
+            yield Line(label, spell_ticks(lag, is_time=is_time), history=_picture(history, attrgetter(name)))
+
+
+def _state(history: History) -> Iterator[Line]:
+    for name, label in _LEVELS.items():
+        level = history.latest(name)
+        if level is not None:
+            yield Line(label, spell_count(level), history=_picture(history, attrgetter(name)))
+    held, written = history.latest("state_bytes"), history.totals["bytes_written"]
+    yield Line("size", spell_bytes(held), history=_picture(history, attrgetter("state_bytes")))
+    last = spell_bytes(history.last.bytes_written)
+    yield Line("written", last, spell_bytes(written), _picture(history, attrgetter("bytes_written")))
+
+
+def _time(history: History) -> Iterator[Line]:
+    yield _seconds("batch", history, attrgetter("seconds"), history.seconds["batch"])
+    for stage in STAGES:
+        if history.seconds[stage]:
+            yield _seconds(stage, history, _part("stages", stage), history.seconds[stage])
+    for module, total in history.modules.items():
+        yield _seconds(f"in {module}", history, _part("modules", module), total)
+
+
+def _part(name: str, part: str) -> Callable[[BatchNumbers], float | None]:
+    """Return what reads the seconds of a stage or a module."""
+    return lambda numbers: getattr(numbers, name).get(part)
+
+
+def _seconds(label: str, history: History, value: Callable[[BatchNumbers], float | None], total: float) -> Line:
+    return Line(label, spell_seconds(value(history.last)), spell_seconds(total), _picture(history, value))
+
+
+def _picture(history: History, value: Callable[[BatchNumbers], float | None]) -> str:
+    return sparkline(list(map(value, history.batches))[-_PICTURED:])

@@ -1,0 +1,85 @@
+"""The last micro-batches of a query, and what all of them come to."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from muntin_engine.measures import MEASURES, Unit
+from muntin_engine.monitoring.batch_numbers import BatchNumbers
+from muntin_engine.monitoring.reading import batch_numbers
+
+MOST_KEPT: Final = 60
+"""How many batches are kept."""
+
+_SUMMED: Final = [m.name for m in MEASURES if not m.is_level and m.unit is not Unit.MICROSECONDS]
+
+
+class History:
+    """The batches of one query, as far as they were seen.
+
+    Attributes:
+        query: The name under which it reports.
+        batches: The last ones, oldest first.
+        totals: Sums over all batches that were seen, of numbers that can be added up.
+        seconds: Seconds over all batches that were seen: all of them together as `batch`, and those of each stage.
+        modules: The same of each module.
+    """
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.batches: deque[BatchNumbers] = deque(maxlen=MOST_KEPT)
+        self.totals: Counter[str] = Counter()
+        self.seconds: Counter[str] = Counter()
+        self.modules: Counter[str] = Counter()
+
+    def add(self, numbers: BatchNumbers) -> None:
+        """Add a batch."""
+        self.batches.append(numbers)
+        self.totals.update({name: getattr(numbers, name) for name in _SUMMED})
+        self.seconds.update({"batch": numbers.seconds, **numbers.stages})
+        self.modules.update(numbers.modules)
+
+    @property
+    def last(self) -> BatchNumbers:
+        """The last batch."""
+        return self.batches[-1]
+
+    def latest(self, name: str) -> Any:
+        """Return the last value of a number that is not known in every batch; None if it was in none.
+
+        Example:
+            >>> history = History("muntin")
+            >>> history.add(BatchNumbers(query="muntin", batch=0, state_bytes=500))
+            >>> history.add(BatchNumbers(query="muntin", batch=1))
+            >>> history.last.state_bytes, history.latest("state_bytes")
+            (None, 500)
+        """
+        values = (getattr(numbers, name) for numbers in reversed(self.batches))
+        return next((value for value in values if value is not None), None)
+
+
+class Histories:
+    """The histories of all Muntin queries in a Spark query, from its progress, in which batches are seen repeatedly."""
+
+    def __init__(self) -> None:
+        self.by_query: dict[str, History] = {}
+        self._seen: tuple[float, int] | None = None
+
+    def take(self, progress: Iterable[Mapping[str, Any]]) -> None:
+        """Add the batches that are new, of those that a query has made progress by, oldest first."""
+        for some in progress:
+            found = batch_numbers(some)
+            if any(self._is_new(numbers) for numbers in found.values()):
+                for name, numbers in found.items():
+                    self.by_query.setdefault(name, History(name)).add(numbers)
+                    self._seen = _place(numbers)
+
+    def _is_new(self, numbers: BatchNumbers) -> bool:
+        return self._seen is None or _place(numbers) > self._seen
+
+
+def _place(numbers: BatchNumbers) -> tuple[float, int]:
+    """Return what grows from batch to batch."""
+    return numbers.started.timestamp() if numbers.started else 0.0, numbers.batch

@@ -1,0 +1,66 @@
+"""From the progress of a streaming query to numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from muntin import EARLIEST
+from muntin_engine.measures import MEASURES, STAGES, TIME_AXIS, Unit, module_of, stage_measure
+from muntin_engine.monitoring.batch_numbers import BatchNumbers
+
+_TIMES: Final = {"punctuation", "output_punctuation", "newest", "clock"}
+_PLAIN: Final = [measure.name for measure in MEASURES if measure.unit is not Unit.MICROSECONDS or measure.is_level]
+
+
+def batch_numbers(progress: Mapping[str, Any] | str) -> dict[str, BatchNumbers]:
+    """Return what the Muntin queries in a Spark query say of a micro-batch, by the names they report under.
+
+    Args:
+        progress: What `StreamingQuery.lastProgress` and a `StreamingQueryListener` give, as it is or as JSON. Metrics
+            in it that are not Muntin's are left alone.
+
+    Example:
+        >>> observed = {"time_axis": 0, "accepted": 5, "late": 1, "newest": 42}
+        >>> found = batch_numbers({"batchId": 7, "observedMetrics": {"muntin": observed, "mine": {"rows": 1}}})
+        >>> [(numbers.batch, numbers.accepted, numbers.late, numbers.newest) for numbers in found.values()]
+        [(7, 5, 1, 42)]
+    """
+    given: Mapping[str, Any] = json.loads(progress) if isinstance(progress, str) else progress
+    observed = {name: _as_dict(metrics) for name, metrics in (given.get("observedMetrics") or {}).items()}
+    return {name: _numbers(name, given, metrics) for name, metrics in observed.items() if TIME_AXIS in metrics}
+
+
+def _as_dict(metrics: Any) -> Mapping[str, Any]:
+    """Return metrics, which are a row of Spark's or come from JSON, as a dict."""
+    return metrics if isinstance(metrics, Mapping) else metrics.asDict()
+
+
+def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any]) -> BatchNumbers:
+    plain = {measure: metrics[measure] for measure in _PLAIN if metrics.get(measure) is not None}
+    return BatchNumbers(
+        query=name,
+        batch=int(progress.get("batchId", -1)),
+        started=_started(progress),
+        seconds=_seconds(progress),
+        is_time=metrics[TIME_AXIS] == 1,
+        stages=_spent({stage: metrics.get(stage_measure(stage)) for stage in STAGES}),
+        modules=_spent({module: value for measure, value in metrics.items() if (module := module_of(measure))}),
+        **{measure: value for measure, value in plain.items() if not (measure in _TIMES and value == EARLIEST)},
+    )
+
+
+def _started(progress: Mapping[str, Any]) -> datetime | None:
+    given = progress.get("timestamp")
+    return datetime.fromisoformat(given) if given else None
+
+
+def _seconds(progress: Mapping[str, Any]) -> float:
+    durations: Mapping[str, Any] = progress.get("durationMs") or {}
+    return float(durations.get("triggerExecution", progress.get("batchDuration") or 0)) / 1000
+
+
+def _spent(microseconds: Mapping[str, int | None]) -> dict[str, float]:
+    return {name: spent / 1_000_000 for name, spent in microseconds.items() if spent is not None}

@@ -1,0 +1,84 @@
+"""Watching a query while it runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib.util import find_spec
+from typing import Any, Final, Protocol
+
+from muntin_engine.errors import SetupError
+from muntin_engine.monitoring.interrupts import noticing_interrupts
+from muntin_engine.monitoring.notebook import NotebookDisplay, is_notebook
+from muntin_engine.monitoring.watch import Watch, Watched
+
+_SLICE: Final = 0.1
+"""For so many seconds at most Ctrl-C goes unanswered."""
+
+
+class Display(Protocol):
+    """Where a watched query is shown."""
+
+    def show(self, watch: Watch) -> None:
+        """Show how things stand."""
+        ...
+
+
+def monitor(query: Watched, *, refresh: float = 1.0) -> None:
+    """Show the numbers of a streaming query until it ends, in a terminal or in a notebook.
+
+    Ctrl-C, or interrupting the notebook's kernel, ends the watching and never the query. A query that fails is shown
+    as failed; `query.awaitTermination()` then raises its error.
+
+    Args:
+        query: A `StreamingQuery` that contains one Muntin query or several.
+        refresh: How many seconds to wait between looks.
+
+    Raises:
+        SetupError: In a terminal: rich is not installed.
+        ValueError: The time between looks is not above zero.
+    """
+    if not refresh > 0:
+        raise ValueError(f"refresh must be a number of seconds above zero, got {refresh!r}")
+    watch_on(Watch(query), _display(), refresh)
+
+
+def watch_on(
+    watch: Watch,
+    display: AbstractContextManager[Display],
+    refresh: float,
+    pause: Callable[[float], None] = time.sleep,
+) -> None:
+    """Show a watched query until it ends or Ctrl-C comes.
+
+    Args:
+        watch: The query.
+        display: Where it is shown.
+        refresh: Seconds between looks.
+        pause: Waits for some seconds.
+    """
+    with noticing_interrupts() as is_interrupted, display as shown:
+        while watch.look():
+            shown.show(watch)
+            waited = 0.0
+            while waited < refresh and not is_interrupted():
+                pause(min(_SLICE, refresh - waited))
+                waited += _SLICE
+            if is_interrupted():
+                watch.leave()
+                break
+        shown.show(watch)
+
+
+def _display() -> AbstractContextManager[Any]:
+    if is_notebook():
+        return NotebookDisplay()
+    if find_spec("rich") is None:
+        raise SetupError(
+            "monitor() shows its numbers with rich, which is not installed\n"
+            "  install it: pip install 'muntin-engine[monitor]'"
+        )
+    from muntin_engine.monitoring.terminal import TerminalDisplay
+
+    return TerminalDisplay()

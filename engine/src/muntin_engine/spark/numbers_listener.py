@@ -1,0 +1,41 @@
+"""The numbers of every query of a session, as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from muntin_engine.monitoring import BatchNumbers, batch_numbers
+
+
+class NumbersListener(StreamingQueryListener):
+    """Calls a function with the numbers of each micro-batch of each Muntin query in a session.
+
+    Register it with `spark.streams.addListener`. Spark calls it in a thread of its own, some time after the batch; an
+    exception in the function is logged and does not stop the query.
+    """
+
+    def __init__(self, take: Callable[[BatchNumbers], None]) -> None:
+        """Listen for a function."""
+        self._take = take
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        """Do nothing."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        """Pass the numbers of a batch on."""
+        for numbers in batch_numbers(event.progress.json).values():
+            self._take(numbers)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        """Do nothing."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """Do nothing."""

@@ -1,0 +1,324 @@
+"""What a bucket reports of a micro-batch, and what a query reports in all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    ColumnarAggregate,
+    Component,
+    EmitPolicy,
+    IncrementalAggregate,
+    early,
+    snapshot,
+    tumbling,
+)
+from muntin.schemas import Field, describe
+from muntin.triggers import every_count
+from muntin_engine.columnar.forms import BoundForm
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.meter import Meter
+from muntin_engine.core.progress import ProgressTracker
+from muntin_engine.core.query import Binding
+from muntin_engine.measures import LEVELS, MEASURES, STAGES, measures_of
+from muntin_engine.plan import Evaluator
+from muntin_engine.spark import durations
+from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.spark.job import Job
+from tests.plan.plans import plan_of
+from tests.spark_units.jobs import TICKS, arrived, job_of, rows, sent
+
+TIME_OF = [f"{stage}_us" for stage in STAGES]
+
+
+class Sums(ColumnarAggregate[int, int]):
+    name, version = "test.sums", "1"
+
+    def components(self) -> Mapping[str, Component]:
+        return {"sum": Component.sum("int64")}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {"sum": payloads}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        return components["sum"]
+
+
+class Total(IncrementalAggregate[int, int, int]):
+    name, version = "test.total", "1"
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state + sum(payloads)
+
+    def combine(self, state: int, other: int) -> int:
+        return state + other
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+def sliced(module: Any, **changed: Any) -> Job:
+    """Return a job over point events and tumbling windows of ten ticks."""
+    is_columnar = isinstance(module, ColumnarAggregate)
+    settings: dict[str, Any] = {
+        "evaluator": Evaluator.COLUMNAR if is_columnar else Evaluator.SLICED,
+        "forms": (BoundForm(module, "test.sums 1", (0,), (describe(int, "x"),)),) if is_columnar else (),
+        "is_point": True,
+        "steps": (tumbling(10),),
+        "tracker": ProgressTracker(steps=(tumbling(10),)),
+        "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())]),
+        "outputs": (Field("m", describe(int).type, is_nullable=True),),
+    }
+    return job_of(module, **(settings | changed))
+
+
+def general(**changed: Any) -> Job:
+    return job_of(has_changes=True, **changed)
+
+
+JOBS = {
+    "general": general(),
+    "columnar": sliced(Sums(), has_changes=True),
+    "sliced": sliced(Total(), has_changes=True),
+}
+
+
+def measure(job: Job, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
+    """Return the measures of a batch."""
+    return {blob.stream: blob.rows for blob in run_bucket(job, 0, cells, arrived(job, *batches)) if blob.data is None}
+
+
+def inserts(*starts: int, keys: str = "") -> pa.RecordBatch:
+    """Return insertions of points; keys are single letters."""
+    names = list(keys or "a" * len(starts))
+    return rows(start=starts, end=[start + 1 for start in starts], change=["insert"] * len(starts), k0=names)
+
+
+def mark(tick: int) -> pa.RecordBatch:
+    return rows(start=[tick], end=[None], change=["punctuate"])
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_keys_are_those_that_the_batch_brought_rows_of(name: str) -> None:
+    job, cells = JOBS[name], MemoryCells()
+    assert measure(job, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
+    assert measure(job, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
+    assert "keys" not in measure(job, cells, mark(9))
+
+
+@pytest.mark.parametrize("name", ["columnar", "sliced"])
+def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
+    job = JOBS[name]
+    one, other = arrived(job, inserts(1, 2, keys="ab")), arrived(job, inserts(3, 4, keys="bc"))
+    both = replace(one, partials=[*one.partials, *other.partials], progress=one.progress.advance(other.progress))
+    found = {blob.stream: blob.rows for blob in run_bucket(job, 0, MemoryCells(), both) if blob.data is None}
+    assert found["keys"] == 3
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
+    # [0, 10) has rows of a and b, [10, 20) of a, [20, 30) of a
+    job, cells = JOBS[name], MemoryCells()
+    assert "windows_closed" not in measure(job, cells, inserts(1, 2, 12, 25, keys="abaa"))
+    assert measure(job, cells, mark(10))["windows_closed"] == 2
+    assert measure(job, cells, mark(40))["windows_closed"] == 2
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) -> None:
+    job, cells = JOBS[name], MemoryCells()
+    assert "windows_open" not in measure(job, cells, inserts(1, 25))
+    assert measure(job, cells, mark(10))["windows_open"] == 2
+    assert measure(job, cells, mark(30))["windows_open"] == 0
+
+
+def test_windows_of_each_keys_own_are_not_counted_as_open() -> None:
+    job, cells = general(query={"window": snapshot()}), MemoryCells()
+    assert "windows_open" not in measure(job, cells, inserts(1, 25), mark(10))
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> None:
+    job, cells = JOBS[name], MemoryCells()
+    for batch in [inserts(1, 2, keys="ab"), inserts(3), mark(5), inserts(*range(11, 60)), mark(30), mark(30), mark(99)]:
+        found = measure(job, cells, batch)
+        assert found["state_bytes"] == sum(map(len, cells.cells.values()))
+
+
+def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
+    job, cells = JOBS["columnar"], MemoryCells()
+    first = measure(job, cells, inserts(1, 2, keys="ab"))
+    assert first["bytes_written"] == first["state_bytes"]
+    second = measure(job, cells, inserts(3))
+    assert 0 < second["bytes_written"] < second["state_bytes"]
+    assert "bytes_written" not in measure(job, cells)
+
+
+def test_what_the_general_evaluator_holds() -> None:
+    job, cells = general(query={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    found = measure(job, cells, inserts(1, 2, 12, 14, keys="abaa"))
+    assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (2, 4, 3)
+    found = measure(job, cells, mark(10))
+    assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (1, 2, 1)
+    assert found["windows_closed"] == 2
+    found = measure(job, cells, mark(20))
+    assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (0, 0, 0)
+
+
+def test_results_that_are_taken_back_are_counted() -> None:
+    job, cells = general(query={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    assert "retractions" not in measure(job, cells, inserts(1))
+    assert measure(job, cells, inserts(2, 13))["retractions"] == 1
+
+
+def test_early_results_are_counted_apart() -> None:
+    added = [(name, pa.string()) for name in ("change", "timing")] + [
+        (name, pa.int64()) for name in ("event_id", "pane")
+    ]
+    schema = pa.schema([("key", pa.string()), ("window", TICKS), *added, ("m", pa.list_(pa.int64()))])
+    emit = early(every_count(2), refinement="retract")
+    job, cells = general(query={"emit": emit}, results=schema), MemoryCells()
+    found = measure(job, cells, inserts(1, 2, 3))
+    assert (found["early"], found["windows_revisable"]) == (1, 1)
+    found = measure(job, cells, inserts(4, 5), mark(10))
+    assert (found["retractions"], found["windows_closed"]) == (1, 1)
+    assert "windows_revisable" in found
+    assert found["windows_revisable"] == 0
+
+
+@pytest.mark.parametrize(("name", "least"), [("general", 12), ("columnar", 10), ("sliced", 10)])
+def test_progress_is_reported_as_the_bucket_knows_it(name: str, least: int) -> None:
+    job, cells = JOBS[name], MemoryCells()
+    found = measure(job, cells, inserts(1, 25))
+    assert (found["punctuation"], found["output_punctuation"], found["newest"]) == (EARLIEST, EARLIEST, 25)
+    found = measure(job, cells, mark(12))
+    assert found["newest"] == 25
+    assert found["punctuation"] == least
+    assert found["output_punctuation"] == 10
+    assert found["clock"] == EARLIEST
+    found = measure(job, cells, rows(start=[None], end=[None], change=["close"]))
+    assert (found["punctuation"], found["output_punctuation"]) == (INFINITY, INFINITY)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_levels_are_reported_by_a_bucket_without_rows_too(name: str) -> None:
+    wanted = {"state_bytes", "punctuation", "output_punctuation", "newest"}
+    assert wanted <= measure(JOBS[name], MemoryCells()).keys()
+
+
+def test_a_static_input_has_no_measures_that_nobody_reads() -> None:
+    assert set(measure(job_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
+        "accepted",
+        "output_punctuation",
+    }
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    now = 0
+
+    @classmethod
+    def read(cls) -> int:
+        return cls.now
+
+    @classmethod
+    def move(cls, milliseconds: int) -> None:
+        cls.now += milliseconds * 1_000_000
+
+
+class Slow(Total):
+    """Takes 5 milliseconds."""
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        Clock.move(5)
+        return super().add_events(state, payloads)
+
+
+class SlowSums(Sums):
+    """The same."""
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        Clock.move(5)
+        return super().lift(payloads)
+
+
+def timed(job: Job) -> Job:
+    """Return a job that is timed."""
+    meter = Meter(Clock.read)
+    query = replace(job.query, bindings=(Binding(job.query.bindings[0].module, job.query.bindings[0].select, meter),))
+    return replace(job, query=query, forms=tuple(replace(form, meter=meter) for form in job.forms), is_timed=True)
+
+
+@pytest.mark.parametrize(
+    ("job", "stage"),
+    [(general(), "evaluate_us"), (sliced(SlowSums(), has_changes=True), "lift_us"), (sliced(Slow()), "lift_us")],
+    ids=["general", "columnar", "sliced"],
+)
+def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
+    job: Job, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durations, "clock", Clock.read)
+    if stage == "evaluate_us":
+        bindings = (Binding(Slow(), job.query.bindings[0].select),)
+        schema = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
+        job = replace(job, query=replace(job.query, bindings=bindings), results=schema, outputs=(describe(int, "m"),))
+    batch = [inserts(1, 2), mark(10)] if job.has_changes else [rows(start=[1, 2])]
+    found = measure(timed(job), MemoryCells(), *batch)
+    assert (found["module_us:m"], found[stage]) == (5_000, 5_000)
+    assert not set(TIME_OF) - {stage} & found.keys()
+
+
+def test_the_first_bucket_alone_is_told_how_long_the_map_side_took() -> None:
+    told = [row["durations"] for row in sent(timed(general()), inserts(1)) if row["rows"] is None]
+    assert [data is None for data in told] == [False, True, True, True]
+    assert all(row["durations"] is None for row in sent(general(), inserts(1)))
+
+
+def test_without_times_none_are_reported() -> None:
+    assert not [name for name in measure(general(), MemoryCells(), inserts(1)) if "_us" in name]
+
+
+def test_a_bucket_reports_no_more_than_its_query_declares() -> None:
+    every = {measure.name for measure in MEASURES} | {"module_us:m"}
+    for job in JOBS.values():
+        assert set(measure(timed(job), MemoryCells(), inserts(1, 25), mark(12))) <= every
+
+
+def test_a_query_declares_what_its_evaluator_can_know() -> None:
+    def names(**changed: Any) -> set[str]:
+        return {measure.name for measure in measures_of(plan_of(**changed))}
+
+    plain = names()
+    assert {"keys_held", "events_held", "windows_open", "module_us:m", *TIME_OF} <= plain
+    assert not {"windows_revisable", "early"} & plain
+    assert "windows_revisable" in names(emit=EmitPolicy.EAGER)
+    assert {"windows_revisable", "early"} <= names(emit=early(every_count(2)))
+    assert "windows_open" not in names(window=snapshot())
+
+
+def test_without_times_a_query_declares_none() -> None:
+    assert not [m.name for m in measures_of(plan_of(), is_timed=False) if "_us" in m.name]
+
+
+def test_names_of_measures_can_be_told_from_result_columns() -> None:
+    names = [measure.name for measure in MEASURES]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
+    assert set(names) >= LEVELS
+
+
+def _speculative_schema() -> pa.Schema:
+    added = [("change", pa.string()), ("event_id", pa.int64())]
+    return pa.schema([("key", pa.string()), ("window", TICKS), *added, ("m", pa.list_(pa.int64()))])
