@@ -19,16 +19,9 @@ def schema(time: spark_types.DataType) -> spark_types.StructType:
 
 
 def test_counts_of_all_buckets_add_up_and_the_slowest_sets_the_punctuation() -> None:
-    numbers = [("accepted", 3), ("output_punctuation", 20), ("results", 2), ("results", 1)]
-    numbers += [
-        ("newest", 99),
-        ("evaluate_us", 5),
-        ("accepted", 4),
-        ("output_punctuation", 10),
-        ("late", 1),
-        ("windows_closed", 7),
-        ("windows_closed", 2),
-    ]
+    numbers = [("accepted", 3), ("output_punctuation", 20), ("results", 2), ("results", 1), ("newest", 99)]
+    numbers += [("accepted", 4), ("output_punctuation", 10), ("late", 1), ("evaluate_us", 5)]
+    numbers += [("windows_closed", 7), ("windows_closed", 2)]
     assert COUNTED == ("accepted", "late", "rejected", "results")
     assert progress_of(5, numbers, schema(TICKS)) == (5, 7, 1, 0, 3, 10, {"windows_closed": 9})
 
