@@ -17,6 +17,7 @@ import pytest
 
 from muntin_engine.core.codec import Codec, records_in
 from muntin_engine.errors import StateError
+from tests.naming import spelled
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def there_and_back(value: Any, *records: type) -> Any:
         Counter("abca"),
         [None, (True, 2**70), {"k": Decimal("NaN").is_nan()}],
     ],
-    ids=repr,
+    ids=spelled,
 )
 def test_plain_data_comes_back_equal_and_of_its_type(value: Any) -> None:
     back = there_and_back(value)
@@ -108,7 +109,7 @@ def test_a_time_with_a_zone_comes_back_as_the_same_instant() -> None:
 @pytest.mark.parametrize(
     ("value", "plain"),
     [(np.float64(1.5), 1.5), (np.float32(0.25), 0.25), (np.int8(-3), -3), (np.bool_(True), True), (np.str_("a"), "a")],
-    ids=repr,
+    ids=spelled,
 )
 def test_a_numpy_scalar_comes_back_as_the_number_it_stands_for(value: Any, plain: Any) -> None:
     back = there_and_back([value])
@@ -117,7 +118,7 @@ def test_a_numpy_scalar_comes_back_as_the_number_it_stands_for(value: Any, plain
 
 
 @pytest.mark.parametrize(
-    "value", [np.array([1, 2]), np.array(1), np.datetime64("2013-01-01", "ns"), np.array(["a"])], ids=repr
+    "value", [np.array([1, 2]), np.array(1), np.datetime64("2013-01-01", "ns"), np.array(["a"])], ids=spelled
 )
 def test_other_numpy_values_are_refused(value: Any) -> None:
     if np.ndim(value) == 0 and value.dtype.kind == "i":
@@ -157,7 +158,7 @@ def test_a_record_whose_fields_have_changed_is_an_error_of_the_state() -> None:
         codec.unpack(written)
 
 
-@pytest.mark.parametrize("value", [object(), len, Point, pickle, iter([]), 1j, range(3)], ids=repr)
+@pytest.mark.parametrize("value", [object(), len, Point, pickle, iter([]), 1j, range(3)], ids=spelled)
 def test_what_is_not_plain_data_is_refused_by_name(value: Any) -> None:
     with pytest.raises(StateError) as caught:
         Codec().pack({"state": [value]})
@@ -191,7 +192,7 @@ def test_a_value_that_could_run_code_is_refused() -> None:
         msgpack.packb(msgpack.ExtType(6, msgpack.packb("not a number"))),
         msgpack.packb(msgpack.ExtType(2, msgpack.packb([[1]]))),
     ],
-    ids=repr,
+    ids=spelled,
 )
 def test_bytes_that_nobody_wrote_are_refused_and_name_no_code(data: bytes) -> None:
     with pytest.raises(StateError):

@@ -17,6 +17,7 @@ from muntin.schemas import describe
 from muntin.testing import equal, same_bag
 from muntin.testing.fitting import misfit
 from muntin.testing.plain_data import records_in, restored
+from tests.naming import spelled
 
 
 @dataclass
@@ -70,13 +71,13 @@ DIFFERENT: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right"), EQUAL, ids=repr)
+@pytest.mark.parametrize(("left", "right"), EQUAL, ids=spelled)
 def test_equal_results_are_equal_within_the_tolerance(left: Any, right: Any) -> None:
     assert equal(left, right, 1e-6)
     assert equal(right, left, 1e-6)
 
 
-@pytest.mark.parametrize(("left", "right"), DIFFERENT, ids=repr)
+@pytest.mark.parametrize(("left", "right"), DIFFERENT, ids=spelled)
 def test_different_results_are_different(left: Any, right: Any) -> None:
     assert not equal(left, right, 1e-6)
     assert not equal(right, left, 1e-6)
@@ -141,12 +142,12 @@ MISFITS: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "value"), FITS, ids=repr)
+@pytest.mark.parametrize(("annotation", "value"), FITS, ids=spelled)
 def test_a_value_fits_its_type(annotation: Any, value: Any) -> None:
     assert misfit(describe(annotation), value) is None
 
 
-@pytest.mark.parametrize(("annotation", "value", "reason"), MISFITS, ids=repr)
+@pytest.mark.parametrize(("annotation", "value", "reason"), MISFITS, ids=spelled)
 def test_a_value_that_does_not_fit_is_told_where_and_why(annotation: Any, value: Any, reason: str) -> None:
     assert (misfit(describe(annotation), value) or "").endswith(reason)
 
@@ -172,7 +173,7 @@ PLAIN: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=repr)
+@pytest.mark.parametrize("value", PLAIN, ids=spelled)
 def test_plain_data_comes_back_equal_and_of_the_same_type(value: Any) -> None:
     read = restored(value, {Mean, Place})
     assert (read, type(read)) == (value, type(value))
@@ -204,7 +205,7 @@ class Opaque:
 
 
 @pytest.mark.parametrize(
-    "value", [Opaque(), iter([]), lambda: None, [{"a": Opaque()}], type("L", (list,), {})()], ids=repr
+    "value", [Opaque(), iter([]), lambda: None, [{"a": Opaque()}], type("L", (list,), {})()], ids=spelled
 )
 def test_what_is_not_plain_data_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="is not plain data\n  expected: None, bool, int"):

@@ -21,6 +21,7 @@ from tests.hostile.muntin_hostile import (
     honest_triggers,
     honest_vectorised_function,
 )
+from tests.naming import spelled
 
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
@@ -41,7 +42,7 @@ def check(laws: type[Conformance], law: str, **attributes: Any) -> None:
 
 
 def name_of(value: object) -> str:
-    return value.__name__ if isinstance(value, type) else str(value)
+    return value.__name__ if isinstance(value, type) else value if isinstance(value, str) else spelled(value)
 
 
 @pytest.mark.parametrize(("laws", "law", "module"), HOSTILE_CASES, ids=name_of)

@@ -13,6 +13,7 @@ from typing_extensions import TypeVar
 
 from muntin import Instant, ModuleDefinitionError
 from muntin.schemas import Field, ListOf, Struct, Variable, bind, describe, spell, variables_in
+from tests.naming import spelled
 
 T = TypeVar("T")
 
@@ -81,7 +82,7 @@ def test_an_annotation_has_a_column_type(annotation: Any, spelt: str) -> None:
     assert spell(describe(annotation)) == spelt
 
 
-@pytest.mark.parametrize("annotation", [list, complex, int | str, tuple, object()], ids=repr)
+@pytest.mark.parametrize("annotation", [list, complex, int | str, tuple, object()], ids=spelled)
 def test_an_annotation_without_a_column_type_is_refused(annotation: Any) -> None:
     with pytest.raises(ModuleDefinitionError, match=r"has no column type|no single column type|does not say"):
         describe(annotation)
@@ -104,7 +105,7 @@ def test_a_class_whose_annotations_cannot_be_read_is_refused_by_name() -> None:
         (Options, {"fast": True}, {"fast": True}),
         (tuple[int, str], {"_2": "a", "_1": 1}, (1, "a")),
     ],
-    ids=repr,
+    ids=spelled,
 )
 def test_a_struct_makes_what_the_writer_declared(annotation: Any, values: dict[str, Any], made: Any) -> None:
     struct = describe(annotation).type
