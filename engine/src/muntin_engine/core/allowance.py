@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from muntin import EARLIEST, INFINITY
+from muntin import EARLIEST, INFINITY, HoppingWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.sliced.grid import settled
 
 
 def effective(query: WindowedQuery, progress: Progress) -> Progress:
     """Return the progress by which a query closes windows and takes rows for late.
 
     Where late rows correct results, windows close the allowed lateness behind the input's punctuation. If results wait
-    for the punctuation, that is also how far windows are in sight, and the newest start is not.
+    for the punctuation, that is also how far windows are in sight, and the newest start is not. Windows on a grid close
+    at their ends and nowhere else, so a row is late if a window that it belongs to, or one before it, has closed.
     """
     if not query.late.corrects:
         return progress
@@ -22,6 +24,8 @@ def effective(query: WindowedQuery, progress: Progress) -> Progress:
     newest = punctuation if query.waits_for_punctuation else progress.newest
     is_finite = EARLIEST < punctuation < INFINITY
     closed = max(EARLIEST, punctuation - query.late.allowed) if is_finite else punctuation
+    if isinstance(query.window, HoppingWindows) and not query.window.reach and not query.ends_move:
+        closed = settled([query.window], closed)
     return replace(progress, punctuation=closed, newest=newest)
 
 

@@ -1,0 +1,100 @@
+"""The well-known cases of late rows in Flink and Beam, and what becomes of them here, as streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muntin import EmitPolicy, Lateness, LatePolicy, correct, hopping, tumbling
+from muntin_engine.core.bucket import BatchResult
+from tests.core.build import Feed, Total, output, query, reasons, row
+
+CORRECTING: dict[str, Any] = {
+    "emit": EmitPolicy.SPECULATIVE,
+    "late": correct(5),
+    "waits_for_punctuation": True,
+    "has_ids": False,
+}
+
+
+def at(start: int, value: int = 1) -> Any:
+    """A point event without an id."""
+    return row(None, start, start + 1, value)
+
+
+def changes(result: BatchResult) -> list[str]:
+    """The output of a batch as text, `+[0,10) 3` or `-[0,10) 3`."""
+    return [
+        f"{'+' if change.kind == 'insert' else '-'}[{change.window.start},{change.window.end}) {change.value[0]}"
+        for change in output(result)
+    ]
+
+
+# Flink
+
+
+def test_a_late_element_within_the_allowed_lateness_fires_its_window_again() -> None:
+    """Each late batch puts the window out once more; here the result before is taken back."""
+    feed = Feed(query(tumbling(10), Total(), **CORRECTING))
+    assert changes(feed.batch(at(1), at(2), punctuation=10)) == ["+[0,10) 2"]
+    assert changes(feed.batch(at(3))) == ["-[0,10) 2", "+[0,10) 3"]
+    assert changes(feed.batch(at(4), at(5))) == ["-[0,10) 3", "+[0,10) 5"]
+
+
+def test_state_is_cleaned_up_when_the_allowed_lateness_has_passed() -> None:
+    feed = Feed(query(tumbling(10), Total(), **CORRECTING))
+    feed.batch(at(1), punctuation=14)
+    assert feed.shelves != []
+    feed.batch(punctuation=15)
+    assert feed.shelves == []
+
+
+def test_an_element_beyond_the_allowed_lateness_goes_to_the_side_and_changes_nothing() -> None:
+    feed = Feed(query(tumbling(10), Total(), **CORRECTING))
+    feed.batch(at(1), punctuation=16)
+    result = feed.batch(at(2))
+    assert (changes(result), reasons(result)) == ([], ["late"])
+    assert result.refusals[0][1].late_by == 8  # everything before 10 is closed for good
+
+
+def test_a_late_element_may_make_the_first_result_of_a_window() -> None:
+    feed = Feed(query(tumbling(10), Total(), **CORRECTING))
+    assert changes(feed.batch(punctuation=12)) == []
+    assert changes(feed.batch(at(9))) == ["+[0,10) 1"]
+
+
+def test_late_for_one_of_its_windows_only() -> None:
+    """A sliding window that is complete does not get the element, one that is open would.
+
+    Flink gives it to the one that is open, and counts it as late only if it is for all of them. Here a row is in all of
+    its windows or in none, unless corrections are allowed: then it corrects the complete one too.
+    """
+    feed = Feed(query(hopping(10, 5), Total(), has_ids=False))
+    feed.batch(at(1), punctuation=10)
+    assert reasons(feed.batch(at(7))) == ["late"]
+    corrected = Feed(query(hopping(10, 5), Total(), **CORRECTING))
+    corrected.batch(at(1), punctuation=10)
+    assert changes(corrected.batch(at(7))) == ["-[0,10) 1", "+[0,10) 2"]
+
+
+# Beam
+
+
+def test_the_watermark_is_exclusive() -> None:
+    """An element at the watermark is on time, one before it is late."""
+    feed = Feed(query(tumbling(10), Total(), has_ids=False))
+    feed.batch(punctuation=10)
+    result = feed.batch(at(9), at(10))
+    assert (result.accepted, reasons(result)) == (1, ["late"])
+
+
+def test_elements_that_come_with_the_watermark_that_passes_them_are_on_time() -> None:
+    """TestStream's order of elements and watermark within one bundle: the elements first."""
+    feed = Feed(query(tumbling(10), Total(), has_ids=False))
+    assert changes(feed.batch(at(3), at(9), punctuation=20)) == ["+[0,10) 2"]
+
+
+def test_late_data_is_dropped_without_a_trace_only_if_that_is_asked_for() -> None:
+    """Dropping is a policy of the output: the evaluator refuses the row and counts it all the same."""
+    feed = Feed(query(tumbling(10), Total(), has_ids=False, late=Lateness(LatePolicy.DROP)))
+    feed.batch(punctuation=10)
+    assert reasons(feed.batch(at(3))) == ["late"]
