@@ -34,9 +34,10 @@ def correct(allowed: Duration) -> Lateness:
     """Return the policy that corrects results for rows up to some time late (Flink's and Beam's allowed lateness).
 
     A window is put out when the punctuation passes its end, and corrected with retractions by every row that comes up
-    to that long behind the punctuation. What comes later yet goes to the late rows. Over hopping and tumbling windows of
-    events without ids it is the windows that count: until the punctuation is that long past the end of the first one
-    that a row belongs to, the row corrects all of them.
+    to that long behind the punctuation. What comes later yet goes to the late rows.
+
+    Over hopping and tumbling windows of events without ids it is the windows that count: until the punctuation is that
+    long past the end of the first one that a row belongs to, the row corrects all of them.
 
     Args:
         allowed: That long.
