@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pyspark.sql.streaming.listener import (
@@ -15,8 +15,13 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from muntin import EARLIEST, moment
+
 COUNTERS: Final = "muntin"
 """The name under which a query reports its counts."""
+
+PUNCTUATION: Final = "punctuation"
+"""The name of how far a question's input is complete, in ticks."""
 
 SHOWN: Final[Mapping[str, str]] = {
     "accepted": "in",
@@ -26,6 +31,8 @@ SHOWN: Final[Mapping[str, str]] = {
     "retractions": "taken back",
 }
 """The counts that are shown, if a query has them, and in what words."""
+
+SELDOM: Final = ("rejected", "retractions")
 
 
 class Tally(StreamingQueryListener):
@@ -41,13 +48,12 @@ class Tally(StreamingQueryListener):
             self._batches[progress.name or ""][progress.batchId] = observed.asDict()
 
     def line(self, name: str) -> str:
-        """Return the counts of a query in words."""
+        """Return the counts of a query in words, and how far it is; a count that is seldom above 0 only if it is."""
         batches = list(self._batches[name].values())
         counted = [count for count in SHOWN if any(count in batch for batch in batches)]
         sums = {count: sum(batch.get(count, 0) for batch in batches) for count in counted}
-        return ", ".join(
-            f"{number:,} {SHOWN[count]}" for count, number in sums.items() if number or count != "rejected"
-        )
+        words = [f"{number:,} {SHOWN[count]}" for count, number in sums.items() if number or count not in SELDOM]
+        return ", ".join(words + _how_far(batches))
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Take the report on a micro-batch."""
@@ -61,3 +67,10 @@ class Tally(StreamingQueryListener):
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         """What was counted stays."""
+
+
+def _how_far(batches: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return until when the flights of a question are complete, while there are more."""
+    ticks = [batch[PUNCTUATION] for batch in batches if batch.get(PUNCTUATION) is not None]
+    at = moment(max(ticks)) if ticks and max(ticks) > EARLIEST else None
+    return [] if at is None else [f"to {at:%m-%d %H:%M}"]

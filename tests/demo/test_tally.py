@@ -1,8 +1,11 @@
 """What the demo says it has counted so far."""
 
+from datetime import UTC, datetime
+
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from demo.tally import Tally
+from muntin import EARLIEST, INFINITY, instant
 
 
 def progress(batch_id: int, **counts: int) -> StreamingQueryProgress:
@@ -35,5 +38,17 @@ def test_counts_of_all_micro_batches_add_up_and_a_second_report_changes_nothing(
 def test_what_a_query_does_not_count_is_left_out() -> None:
     tally = Tally()
     tally.take(progress(0, accepted=1, late=0, rejected=3, results=2, retractions=0))
-    assert tally.line("delays") == "1 in, 0 late, 3 rejected, 2 out, 0 taken back"
+    assert tally.line("delays") == "1 in, 0 late, 3 rejected, 2 out"
     assert tally.line("airborne") == ""
+
+
+def test_it_says_how_far_a_question_is_until_the_stream_is_closed() -> None:
+    tally = Tally()
+    tally.take(progress(0, accepted=1, results=0, punctuation=EARLIEST))
+    assert tally.line("delays") == "1 in, 0 out"
+    tally.take(
+        progress(1, accepted=1, results=2, retractions=1, punctuation=instant(datetime(2013, 1, 4, 12, 30, tzinfo=UTC)))
+    )
+    assert tally.line("delays") == "2 in, 2 out, 1 taken back, to 01-04 12:30"
+    tally.take(progress(2, accepted=0, results=1, punctuation=INFINITY))
+    assert tally.line("delays") == "2 in, 3 out, 1 taken back"
