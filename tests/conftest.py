@@ -14,6 +14,7 @@ _ASKS_FOR_SPARK: Final = "tests/docs/test_code_blocks.py"
 """A file whose tests ask for the session while they run, some of them."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let processes share a run: one has all tests of the Spark session, first, and the others have whole files."""
     for item in items:
