@@ -8,7 +8,7 @@ BIN := .venv/bin
 DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
 EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test check bench bench-quick format clean
 

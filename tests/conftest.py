@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
-_ASKS_FOR_SPARK: Final = "tests/docs/test_code_blocks.py"
-"""A file whose tests ask for the session while they run, some of them."""
+ROOT: Final = Path(__file__).parent.parent
 
 
-@pytest.hookimpl(tryfirst=True)  # before the plugin reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let processes share a run: one has all tests of the Spark session, first, and the others have whole files."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("spark" if _needs_spark(item) else item.location[0]))
-    items.sort(key=lambda item: not _needs_spark(item))
+    """Start with Spark, which takes longest."""
+    items.sort(key=lambda item: not uses_spark(item.nodeid))
 
 
-def _needs_spark(item: pytest.Item) -> bool:
-    return "spark" in getattr(item, "fixturenames", ()) or item.nodeid.startswith(_ASKS_FOR_SPARK)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Where processes share a run, give one of them all tests of the Spark session, and the others whole files."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if uses_spark(nodeid) else nodeid.partition("::")[0]
+
+    return Scheduler(config, log)
+
+
+def uses_spark(nodeid: str) -> bool:
+    """True if the file of a test asks for the session, at once or while it runs."""
+    return _names_spark(nodeid.partition("::")[0])
+
+
+@cache
+def _names_spark(file: str) -> bool:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return "spark: SparkSession" in text or 'getfixturevalue("spark")' in text
 
 
 @pytest.fixture(scope="session")
