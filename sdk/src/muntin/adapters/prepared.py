@@ -1,0 +1,37 @@
+"""Foreign objects that are set up before they are used, and torn down when they are not needed any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import finalize
+
+
+class Prepared:
+    """Sets an object up when it is first used: on the worker, not where the query is built.
+
+    It is torn down when the module is dropped or its process ends in good order; nobody can promise that for a process
+    that is killed.
+
+    Attributes:
+        code: The object, ready to use.
+    """
+
+    def __init__(self, code: Any, start: Callable[[], Any], stop: Callable[[], Any]) -> None:
+        self._code = code
+        self._start = start
+        self._stop = stop
+        self._is_ready = False
+
+    @property
+    def code(self) -> Any:
+        """The object, set up."""
+        if not self._is_ready:
+            self._start()
+            finalize(self, self._stop)
+            self._is_ready = True
+        return self._code
+
+
+def nothing() -> None:
+    """Stand in for a set-up that the object does not have."""
