@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
@@ -13,8 +12,7 @@ from muntin.adapters.object_state import is_plain, restored, stored
 from muntin.adapters.options import check_options
 from muntin.adapters.plain import plain
 from muntin.modules.incremental_aggregate import IncrementalAggregate
-from muntin.modules.made import Made, make_module
-from muntin.modules.module import Module
+from muntin.modules.made import Made, constructor, make_module
 
 In = TypeVar("In")
 State = TypeVar("State")
@@ -127,7 +125,7 @@ def adapt(
     result: Any,
     capabilities: Mapping[str, bool],
     options: Mapping[str, Any],
-) -> type[Module]:
+) -> type[Any]:
     """Return the module class of foreign code.
 
     Args:
@@ -157,15 +155,3 @@ def adapt(
             **methods,
         },
     )
-
-
-def constructor(initialise: Callable[..., None], signature: inspect.Signature) -> Callable[..., None]:
-    """Return a constructor that takes what a signature says, and tells so."""
-
-    def __init__(self: Any, *arguments: Any, **parameters: Any) -> None:
-        signature.bind(*arguments, **parameters)
-        initialise(self, *arguments, **parameters)
-
-    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    __init__.__signature__ = inspect.Signature([me, *signature.parameters.values()])  # type: ignore[attr-defined]  # functions take attributes
-    return __init__

@@ -8,19 +8,18 @@ from typing import Any, Final
 from typing_extensions import Unpack
 
 from muntin.adapters.adapted_aggregate import adapt
-from muntin.adapters.arguments import Spread, spread_of
 from muntin.adapters.foreign import Foreign
 from muntin.adapters.options import AdapterOptions, check_options
 from muntin.adapters.prepared import Prepared, nothing
 from muntin.modules.made import maker
-from muntin.modules.module import Module
+from muntin.modules.spreading import Spread
 
 _METHODS: Final = ("create_accumulator", "accumulate", "get_value")
 _PROTOCOLS: Final = ("AggregateFunction", "ImperativeAggregateFunction", "UserDefinedFunction")
 
 
 @maker
-def from_aggregate_function(aggregate_function: Any, **options: Unpack[AdapterOptions]) -> type[Module]:
+def from_aggregate_function(aggregate_function: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of an aggregate function, as PyFlink has them.
 
     It has `create_accumulator()`, `accumulate(accumulator, *values)` and `get_value(accumulator)`. Where they are
@@ -52,7 +51,7 @@ def from_aggregate_function(aggregate_function: Any, **options: Unpack[AdapterOp
     foreign = Foreign(aggregate_function, options["name"], "an aggregate function, as PyFlink has them", _PROTOCOLS)
     foreign.require(*_METHODS)
     payload = foreign.payload_type(options.get("input"), "accumulate", "accumulator")
-    spread = spread_of(foreign, payload, "accumulate", "accumulator")
+    spread = foreign.spread(payload, "accumulate", "accumulator")
     return adapt(
         foreign,
         lambda *arguments, **parameters: _AggregateFunction(foreign.make(*arguments, **parameters), spread),

@@ -13,11 +13,10 @@ from muntin.adapters.adapted_aggregate import adapt
 from muntin.adapters.foreign import Foreign
 from muntin.adapters.options import AdapterOptions, check_options
 from muntin.modules.made import maker
-from muntin.modules.module import Module
 
 
 @maker
-def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[Module]:
+def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of an aggregator in the shape of Spark's typed `Aggregator`, which Scala and Java have.
 
     It has `zero`, a method or a value, `reduce(buffer, value)`, `merge(buffer, other)` and `finish(buffer)`. `merge`

@@ -12,13 +12,12 @@ from muntin.adapters.foreign import Foreign
 from muntin.adapters.options import AdapterOptions, check_options
 from muntin.adapters.prepared import Prepared, nothing
 from muntin.modules.made import maker
-from muntin.modules.module import Module
 
 _METHODS: Final = ("create_accumulator", "add_input", "merge_accumulators", "extract_output")
 
 
 @maker
-def from_combine_fn(combine_fn: Any, **options: Unpack[AdapterOptions]) -> type[Module]:
+def from_combine_fn(combine_fn: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of a combine function, as Apache Beam has them.
 
     It has `create_accumulator()`, `add_input(accumulator, value)`, `merge_accumulators(accumulators)`, which becomes

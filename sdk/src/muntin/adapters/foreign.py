@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any
 
 from muntin.errors import ModuleDefinitionError
-from muntin.schemas import Struct, describe
-
-_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_ANYTHING = inspect.Signature(
-    [
-        inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL),
-        inspect.Parameter("parameters", inspect.Parameter.VAR_KEYWORD),
-    ]
-)
+from muntin.modules.signatures import hints_of, signature_of, type_taken
+from muntin.modules.spreading import Spread, spread_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +92,7 @@ class Foreign:
         Raises:
             ModuleDefinitionError: The parameters are not annotated.
         """
-        taken = self._taken(method, 2 if after else 1)
-        hints = hints_of(getattr(self.cls, method))
-        types = None if taken is None else [hints.get(name) for name in taken]
-        found = given if given is not None else _one_type(types)
+        found = given if given is not None else type_taken(getattr(self.cls, method), 2 if after else 1)
         if found is None:
             example = f"{self.cls.__qualname__}.{method}({f'{after}, ' if after else ''}value: float)"
             raise unknown_type(self.module, "its payloads", f"annotations as in {example}", "input")
@@ -120,40 +109,9 @@ class Foreign:
             raise unknown_type(self.module, "its result", f"{self.cls.__qualname__}.{method}() -> float", "result")
         return found
 
-    def spreads(self, payload: Any, method: str, after: str = "") -> bool:
-        """Return whether the fields of a payload are arguments of their own, as the columns of a call in SQL are."""
-        taken = self._taken(method, 2 if after else 1)
-        is_record = isinstance(describe(payload).type, Struct)
-        return is_record and (taken is None or len(taken) != 1)
-
-    def takes_nothing(self, method: str, after: str = "") -> bool:
-        """Return whether the method takes no payload at all, as one that only counts."""
-        return self._taken(method, 2 if after else 1) == []
-
-    def _taken(self, method: str, skipped: int) -> list[str] | None:
-        """Return the names of the parameters of a method that have no default; None if that cannot be known."""
-        parameters = list(signature_of(getattr(self.cls, method)).parameters.values())
-        taken = [part.name for part in parameters if part.kind in _BY_PLACE and part.default is part.empty]
-        is_open = any(part.kind is part.VAR_POSITIONAL for part in parameters)
-        return None if is_open and len(taken) <= skipped else taken[skipped:]
-
-
-def signature_of(code: Callable[..., Any]) -> inspect.Signature:
-    """Return a signature as far as it can be known; code in other languages need not have one."""
-    try:
-        return inspect.signature(code, eval_str=True)
-    except NameError:  # an annotation for type checkers alone
-        return inspect.signature(code)
-    except (TypeError, ValueError):
-        return _ANYTHING
-
-
-def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return annotations as far as they can be read."""
-    try:
-        return get_type_hints(function, include_extras=True)
-    except (NameError, TypeError, AttributeError):
-        return {}
+    def spread(self, payload: Any, method: str, after: str = "") -> Spread:
+        """Return what turns payloads of a type into the arguments of a method; see `payload_type`."""
+        return spread_of(getattr(self.cls, method), payload, 2 if after else 1)
 
 
 def unknown_type(module: str, whose: str, annotation: str, option: str) -> ModuleDefinitionError:
@@ -161,12 +119,3 @@ def unknown_type(module: str, whose: str, annotation: str, option: str) -> Modul
     return ModuleDefinitionError(
         f"{module}: the type of {whose} is not known\n  expected: {annotation}, or {option}=float, for example"
     )
-
-
-def _one_type(types: list[Any] | None) -> Any:
-    """Return the type of a payload that is given as some arguments; None if one of them is not known."""
-    if types is None or None in types:
-        return None
-    if len(types) == 1:
-        return types[0]
-    return tuple[tuple(types)] if types else Any  # type: ignore[misc]  # known at run time alone

@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from typing_extensions import Unpack
 
-from muntin.adapters.adapted_aggregate import constructor
-from muntin.adapters.foreign import hints_of, signature_of, unknown_type
+from muntin.adapters.foreign import unknown_type
 from muntin.adapters.options import FunctionOptions, check_options
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
-from muntin.modules.made import Made, make_module, maker
-from muntin.modules.module import Module
+from muntin.modules.made import Made, constructor, make_module, maker
+from muntin.modules.signatures import hints_of, signature_of
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -69,7 +68,7 @@ class _SeriesAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
 
 
 @maker
-def from_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Module]:
+def from_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a list: all payloads of a window, in no particular order.
 
     The function's other parameters are those of the module.
@@ -91,7 +90,7 @@ def from_function(function: Callable[..., Any], **options: Unpack[FunctionOption
 
 
 @maker
-def from_array_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Module]:
+def from_array_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a NumPy array.
 
     Payloads come in the array types of `ColumnarAggregate`; records as a mapping from field name to array. If the input
@@ -114,7 +113,7 @@ def from_array_function(function: Callable[..., Any], **options: Unpack[Function
 
 
 @maker
-def from_series_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Module]:
+def from_series_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a pandas Series, or of a DataFrame where payloads are records.
 
     Nulls are NaN, NaT or NA; datetimes are aware and in UTC. What the function returns may be pandas'.
@@ -135,7 +134,7 @@ def from_series_function(function: Callable[..., Any], **options: Unpack[Functio
     return _adapt(_SeriesAggregate, function, options)
 
 
-def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) -> type[Module]:
+def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) -> type[Any]:
     check_options(options)
     name = options["name"]
     if not callable(function):

@@ -10,12 +10,12 @@ from typing import Any, Final
 from typing_extensions import Unpack
 
 from muntin.adapters.adapted_aggregate import adapt
-from muntin.adapters.arguments import Spread, spread_of
-from muntin.adapters.foreign import Foreign, hints_of, unknown_type
+from muntin.adapters.foreign import Foreign, unknown_type
 from muntin.adapters.options import AdapterOptions, check_options
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.made import maker
-from muntin.modules.module import Module
+from muntin.modules.signatures import hints_of
+from muntin.modules.spreading import Spread
 
 _WRITERS: Final = ("serialize", "serialize_compact")
 
@@ -27,7 +27,7 @@ def from_sketch(
     get: str | Callable[[Any], Any],
     union: Callable[[], Any] | None = None,
     **options: Unpack[AdapterOptions],
-) -> type[Module]:
+) -> type[Any]:
     r"""Return the module class of a sketch, as Apache DataSketches has them.
 
     It is a class with `update(value)`. `merge(other)` becomes `combine`; so does a `union`. A state is what
@@ -71,7 +71,7 @@ def from_sketch(
     foreign.require("update", *([get] if isinstance(get, str) else []))
     _check_storage(foreign, "serialize" in options, union is not None)
     payload = foreign.payload_type(options.get("input"), "update")
-    spread, getter = spread_of(foreign, payload, "update"), _getter(get)
+    spread, getter = foreign.spread(payload, "update"), _getter(get)
     result = options.get("result", hints_of(getattr(sketch, get) if isinstance(get, str) else get).get("return"))
     if result is None:
         raise unknown_type(options["name"], "its result", "an annotation of what get returns", "result")

@@ -8,15 +8,14 @@ from typing import Any
 from typing_extensions import Unpack
 
 from muntin.adapters.adapted_aggregate import adapt
-from muntin.adapters.arguments import Spread, spread_of
 from muntin.adapters.foreign import Foreign
 from muntin.adapters.options import AdapterOptions, check_options
 from muntin.modules.made import maker
-from muntin.modules.module import Module
+from muntin.modules.spreading import Spread
 
 
 @maker
-def from_sqlite_aggregate(aggregate: Any, **options: Unpack[AdapterOptions]) -> type[Module]:
+def from_sqlite_aggregate(aggregate: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of what `sqlite3` takes in `create_aggregate` or `create_window_function`.
 
     It is a class with `step(*values)` and `finalize()`, and for a window function `inverse(*values)`, which becomes
@@ -52,7 +51,7 @@ def from_sqlite_aggregate(aggregate: Any, **options: Unpack[AdapterOptions]) -> 
     foreign.require("step", "finalize")
     last = "value" if foreign.has("value") else "finalize"
     payload = foreign.payload_type(options.get("input"), "step")
-    spread = spread_of(foreign, payload, "step")
+    spread = foreign.spread(payload, "step")
     return adapt(
         foreign,
         lambda *arguments, **parameters: _Aggregate(lambda: foreign.make(*arguments, **parameters), spread, last),

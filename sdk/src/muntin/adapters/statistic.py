@@ -8,17 +8,16 @@ from typing import Any, Final
 from typing_extensions import Unpack
 
 from muntin.adapters.adapted_aggregate import adapt
-from muntin.adapters.arguments import Spread, spread_of
 from muntin.adapters.foreign import Foreign
 from muntin.adapters.options import AdapterOptions, check_options
 from muntin.modules.made import maker
-from muntin.modules.module import Module
+from muntin.modules.spreading import Spread
 
 _PROTOCOLS: Final = ("Univariate", "Bivariate", "Statistic")
 
 
 @maker
-def from_statistic(statistic: Any, **options: Unpack[AdapterOptions]) -> type[Module]:
+def from_statistic(statistic: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of a running statistic, as river has them.
 
     It is a class with `update(value)`, or `update(x, y)` for a statistic of two variables, and `get()`. `revert`
@@ -51,7 +50,7 @@ def from_statistic(statistic: Any, **options: Unpack[AdapterOptions]) -> type[Mo
     foreign = Foreign(statistic, options["name"], "a running statistic, as river has them", _PROTOCOLS)
     foreign.require("update", "get")
     payload = foreign.payload_type(options.get("input"), "update")
-    spread = spread_of(foreign, payload, "update")
+    spread = foreign.spread(payload, "update")
     return adapt(
         foreign,
         lambda *arguments, **parameters: _Statistic(lambda: foreign.make(*arguments, **parameters), spread),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -27,11 +28,11 @@ class Recipe:
         options: Those given by name.
     """
 
-    maker: Callable[..., type[Module]]
+    maker: Callable[..., type[Any]]
     arguments: tuple[Any, ...]
     options: Mapping[str, Any]
 
-    def make(self) -> type[Module]:
+    def make(self) -> type[Any]:
         """Return the class once more."""
         arguments = [_finished(argument) for argument in self.arguments]
         return self.maker(*arguments, **{name: _finished(option) for name, option in self.options.items()})
@@ -52,20 +53,20 @@ class Made:
         return (copyreg.__newobj__, (cls,), state)  # type: ignore[attr-defined]  # a subclass that was written out
 
 
-def maker(function: Callable[A, type[Module]]) -> Callable[A, type[Module]]:
+def maker(function: Callable[A, type[Any]]) -> Callable[A, type[Any]]:
     """Make the classes that a function returns remember the call."""
 
     @wraps(function)
-    def make(*arguments: A.args, **options: A.kwargs) -> type[Module]:
+    def make(*arguments: A.args, **options: A.kwargs) -> type[Any]:
         cls = function(*arguments, **options)
         recipe = Recipe(make, tuple(map(_unfinished, arguments)), {n: _unfinished(o) for n, o in options.items()})
-        cls._recipe = recipe  # type: ignore[attr-defined]  # every one of them is Made
+        cls._recipe = recipe
         return cls
 
     return make
 
 
-def make_module(bases: tuple[Any, ...], attributes: Mapping[str, Any]) -> type[Module]:
+def make_module(bases: tuple[Any, ...], attributes: Mapping[str, Any]) -> type[Any]:
     """Return a complete module class.
 
     Args:
@@ -82,9 +83,23 @@ def make_module(bases: tuple[Any, ...], attributes: Mapping[str, Any]) -> type[M
     return cls
 
 
+def constructor(initialise: Callable[..., None], signature: inspect.Signature) -> Callable[..., None]:
+    """Return a constructor that takes what a signature says, and tells so."""
+
+    def __init__(self: Any, *arguments: Any, **parameters: Any) -> None:
+        signature.bind(*arguments, **parameters)
+        initialise(self, *arguments, **parameters)
+
+    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    shown = inspect.Signature([me, *signature.parameters.values()])
+    __init__.__signature__ = shown  # type: ignore[attr-defined]  # functions take attributes
+    return __init__
+
+
 def _instance(recipe: Recipe) -> Module:
-    cls = recipe.make()
-    return cls.__new__(cls)
+    cls: Any = recipe.make()
+    module: Module = cls.__new__(cls)
+    return module
 
 
 def _unfinished(argument: Any) -> Any:

@@ -6,39 +6,40 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
-from muntin.adapters.foreign import Foreign
+from muntin.modules.signatures import taken_by
 from muntin.schemas import Struct, describe
 
 Spread: TypeAlias = Callable[[Any], tuple[Any, ...]]
 """Turns a payload into arguments."""
 
 
-def spread_of(foreign: Foreign, payload: Any, method: str, after: str = "") -> Spread:
-    """Return what turns payloads of a type into the arguments of a method.
+def spread_of(function: Callable[..., Any], payload: Any, skipped: int = 0) -> Spread:
+    """Return what turns payloads of a type into the arguments of a function.
 
-    A record becomes one argument per field where the method takes several, or any number.
+    A record becomes one argument per field where the function takes several, or any number, as columns do in SQL.
 
     Args:
-        foreign: The code.
+        function: What takes a payload.
         payload: The type.
-        method: The method that takes a payload.
-        after: The parameter that stands before the payload; none if the payload comes first.
+        skipped: How many parameters come before the payload.
     """
-    if foreign.takes_nothing(method, after):
+    taken = taken_by(function, skipped)
+    if taken == []:
         return _nothing
     data_type = describe(payload).type
-    if isinstance(data_type, Struct) and foreign.spreads(payload, method, after):
-        return _Fields(tuple(field.name for field in data_type.fields))
+    if isinstance(data_type, Struct) and (taken is None or len(taken) > 1):
+        return FieldsOf(tuple(field.name for field in data_type.fields))
     return _whole
 
 
-class _Fields:
-    """Spreads records of the same fields."""
+class FieldsOf:
+    """Spreads records of the same fields: mappings, objects with attributes, or tuples."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
 
     def __call__(self, payload: Any) -> tuple[Any, ...]:
+        """Return the fields of a record."""
         if isinstance(payload, tuple):
             return payload
         of = itemgetter if isinstance(payload, Mapping) else attrgetter

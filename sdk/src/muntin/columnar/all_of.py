@@ -1,0 +1,54 @@
+"""Several columnar aggregates of the same payloads as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from muntin.columnar.results import python_values
+from muntin.components import Component
+from muntin.modules.columnar_aggregate import ColumnarAggregate
+from muntin.schemas import Field
+
+
+class AllOfForm(ColumnarAggregate[Any, Any]):
+    """Keeps the components of all, and gives records of their results.
+
+    Attributes:
+        forms: The aggregates, by name; each leaves nulls out.
+    """
+
+    name, version = "muntin.all_of", "1"
+
+    def __init__(self, forms: Mapping[str, ColumnarAggregate[Any, Any]]) -> None:
+        self.forms = dict(forms)
+        self._reads = next(iter(self.forms.values())).input_field()
+
+    def input_field(self) -> Field:  # type: ignore[override]  # each form of this class has its own
+        """Return what the aggregates read."""
+        return self._reads
+
+    @property
+    def empty_result(self) -> dict[str, Any]:
+        """The results where all payloads were left out."""
+        return {name: form.empty_result for name, form in self.forms.items()}
+
+    def components(self) -> Mapping[str, Component]:
+        """Return the components of all."""
+        return {f"{name}.{own}": part for name, form in self.forms.items() for own, part in form.components().items()}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        """Return what each payload contributes to each."""
+        return {f"{name}.{own}": part for name, form in self.forms.items() for own, part in form.lift(payloads).items()}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return records of the results."""
+        columns = [self._results(name, components) for name in self.forms]
+        records = [dict(zip(self.forms, values, strict=True)) for values in zip(*columns, strict=True)]
+        return np.fromiter(records, object, len(records))
+
+    def _results(self, name: str, components: Mapping[str, Any]) -> list[Any]:
+        form = self.forms[name]
+        return python_values(form.compute_results({own: components[f"{name}.{own}"] for own in form.components()}))

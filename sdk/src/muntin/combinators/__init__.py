@@ -1,0 +1,28 @@
+"""Modules made of modules: over some payloads, over something else than the payloads, per group, several at once.
+
+Each function takes a module, by name or as a class, and returns a module class with the same parameters and
+capabilities. What is made is used like any module: `module(filtering("stats.average", is_long), "delay")`.
+"""
+
+from muntin.combinators.all_of import all_of
+from muntin.combinators.filtering import filtering
+from muntin.combinators.grouping_by import Grouped, GroupMember, grouping_by
+from muntin.combinators.mapping import mapping
+from muntin.combinators.preset import preset
+from muntin.combinators.skipping_nulls import skipping_nulls
+from muntin.combinators.top_n import Ranked, top_n
+from muntin.combinators.with_default import with_default
+
+__all__ = [
+    "GroupMember",
+    "Grouped",
+    "Ranked",
+    "all_of",
+    "filtering",
+    "grouping_by",
+    "mapping",
+    "preset",
+    "skipping_nulls",
+    "top_n",
+    "with_default",
+]

@@ -1,0 +1,198 @@
+"""Several aggregates of the same payloads as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any, ClassVar
+
+from typing_extensions import TypedDict, TypeVar
+
+from muntin.combinators.annotations import is_variable, substituted, with_null, without_null
+from muntin.combinators.wrapping import METHODS, constructor_signature, module_class, types_of
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
+from muntin.modules.capabilities import SupportsColumns
+from muntin.modules.columnar_aggregate import ColumnarAggregate
+from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
+from muntin.modules.made import Made, make_module, maker
+from muntin.modules.module import Module
+from muntin.schemas import describe, spell
+
+Payload = TypeVar("Payload")
+
+
+def all_of(**modules: str | type[Module]) -> type[Any]:
+    """Return an aggregate that computes several of the same payloads: its result has one field for each.
+
+    It removes, combines and deducts if all of them do, is time-sensitive if one of them is, and has a columnar form if
+    all of them have one that leaves nulls out.
+
+    Args:
+        modules: By the name of the field, an aggregate's name or class. A query gives them no parameters: use `preset`.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers a name.
+        ModuleDefinitionError: One is an operator, needs a parameter, or reads something else than the others.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Largest(Aggregate[float, float]):
+        ...     name, version = "demo.largest", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads)
+        >>> class Number(Aggregate[float, int]):
+        ...     name, version = "demo.number", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return len(payloads)
+        >>> all_of(largest=Largest, number=Number)().compute_result([3.0, 1.0])
+        {'largest': 3.0, 'number': 2}
+    """
+    return _all_of(**{name: module_class(module) for name, module in modules.items()})
+
+
+class _AllOf(Made):
+    """Keeps one state per aggregate; a payload is seen by each in the way it wants."""
+
+    _parts: ClassVar[Mapping[str, type[Module]]]
+    is_incremental: ClassVar[bool]
+    is_time_sensitive: ClassVar[bool]
+
+    def __init__(self) -> None:
+        self._modules: list[Any] = [cls() for cls in self._parts.values()]
+
+    @property
+    def state_bytes(self) -> int | None:
+        """What the aggregates say together, if all of them do."""
+        sizes = [getattr(module, "state_bytes", None) for module in self._modules]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def _create_state(self, *window: Any) -> Any:
+        return [module.create_state(*self._extent(module, window)) for module in self._modules]
+
+    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+        return self._each("add_events", state, members, window)
+
+    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+        return self._each("remove_events", state, members, window)
+
+    def _combine(self, state: Any, other: Any) -> Any:
+        return [module.combine(*pair) for module, *pair in zip(self._modules, state, other, strict=True)]
+
+    def _deduct(self, state: Any, other: Any) -> Any:
+        return [module.deduct(*pair) for module, *pair in zip(self._modules, state, other, strict=True)]
+
+    def _compute_result(self, known: Any, *window: Any) -> Any:
+        states = known if self.is_incremental else [self._known(module, known, window) for module in self._modules]
+        results = [
+            module.compute_result(state, *self._extent(module, window))
+            for module, state in zip(self._modules, states, strict=True)
+        ]
+        return dict(zip(self._parts, results, strict=True))
+
+    def _columnar_form(self, reads: Any) -> ColumnarAggregate[Any, Any] | None:
+        forms = [module.columnar_form(reads) for module in self._modules]
+        if not all(form is not None and form.skips_nulls for form in forms):
+            return None
+        from muntin.columnar.all_of import AllOfForm
+
+        return AllOfForm(dict(zip(self._parts, forms, strict=True)))
+
+    def _each(self, method: str, states: Any, members: Sequence[Any], window: Any) -> Any:
+        return [
+            getattr(module, method)(state, self._seen(module, members), *self._extent(module, window))
+            for module, state in zip(self._modules, states, strict=True)
+        ]
+
+    def _known(self, module: Any, members: Sequence[Any], window: Any) -> Any:
+        """Return what a module computes its result of, where not all keep states."""
+        seen, extent = self._seen(module, members), self._extent(module, window)
+        return module.add_events(module.create_state(*extent), seen, *extent) if module.is_incremental else seen
+
+    def _seen(self, module: Any, members: Sequence[Any]) -> Sequence[Any]:
+        if self.is_time_sensitive and not module.is_time_sensitive:
+            return [event.payload for event in members]
+        return members
+
+    def _extent(self, module: Any, window: Any) -> Any:
+        return window if module.is_time_sensitive else ()
+
+
+@maker
+def _all_of(**parts: type[Module]) -> type[Any]:
+    _check(parts)
+    payload = _payload(parts)
+    results = {name: _result(cls, payload) for name, cls in parts.items()}
+    record: Any = TypedDict("AllOf", results)  # type: ignore[misc]  # known at run time alone
+    is_incremental = all(cls.is_incremental for cls in parts.values())
+    states = tuple(cls.state_type() for cls in parts.values())
+    types = (payload, tuple[states], record) if is_incremental else (payload, record)  # type: ignore[valid-type]
+    return make_module(
+        (_AllOf, _base(parts, is_incremental=is_incremental)[types]),
+        {
+            "name": "muntin.all_of",
+            "version": ", ".join(f"{name}: {cls.name} {cls.version}" for name, cls in parts.items()),
+            "accepted_clips": reduce(frozenset.intersection, (cls.accepted_clips for cls in parts.values())),
+            "reads_times": any(cls.reads_times for cls in parts.values()),
+            "_parts": dict(parts),
+            **_methods(parts, is_incremental=is_incremental),
+        },
+    )
+
+
+def _check(parts: Mapping[str, type[Module]]) -> None:
+    if not parts:
+        raise ModuleDefinitionError("all_of() has no aggregates\n  expected: for example all_of(mean='stats.average')")
+    for name, cls in parts.items():
+        if cls.is_operator:
+            raise ModuleDefinitionError(f"all_of({name}={cls.name}): it is an operator\n  expected: an aggregate")
+        needed = [part.name for part in constructor_signature(cls).parameters.values() if _is_needed(part)]
+        if needed:
+            raise ModuleDefinitionError(
+                f"all_of({name}={cls.name}): it needs {needed[0]}\n"
+                f"  to do: {name}=preset({cls.name!r}, {needed[0]}=...)"
+            )
+    if not reduce(frozenset.intersection, (cls.accepted_clips for cls in parts.values())):
+        clips = ", ".join(f"{name} accepts {sorted(map(str, cls.accepted_clips))}" for name, cls in parts.items())
+        raise ModuleDefinitionError(f"all_of() has no clip that all accept: {clips}")
+
+
+def _is_needed(parameter: Any) -> bool:
+    return parameter.default is parameter.empty and parameter.kind not in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+    )
+
+
+def _base(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> Any:
+    if any(cls.is_time_sensitive for cls in parts.values()):
+        return TimeSensitiveIncrementalAggregate if is_incremental else TimeSensitiveAggregate
+    return IncrementalAggregate if is_incremental else Aggregate
+
+
+def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict[str, Any]:
+    wanted = METHODS if is_incremental else ("compute_result",)
+    names = [name for name in wanted if all(hasattr(cls, name) for cls in parts.values())]
+    methods = {name: getattr(_AllOf, f"_{name}") for name in names}
+    if all(issubclass(cls, SupportsColumns) for cls in parts.values()):
+        methods["columnar_form"] = _AllOf._columnar_form
+    return methods
+
+
+def _payload(parts: Mapping[str, type[Module]]) -> Any:
+    """Return the one type that all aggregates read."""
+    inputs = {name: without_null(types_of(cls)[0]) for name, cls in parts.items()}
+    concrete = {name: bare for name, (bare, _) in inputs.items() if bare is not Any and not is_variable(bare)}
+    if len({spell(describe(bare)) for bare in concrete.values()}) > 1:
+        read = ", ".join(f"{name} reads {spell(describe(bare))}" for name, bare in concrete.items())
+        raise ModuleDefinitionError(f"all_of() is of one payload, but {read}\n  to do: convert it with mapping()")
+    if all(bare is Any for bare, _ in inputs.values()):
+        return Any
+    one = next(iter(concrete.values()), Payload)
+    return with_null(one) if all(is_nullable for _, is_nullable in inputs.values()) else one
+
+
+def _result(cls: type[Module], payload: Any) -> Any:
+    read, _, result = types_of(cls)
+    bare, _ = without_null(read)
+    return substituted(result, {bare: without_null(payload)[0]}) if is_variable(bare) else result

@@ -1,0 +1,83 @@
+"""A module over something else than the payloads themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from muntin.combinators.annotations import is_variable, substituted, without_null
+from muntin.combinators.wrapping import Delegating, module_class, types_of, wrap
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.made import maker
+from muntin.modules.module import Module
+from muntin.modules.signatures import hints_of, type_taken
+from muntin.modules.spelling import spell
+from muntin.modules.spreading import spread_of
+
+
+def mapping(
+    module: str | type[Module], function: Callable[..., Any], *, input: Any = None, to: Any = None
+) -> type[Any]:
+    """Return a module that sees what a function makes of each payload.
+
+    Args:
+        module: A module's name or class. Its parameters and its capabilities stay.
+        function: Takes a payload, or the fields of one. The same arguments give the same value.
+        input: The type of what it takes; by default what its annotations say. For several arguments a tuple.
+        to: The type of what it returns, where the module takes any; by default what its annotation says.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+        ModuleDefinitionError: A type is not known.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Largest(Aggregate[float, float]):
+        ...     name, version = "demo.largest", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads)
+        >>> def speed(distance: float, hours: float) -> float:
+        ...     return distance / hours
+        >>> mapping(Largest, speed)().compute_result([(10.0, 2.0), (9.0, 3.0)])
+        5.0
+    """
+    return _mapping(module_class(module), function, input, to)
+
+
+class _Mapping(Delegating):
+    _function: ClassVar[Any]
+    _spread: ClassVar[Any]
+
+    def _see(self, members: Sequence[Any]) -> Sequence[Any]:
+        return [self._with_payload(member, self._mapped(self._payload_of(member))) for member in members]
+
+    def _mapped(self, payload: Any) -> Any:
+        return self._function(*self._spread(payload))
+
+
+@maker
+def _mapping(cls: type[Module], function: Callable[..., Any], given: Any, to: Any) -> type[Any]:
+    inner, _, result = types_of(cls)
+    payload = type_taken(function) if given is None else given
+    if payload is None:
+        raise ModuleDefinitionError(
+            f"mapping({cls.name}): what {spell(function)} takes is not known\n"
+            "  expected: annotations, as in f(value: float), or input=float, for example"
+        )
+    variable, _ = without_null(inner)
+    if is_variable(variable):
+        made = hints_of(function).get("return") if to is None else to
+        if made is None:
+            raise ModuleDefinitionError(
+                f"mapping({cls.name}): what {spell(function)} returns is not known, and {cls.name} takes any type\n"
+                "  expected: an annotation, as in f(value: str) -> float, or to=float, for example"
+            )
+        result = substituted(result, {variable: without_null(made)[0]})
+    return wrap(
+        cls,
+        _Mapping,
+        ("mapped", f"of {spell(function)}"),
+        payload,
+        result,
+        {"_function": staticmethod(function), "_spread": staticmethod(spread_of(function, payload))},
+    )

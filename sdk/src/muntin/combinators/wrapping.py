@@ -1,0 +1,184 @@
+"""Modules that do to another module's payloads or results what a combinator says."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from muntin.catalog import installed
+from muntin.errors import ModuleDefinitionError
+from muntin.events import Event
+from muntin.modules.columnar_aggregate import ColumnarAggregate
+from muntin.modules.incremental_aggregate import IncrementalAggregate
+from muntin.modules.made import Made, constructor, make_module
+from muntin.modules.module import Module
+from muntin.modules.signatures import signature_of
+
+METHODS: Final = ("create_state", "add_events", "remove_events", "combine", "deduct", "compute_result")
+"""What the engine calls; a wrapping module has those that the wrapped one has."""
+
+
+class Wrapping(Made):
+    """The root of modules that wrap another one."""
+
+    _wrapped: ClassVar[type[Module]]
+    is_incremental: ClassVar[bool]
+    is_operator: ClassVar[bool]
+    is_time_sensitive: ClassVar[bool]
+
+    def __init__(self, *arguments: Any, **parameters: Any) -> None:
+        self._module: Any = self._wrapped(*arguments, **parameters)
+
+    @property
+    def state_bytes(self) -> int | None:
+        """What the wrapped module says."""
+        size: int | None = getattr(self._module, "state_bytes", None)
+        return size
+
+    def _payload_of(self, member: Any) -> Any:
+        return member.payload if self.is_time_sensitive else member
+
+    def _with_payload(self, member: Any, payload: Any) -> Any:
+        return Event(member.start, member.end, payload) if self.is_time_sensitive else payload
+
+    def _see(self, members: Sequence[Any]) -> Sequence[Any]:
+        """Return the members that the wrapped module gets."""
+        return members
+
+    def _show(self, result: Any) -> Any:
+        """Return what becomes of its result."""
+        return result
+
+
+class Delegating(Wrapping):
+    """A module whose states are those of the one it wraps."""
+
+    def _create_state(self, *window: Any) -> Any:
+        return self._module.create_state(*window)
+
+    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+        return self._module.add_events(state, self._see(members), *window)
+
+    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+        return self._module.remove_events(state, self._see(members), *window)
+
+    def _combine(self, state: Any, other: Any) -> Any:
+        return self._module.combine(state, other)
+
+    def _deduct(self, state: Any, other: Any) -> Any:
+        return self._module.deduct(state, other)
+
+    def _compute_result(self, known: Any, *window: Any) -> Any:
+        known = known if self.is_incremental else self._see(known)
+        return self._show(self._module.compute_result(known, *window))
+
+
+class Counting(Wrapping):
+    """A module that may leave members out: beside the wrapped module's state it counts those that are left.
+
+    Where there are none, the wrapped module is not asked, and the result is null; an operator then has no rows.
+    """
+
+    def _create_state(self, *window: Any) -> Any:
+        return 0, self._module.create_state(*window)
+
+    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+        (count, inner), kept = state, self._see(members)
+        return (count + len(kept), self._module.add_events(inner, kept, *window)) if kept else state
+
+    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+        (count, inner), gone = state, self._see(members)
+        if not gone:
+            return state
+        if count == len(gone):
+            return self._create_state(*window)
+        return count - len(gone), self._module.remove_events(inner, gone, *window)
+
+    def _combine(self, state: Any, other: Any) -> Any:
+        return state[0] + other[0], self._module.combine(state[1], other[1])
+
+    def _deduct(self, state: Any, other: Any) -> Any:
+        count = state[0] - other[0]
+        return (count, self._module.deduct(state[1], other[1])) if count else self._create_state()
+
+    def _compute_result(self, known: Any, *window: Any) -> Any:
+        count, inner = known if self.is_incremental else (len(kept := self._see(known)), kept)
+        if count:
+            return self._module.compute_result(inner, *window)
+        return () if self.is_operator else None
+
+
+def module_class(module: str | type[Module]) -> type[Module]:
+    """Return a module by its name, or the class itself.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name.
+        ModuleDefinitionError: It is neither, or the class is not complete.
+    """
+    cls: Any = installed().module(module) if isinstance(module, str) else module
+    if not isinstance(cls, type) or not issubclass(cls, Module):
+        raise ModuleDefinitionError(f"{cls!r} is no module class and no name of one")
+    cls.check_definition()
+    found: type[Module] = cls
+    return found
+
+
+def base_of(cls: type[Module]) -> Any:
+    """Return which of the eight base classes a module has; the columnar one is an incremental aggregate too."""
+    base = next(base for base in cls.__mro__ if "_roles" in vars(base))
+    return IncrementalAggregate if base is ColumnarAggregate else base
+
+
+def types_of(cls: type[Module]) -> tuple[Any, Any, Any]:
+    """Return the types of a module's payload, of its state and of its result."""
+    types = cls._types()
+    return types["input"], cls.state_type(), types["result"]
+
+
+def constructor_signature(cls: type[Module]) -> inspect.Signature:
+    """Return the parameters that a module takes."""
+    return signature_of(cls).replace(return_annotation=inspect.Signature.empty)
+
+
+def wrap(  # everything that a module says of itself
+    cls: type[Module],
+    way: type[Wrapping],
+    description: tuple[str, str],
+    payload: Any,
+    result: Any,
+    attributes: Mapping[str, Any],
+    state: Any = None,
+) -> type[Any]:
+    """Return a module class that wraps another one.
+
+    Args:
+        cls: The other one.
+        way: How it is wrapped.
+        description: What is added to its name, and to its version.
+        payload: The type of a payload.
+        result: The type of a result.
+        attributes: What is defined besides.
+        state: The type of a state; by default the wrapped module's, counted if the way counts.
+    """
+    suffix, version = description
+    own: Any = cls.state_type() if state is None else state
+    state = tuple[(int, own)] if issubclass(way, Counting) else own
+    types = (payload, state, result) if cls.is_incremental else (payload, result)
+    found: dict[str, Callable[..., Any]] = {
+        method: getattr(way, f"_{method}") for method in METHODS if hasattr(cls, method)
+    }
+    said = {name: getattr(cls, name) for name in ("accepted_clips", "contract", "reads_times")}
+    return make_module(
+        (way, base_of(cls)[types]),
+        {
+            "name": f"{cls.name}_{suffix}",
+            "version": f"{cls.version} {version}",
+            "__doc__": cls.__doc__,
+            "__init__": constructor(way.__init__, constructor_signature(cls)),
+            "_wrapped": cls,
+            **said,
+            **found,
+            **attributes,
+        },
+    )

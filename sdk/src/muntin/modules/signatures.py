@@ -1,0 +1,65 @@
+"""What annotations of functions say, as far as they can be read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final, get_type_hints
+
+_BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_ANYTHING: Final = inspect.Signature(
+    [
+        inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL),
+        inspect.Parameter("parameters", inspect.Parameter.VAR_KEYWORD),
+    ]
+)
+
+
+def signature_of(code: Callable[..., Any]) -> inspect.Signature:
+    """Return a signature as far as it can be known; code in other languages need not have one."""
+    try:
+        return inspect.signature(code, eval_str=True)
+    except NameError:  # an annotation for type checkers alone
+        return inspect.signature(code)
+    except (TypeError, ValueError):
+        return _ANYTHING
+
+
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return annotations as far as they can be read."""
+    try:
+        return get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def taken_by(function: Callable[..., Any], skipped: int = 0) -> list[str] | None:
+    """Return the names of the parameters without a default; None if a function takes any number and names none.
+
+    Args:
+        function: The function.
+        skipped: How many come first that are not meant, such as `self`.
+    """
+    parameters = list(signature_of(function).parameters.values())
+    taken = [part.name for part in parameters if part.kind in _BY_PLACE and part.default is part.empty]
+    is_open = any(part.kind is part.VAR_POSITIONAL for part in parameters)
+    return None if is_open and len(taken) <= skipped else taken[skipped:]
+
+
+def type_taken(function: Callable[..., Any], skipped: int = 0) -> Any:
+    """Return the type of what a function takes: a tuple if that is several values, `Any` if it is none.
+
+    None if an annotation is missing.
+
+    Example:
+        >>> def ratio(part: float, whole: int): ...
+        >>> type_taken(ratio)
+        tuple[float, int]
+    """
+    taken, hints = taken_by(function, skipped), hints_of(function)
+    types = [hints.get(name) for name in taken or ()]
+    if taken is None or None in types:
+        return None
+    if len(types) == 1:
+        return types[0]
+    return tuple[tuple(types)] if types else Any  # type: ignore[misc]  # known at run time alone

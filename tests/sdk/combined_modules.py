@@ -1,0 +1,136 @@
+"""Modules of each shape for combinators to combine, with every capability that can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from muntin import (
+    Aggregate,
+    ClipPolicy,
+    ColumnarAggregate,
+    Component,
+    Event,
+    IncrementalAggregate,
+    Operator,
+    TimeSensitiveAggregate,
+    TimeSensitiveIncrementalAggregate,
+    TimeSensitiveOperator,
+    Window,
+)
+
+T = TypeVar("T")
+
+
+class Total(IncrementalAggregate[int, int, int]):
+    name, version = "demo.total", "1.0.0"
+
+    def __init__(self, times: int = 1) -> None:
+        self.times = times
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        assert payloads
+        return state + sum(payloads)
+
+    def remove_events(self, state: int, payloads: Sequence[int]) -> int:
+        assert payloads
+        return state - sum(payloads)
+
+    def combine(self, state: int, other: int) -> int:
+        return state + other
+
+    def deduct(self, state: int, other: int) -> int:
+        return state - other
+
+    def compute_result(self, state: int) -> int:
+        return state * self.times
+
+
+class Values(IncrementalAggregate[int, list[int], list[int]]):
+    """Its states are lists, which somebody may share by mistake."""
+
+    name, version = "demo.values", "1.0.0"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        state.extend(payloads)
+        return state
+
+    def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        for payload in payloads:
+            state.remove(payload)
+        return state
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        state.extend(other)
+        return state
+
+    def compute_result(self, state: list[int]) -> list[int]:
+        return sorted(state)
+
+
+class Mean(ColumnarAggregate[float, float]):
+    name, version = "demo.mean", "1.0.0"
+
+    def components(self) -> dict[str, Component]:
+        return {"total": Component.sum(), "count": Component.count()}
+
+    def lift(self, payloads: Any) -> dict[str, Any]:
+        return {"total": payloads}
+
+    def compute_results(self, components: Any) -> Any:
+        return components["total"] / components["count"]
+
+
+class Largest(Aggregate[T, T]):
+    name, version = "demo.largest", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[Any]) -> Any:
+        return max(payloads)
+
+
+class Coverage(TimeSensitiveAggregate[int, float]):
+    name, version = "demo.coverage", "1.0.0"
+    accepted_clips = frozenset({ClipPolicy.FULL})
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> float:
+        assert events
+        return sum(event.duration for event in events) / window.duration
+
+
+class Busy(TimeSensitiveIncrementalAggregate[int, int, float]):
+    name, version = "demo.busy", "1.0.0"
+    accepted_clips = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})
+
+    def create_state(self, window: Window) -> int:
+        return 0
+
+    def add_events(self, state: int, events: Sequence[Event[int]], window: Window) -> int:
+        return state + sum(event.duration * event.payload for event in events)
+
+    def remove_events(self, state: int, events: Sequence[Event[int]], window: Window) -> int:
+        return state - sum(event.duration * event.payload for event in events)
+
+    def compute_result(self, state: int, window: Window) -> float:
+        return state / window.duration
+
+
+class Distinct(Operator[int, int]):
+    name, version = "demo.distinct", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[int]:
+        assert payloads
+        return sorted(set(payloads))
+
+
+class Starts(TimeSensitiveOperator[int, int]):
+    name, version = "demo.starts", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> list[Event[int]]:
+        inside = [event for event in events if event.start >= window.start]
+        return [Event.point(event.start, event.payload) for event in inside]

@@ -1,0 +1,105 @@
+"""What combinators make obeys the laws of the base class of what it was made of, with all its capabilities."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from muntin.combinators import all_of, filtering, grouping_by, mapping, preset, skipping_nulls, top_n, with_default
+from muntin.combinators.grouping_by import Grouped
+from muntin.testing import (
+    AggregateLaws,
+    IncrementalAggregateLaws,
+    OperatorLaws,
+    TimeSensitiveAggregateLaws,
+    TimeSensitiveIncrementalAggregateLaws,
+    TimeSensitiveOperatorLaws,
+)
+from tests.sdk.combined_modules import Busy, Coverage, Distinct, Largest, Mean, Starts, Total, Values
+
+GROUPED = st.builds(Grouped, st.sampled_from("ab"), st.integers(-3, 3))
+
+
+def is_even(value: int) -> bool:
+    return value % 2 == 0
+
+
+class TestFiltering(IncrementalAggregateLaws):
+    module = filtering(Values, is_even)()
+
+
+class TestFilteringTimes(TimeSensitiveIncrementalAggregateLaws):
+    module = filtering(Busy, is_even)()
+
+
+class TestFilteringAnOperator(TimeSensitiveOperatorLaws):
+    module = filtering(Starts, is_even)()
+
+
+class TestMapping(IncrementalAggregateLaws):
+    module = mapping(Total, lambda text: len(text), input=str)(times=2)
+
+
+class TestMappingTimes(TimeSensitiveAggregateLaws):
+    module = mapping(Coverage, str, input=float)()
+
+
+class Trip(NamedTuple):
+    distance: int | None
+    hours: int
+
+
+class TestSkippingNulls(IncrementalAggregateLaws):
+    module = skipping_nulls(Values)()
+
+
+class TestSkippingNullsInRecords(AggregateLaws):
+    module = skipping_nulls(mapping(Largest, lambda distance, hours: distance * hours, input=Trip, to=int))()
+
+
+class TestSkippingNullsOnArrays(IncrementalAggregateLaws):
+    module = skipping_nulls(Mean)()
+
+
+class TestWithDefault(IncrementalAggregateLaws):
+    module = with_default(filtering(Total, is_even), -1)()
+
+
+class TestWithDefaultRow(OperatorLaws):
+    module = with_default(filtering(Distinct, is_even), 0)()
+
+
+class TestGroupingBy(IncrementalAggregateLaws):
+    module = grouping_by(Values)()
+    payloads = GROUPED
+
+
+class TestGroupingByAndDeducting(IncrementalAggregateLaws):
+    module = grouping_by(preset(Total, times=3))()
+    payloads = GROUPED
+
+
+class TestGroupingByWithTimes(TimeSensitiveIncrementalAggregateLaws):
+    module = grouping_by(Busy)()
+
+
+class TestTopN(IncrementalAggregateLaws):
+    module = top_n(grouping_by(Total), 1)()
+    payloads = GROUPED
+
+
+class TestAllOf(IncrementalAggregateLaws):
+    module = all_of(values=Values, twice=preset(Total, times=2), even=filtering(Total, is_even))()
+
+
+class TestAllOfOnArrays(IncrementalAggregateLaws):
+    module = all_of(mean=Mean, present=skipping_nulls(Mean))()
+
+
+class TestAllOfWhereOneSeesTimes(TimeSensitiveAggregateLaws):
+    module = all_of(largest=Largest, total=Total, coverage=Coverage, busy=Busy)()
+
+
+class TestAllOfWithTimesAndStates(TimeSensitiveIncrementalAggregateLaws):
+    module = all_of(total=Total, busy=Busy)()
