@@ -38,7 +38,7 @@ class TestFilteringAnOperator(TimeSensitiveOperatorLaws):
 
 
 class TestMapping(IncrementalAggregateLaws):
-    module = mapping(Total, lambda text: len(text), input=str)(times=2)
+    module = mapping(Total, len, input=str)(times=2)
 
 
 class TestMappingTimes(TimeSensitiveAggregateLaws):

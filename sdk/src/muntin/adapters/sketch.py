@@ -77,6 +77,7 @@ def from_sketch(
         raise unknown_type(options["name"], "its result", "an annotation of what get returns", "result")
 
     def make(*arguments: Any, **parameters: Any) -> _Sketch:
+        foreign.make(*arguments, **parameters)  # refuses wrong parameters now
         return _Sketch(lambda: foreign.make(*arguments, **parameters), spread, getter, union, options)
 
     kept = {name: option for name, option in options.items() if name not in ("serialize", "deserialize")}
