@@ -173,7 +173,7 @@ def test_what_only_this_program_knows_travels_by_value() -> None:
         pass
 
     module = filtering(from_aggregate_function(Local, **NAMED), lambda value: value > 1)()
-    copied = cloudpickle.loads(cloudpickle.dumps(module))  # type: ignore[attr-defined]  # it has no types
+    copied = cloudpickle.loads(cloudpickle.dumps(module))
     assert copied.compute_result(copied.add_events(copied.create_state(), [1, 5])) == 5
 
 
@@ -236,7 +236,7 @@ def test_options_that_are_missing_or_unknown_are_refused() -> None:
     with pytest.raises(TypeError, match="an adapter needs version"):
         from_combine_fn(Half, name="demo.half")  # type: ignore[call-arg]  # that is the mistake
     with pytest.raises(TypeError, match="no adapter takes codec="):
-        from_combine_fn(Half, codec=1, **NAMED)
+        from_combine_fn(Half, codec=1, **NAMED)  # type: ignore[call-arg]  # that is the mistake
 
 
 class Holding:

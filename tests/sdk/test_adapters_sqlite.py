@@ -58,8 +58,8 @@ class Covariance:
     def step(self, x: int, y: int):
         self.n, self.x, self.y, self.xy = self.n + 1, self.x + x, self.y + y, self.xy + x * y
 
-    def finalize(self) -> float:
-        return (self.xy - self.x * self.y / self.n) / self.n
+    def finalize(self) -> int:
+        return self.n * self.xy - self.x * self.y
 
 
 @pytest.fixture

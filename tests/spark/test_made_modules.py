@@ -1,0 +1,109 @@
+"""Modules that adapters and combinators made run in a stream, with nulls, records and maps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from muntin import tumbling
+from muntin.adapters import from_array_function, from_combine_fn, from_sqlite_aggregate
+from muntin.combinators import all_of, filtering, grouping_by, skipping_nulls, top_n, with_default
+from muntin_engine import events, module
+from tests.spark.running import run_together, stream_of
+
+NAMES = ("change", "at", "kind", "value")
+TYPES = (pa.string(), pa.int64(), pa.string(), pa.float64())
+ROWS = [
+    [(1, "a", 2.0), (4, "b", 8.0), (3, "a", None)],
+    [(7, "b", 4.0), (12, "a", -1.0), (14, "c", None)],
+]
+
+
+class MeanFn:
+    def create_accumulator(self) -> Any:
+        return [0.0, 0]
+
+    def add_input(self, accumulator: Any, value: float | None) -> Any:
+        accumulator[0] += value or 0.0
+        accumulator[1] += value is not None
+        return accumulator
+
+    def merge_accumulators(self, accumulators: Any) -> Any:
+        return [sum(part) for part in zip(*accumulators, strict=True)]
+
+    def extract_output(self, accumulator: Any) -> float | None:
+        total, count = accumulator
+        return total / count if count else None
+
+
+class Texts:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def step(self, kind: str, value: float | None) -> None:
+        self.texts.append(f"{kind}{value}")
+
+    def finalize(self) -> str:
+        self.texts.sort()
+        return " ".join(self.texts)
+
+
+MEAN = from_combine_fn(MeanFn, name="beam.mean", version="1.0.0")
+TEXTS = from_sqlite_aggregate(Texts, name="sqlite.texts", version="1.0.0")
+
+
+def batches() -> list[pa.Table]:
+    rows = [[dict(zip(NAMES, ("insert", *row), strict=True)) for row in batch] for batch in ROWS]
+    schema = pa.schema(list(zip(NAMES, TYPES, strict=True)))
+    return [pa.Table.from_pylist(batch, schema) for batch in [*rows, [{"change": "close"}]]]
+
+
+def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    stream = events(stream_of(spark, tmp_path / "in", batches()), at="at", change="change", buckets=1)
+    windowed = stream.window(tumbling(10))
+    positive = filtering(MEAN, lambda value: value > 3)  # it travels by value, and so does the module
+    calls = {
+        "mean": module(MEAN, "value"),
+        "positive": module(with_default(skipping_nulls(positive), 0.0), "value"),
+        "groups": module(grouping_by("stats.count"), "kind"),
+        "top": module(top_n(grouping_by(skipping_nulls("stats.sum")), 1), "kind", "value"),
+        "texts": module(TEXTS, "kind", "value"),
+        "known": module(from_array_function(lambda values: values.count(), **COUNT), "value"),
+    }
+    both = module(all_of(mean="stats.average", most="stats.max"), "value")
+    queries = {"general": windowed.aggregate(**calls), "columnar": windowed.aggregate(both=both)}
+    assert [query.plan.choice.evaluator for query in queries.values()] == list(queries)
+    found = run_together(queries, tmp_path / "checkpoint")
+    assert rows_of(found["general"]) == [
+        {
+            "mean": 14 / 3,
+            "positive": 6.0,
+            "groups": {"a": 2, "b": 2},
+            "top": [{"group": "b", "result": 12.0}],
+            "texts": "a2.0 aNone b4.0 b8.0",
+            "known": 3,
+        },
+        {
+            "mean": -1.0,
+            "positive": 0.0,
+            "groups": {"a": 1, "c": 1},
+            "top": [{"group": "a", "result": -1.0}],
+            "texts": "a-1.0 cNone",
+            "known": 1,
+        },
+    ]
+    assert [row["both"] for row in rows_of(found["columnar"])] == [
+        {"mean": 14 / 3, "most": 8.0},
+        {"mean": -1.0, "most": -1.0},
+    ]
+
+
+COUNT: Any = {"name": "numpy.count", "version": "1", "input": float | None, "result": int}
+
+
+def rows_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    ordered = sorted(rows, key=lambda row: row["window"]["start"])
+    return [{name: value for name, value in row.items() if name != "window"} for row in ordered]
