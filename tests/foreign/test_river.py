@@ -1,0 +1,124 @@
+"""The statistics of river itself as modules. `make test-adapters` runs this where river is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from random import Random
+from typing import Any
+
+import pytest
+
+from muntin.adapters import from_statistic
+from muntin.testing import IncrementalAggregateLaws
+
+stats = pytest.importorskip("river.stats", reason="river is not installed")
+utils = pytest.importorskip("river.utils", reason="river is not installed")
+
+RANDOM = Random(7)
+VALUES = [round(RANDOM.gauss(10, 3), 3) for _ in range(60)]
+PAIRS = [(value, round(value * 2 + RANDOM.random(), 3)) for value in VALUES]
+WIDTH = 12
+
+REVERTIBLE = ["Mean", "Var", "SEM", "Sum"]
+"""Those that river's own `Rolling` takes."""
+RUNNING = [
+    *REVERTIBLE,
+    *("Count", "Max", "Min", "PeakToPeak", "Quantile", "IQR", "Kurtosis", "Skew", "EWMean", "EWVar", "MAD", "Mode"),
+]
+"""Some in Python, some in Rust, some with objects inside; some depend on the order of the values."""
+MERGED = ["Mean", "Var"]
+
+
+def adapted(statistic: Any, **options: Any) -> Any:
+    types = {"input": float, "result": float | None}
+    return from_statistic(statistic, name="river.it", version="0.26", **(types | options))
+
+
+class TestMean(IncrementalAggregateLaws):
+    module = adapted(stats.Mean)()
+
+
+class TestVar(IncrementalAggregateLaws):
+    module = adapted(stats.Var, without=["remove_events", "deduct"])(ddof=0)
+    tolerance = 1e-4
+
+
+class TestCov(IncrementalAggregateLaws):
+    module = adapted(stats.Cov, input=tuple[float, float], without=["remove_events", "combine", "deduct"])(ddof=0)
+    tolerance = 1e-4
+
+
+class TestMax(IncrementalAggregateLaws):
+    module = adapted(stats.Max)()
+
+
+def running(make: Callable[[], Any], values: list[Any]) -> Any:
+    statistic = make()
+    for value in values:
+        statistic.update(value)
+    return statistic.get()
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_a_statistic_that_is_stored_after_each_value_gives_what_rivers_own_gives(name: str) -> None:
+    module = adapted(getattr(stats, name))()
+    state = module.create_state()
+    for value in VALUES:
+        state = module.add_events(state, [value])
+    assert module.compute_result(state) == running(getattr(stats, name), VALUES)
+
+
+@pytest.mark.parametrize("name", REVERTIBLE)
+def test_one_state_that_slides_gives_what_rivers_rolling_gives(name: str) -> None:
+    cls = getattr(stats, name)
+    module, rolling = adapted(cls)(), utils.Rolling(cls, window_size=WIDTH)
+    state = module.create_state()
+    for place, value in enumerate(VALUES):
+        rolling.update(value)
+        state = module.add_events(state, [value])
+        if place >= WIDTH:
+            state = module.remove_events(state, [VALUES[place - WIDTH]])
+        assert module.compute_result(state) == pytest.approx(rolling.get(), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_merged_slices_give_what_one_statistic_of_all_gives(name: str) -> None:
+    module = adapted(getattr(stats, name))()
+    slices = [module.add_events(module.create_state(), VALUES[start : start + 10]) for start in range(0, 60, 10)]
+    whole = reduce(module.combine, slices)
+    assert module.compute_result(whole) == pytest.approx(running(getattr(stats, name), VALUES))
+
+
+@pytest.mark.parametrize("name", ["Cov", "PearsonCorr"])
+def test_a_statistic_of_two_variables_gives_what_rivers_own_gives(name: str) -> None:
+    own = getattr(stats, name)()
+    for pair in PAIRS:
+        own.update(*pair)
+    module = adapted(getattr(stats, name), input=tuple[float, float])()
+    state = module.create_state()
+    for pair in PAIRS:
+        state = module.add_events(state, [pair])
+    assert module.compute_result(state) == own.get()
+
+
+def test_types_come_from_rivers_annotations() -> None:
+    module = from_statistic(stats.Mean, name="river.mean", version="0.26")
+    assert (module._types()["input"], module._types()["result"]) == (float, float)
+
+
+def test_a_link_of_two_statistics_is_an_instance() -> None:
+    module = adapted(stats.Shift(1) | stats.Mean())()
+    state = module.create_state()
+    for value in VALUES:
+        state = module.add_events(state, [value])
+    assert module.compute_result(state) == running(lambda: stats.Shift(1) | stats.Mean(), VALUES)
+
+
+def test_parameters_are_rivers() -> None:
+    module = adapted(stats.Quantile)
+    with pytest.raises(ValueError, match="q is not"):
+        module(q=2)
+    assert module(q=0.9).compute_result(module(q=0.9).add_events(module(q=0.9).create_state(), VALUES)) == running(
+        lambda: stats.Quantile(q=0.9), VALUES
+    )
