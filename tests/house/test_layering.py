@@ -49,6 +49,7 @@ TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
     Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
+    Layer("muntin.columnar.series", (*SDK, "numpy", "pandas"), never=TESTING),
     Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest", "numpy")),
     Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),
@@ -129,6 +130,8 @@ def test_every_distribution_has_files_to_check() -> None:
     [
         ("muntin.windows", "import pyspark"),
         ("muntin.windows", "import numpy as np"),
+        ("muntin.adapters.anything", "import pandas"),
+        ("muntin.adapters.anything", "def late():\n    import river"),
         ("muntin.windows", "def late():\n    import pandas"),
         ("muntin.windows", "from .testing import anything"),
         ("muntin.windows", "import muntin_engine"),
