@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any, NamedTuple
 
 import pytest
@@ -36,14 +35,9 @@ from muntin import (
 )
 from muntin.triggers import every, every_count, on_signal, repeat
 from muntin_engine.plan import Column, Input, Plan, check_definition, check_trigger
-from muntin_engine.plan.parameters import spell_parameter
 from tests.differential.forms import Statistics
 from tests.plan.plans import AT, plan_of, planned
 from tests.spark.modules import Count, Echo, Lifetimes, Members
-
-
-class Colour(Enum):
-    RED = 1
 
 
 class Span(NamedTuple):

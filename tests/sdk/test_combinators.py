@@ -204,7 +204,7 @@ def test_what_a_module_was_made_with_is_in_its_version() -> None:
         all_of(b=Total).version,
     ]
     assert len(set(versions)) == len(versions)
-    assert versions[0] == "1.0.0 where tests.sdk.test_combinators.is_even"
+    assert versions[0] == "1.0.0 where <tests.sdk.test_combinators.is_even>"
     assert filtering(Total, lambda value: value > 1).version == versions[1]
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin import ColumnarAggregate, Module, ParameterError, SupportsColumns
+from muntin.modules.spelling import spell
 from muntin.schemas import Field, Struct, Variable
 from muntin_engine.inputs import bind_inputs
-from muntin_engine.plan.parameters import spell_parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ModulePlan:
 
     def identity(self) -> list[Any]:
         """Return what the state in a checkpoint depends on, as plain data."""
-        parameters = {name: spell_parameter(value) for name, value in sorted(self.parameters.items())}
+        parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         return [self.module.name, self.module.version, parameters, list(self.columns)]
 
 

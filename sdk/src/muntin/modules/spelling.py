@@ -1,39 +1,64 @@
-"""Functions and parameters as text that says what they do, the same in every process."""
+"""Parameters of modules as text that a checkpoint can keep."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
-from types import CodeType
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+_PLAIN: Final = (bool, int, float, str, bytes, type(None))
 
 
 def spell(value: Any) -> str:
-    """Return what stands for a value in the version of a module that depends on it.
+    """Return a parameter as text that is the same in every process, without addresses or the order of a set.
 
     A function that can be imported goes by its name. Any other, such as one of a script or a lambda, goes by its name
-    and a hash of its code and of what it refers to, so that another one has another version.
+    and a hash of its code and of what it refers to, so that another one is spelled otherwise.
 
     Example:
-        >>> import math
-        >>> spell(math.sqrt), spell("day")
-        ('math.sqrt', "'day'")
+        >>> spell({"labels": {"b", "a"}, "of": len})
+        "{'labels': {'a', 'b'}, 'of': <builtins.len>}"
     """
-    if not callable(value):
+    if isinstance(value, Enum):
+        return str(value)
+    if isinstance(value, _PLAIN):
         return repr(value)
-    name, module = getattr(value, "__qualname__", type(value).__qualname__), getattr(value, "__module__", None)
-    is_found = module != "__main__" and getattr(sys.modules.get(module or ""), name, None) is value
-    if is_found or not hasattr(value, "__code__"):
-        return f"{module}.{name}"
-    return f"{name.rpartition('.')[2]}#{hashlib.sha256(_of_function(value).encode()).hexdigest()[:8]}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{spell(name)}: {spell(part)}' for name, part in value.items())}}}"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(spell, value)))}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(spell, value))}]"
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = ", ".join(f"{field.name}={spell(getattr(value, field.name))}" for field in fields(value))
+        return f"{type(value).__qualname__}({parts})"
+    if isinstance(value, FunctionType) and not _can_be_imported(value):
+        return f"<{value.__qualname__.rpartition('.')[2]} {_hash_of(value)}>"
+    named = value if hasattr(value, "__qualname__") else type(value)
+    shows_address = named is value or object.__repr__ is getattr(type(value), "__repr__")  # noqa: B009
+    if not shows_address:
+        return repr(value)
+    module = getattr(named, "__module__", None)  # methods of built-in types have none
+    return f"<{module}.{named.__qualname__}>" if module else f"<{named.__qualname__}>"
 
 
-def _of_function(function: Any) -> str:
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).items()]
-    return f"{_of_code(function.__code__)} {[spell(value) for value in (*cells, *defaults)]}"
+def _can_be_imported(function: FunctionType) -> bool:
+    found: Any = None if function.__module__ == "__main__" else sys.modules.get(function.__module__)
+    for name in function.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is function
+
+
+def _hash_of(function: FunctionType) -> str:
+    held = [cell.cell_contents for cell in function.__closure__ or ()]
+    known = [*held, *(function.__defaults__ or ()), function.__kwdefaults__ or {}]
+    return hashlib.sha256(f"{_of_code(function.__code__)} {spell(known)}".encode()).hexdigest()[:8]
 
 
 def _of_code(code: CodeType) -> str:
-    constants = [_of_code(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    constants = [_of_code(part) if isinstance(part, CodeType) else spell(part) for part in code.co_consts]
     return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames}"
