@@ -1,4 +1,4 @@
-# mypy: disable-error-code="misc, no-untyped-def, no-any-return"
+# mypy: disable-error-code="misc, name-defined, no-untyped-def, no-any-return"
 """Combine functions of Apache Beam itself as modules. `make test-adapters` runs this where Beam is installed."""
 
 from __future__ import annotations

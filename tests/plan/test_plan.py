@@ -354,24 +354,6 @@ def test_what_the_state_does_not_depend_on_may_change(changed: dict[str, Any]) -
     assert plan_of().identity() == plan_of(**changed).identity()
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("6 hours", "'6 hours'"),
-        ([1, (2.0, None)], "[1, [2.0, None]]"),
-        (Colour.RED, "Colour.RED"),
-        (frozenset({"b", "a"}), "{'a', 'b'}"),
-        ({"x": {2, 1}}, "{'x': {1, 2}}"),
-        (len, "<builtins.len>"),
-        (Count, "<tests.spark.modules.Count>"),
-        (object(), "<builtins.object>"),
-        (AT, "Column(name='at', type='timestamp')"),
-    ],
-)
-def test_a_parameter_is_spelled_the_same_in_every_process(value: Any, text: str) -> None:
-    assert spell_parameter(value) == text
-
-
 def test_late_rows_that_are_kept_change_what_the_state_depends_on_only_where_there_were_slices() -> None:
     general, sliced = plan_of(planned(Count), emit=EmitPolicy.EAGER), plan_of(planned(Statistics))
     assert general.keeping_late_rows().identity() == general.identity()

@@ -100,7 +100,7 @@ def test_one_state_that_slides_gives_what_sqlites_own_gives(database: sqlite3.Co
 
 
 def test_an_aggregate_of_two_columns_gives_what_sqlite_gives(database: sqlite3.Connection) -> None:
-    database.create_aggregate("covariance", 2, Covariance)
+    database.create_aggregate("covariance", 2, Covariance)  # type: ignore[arg-type]  # its stub knows no such step
     module = from_sqlite_aggregate(Covariance, name="sqlite.covariance", version="1")()
     state = module.add_events(module.create_state(), ROWS)
     assert (module.compute_result(state),) == database.execute("SELECT covariance(at, value) FROM readings").fetchone()

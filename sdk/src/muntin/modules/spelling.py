@@ -27,6 +27,21 @@ def spell(value: Any) -> str:
         return str(value)
     if isinstance(value, _PLAIN):
         return repr(value)
+    parts = _spell_parts(value)
+    if parts is not None:
+        return parts
+    if isinstance(value, FunctionType) and not _can_be_imported(value):
+        return f"<{value.__qualname__.rpartition('.')[2]} {_hash_of(value)}>"
+    named = value if hasattr(value, "__qualname__") else type(value)
+    shows_address = named is value or object.__repr__ is getattr(type(value), "__repr__")  # noqa: B009
+    if not shows_address:
+        return repr(value)
+    module = getattr(named, "__module__", None)  # methods of built-in types have none
+    return f"<{module}.{named.__qualname__}>" if module else f"<{named.__qualname__}>"
+
+
+def _spell_parts(value: Any) -> str | None:
+    """Return a collection or a dataclass as text; None if the value is one whole."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{spell(name)}: {spell(part)}' for name, part in value.items())}}}"
     if isinstance(value, set | frozenset):
@@ -36,14 +51,7 @@ def spell(value: Any) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         parts = ", ".join(f"{field.name}={spell(getattr(value, field.name))}" for field in fields(value))
         return f"{type(value).__qualname__}({parts})"
-    if isinstance(value, FunctionType) and not _can_be_imported(value):
-        return f"<{value.__qualname__.rpartition('.')[2]} {_hash_of(value)}>"
-    named = value if hasattr(value, "__qualname__") else type(value)
-    shows_address = named is value or object.__repr__ is getattr(type(value), "__repr__")  # noqa: B009
-    if not shows_address:
-        return repr(value)
-    module = getattr(named, "__module__", None)  # methods of built-in types have none
-    return f"<{module}.{named.__qualname__}>" if module else f"<{named.__qualname__}>"
+    return None
 
 
 def _can_be_imported(function: FunctionType) -> bool:
