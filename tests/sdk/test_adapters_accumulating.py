@@ -7,6 +7,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import strategies as st
 
 from muntin.adapters import (
@@ -139,8 +140,10 @@ class Reading(NamedTuple):
     weight: int
 
 
-class TestAggregateFunctionOfRecords(IncrementalAggregateLaws):
+@pytest.mark.parametrize("payload", [Reading(5, 2), (5, 2)])
+def test_the_fields_of_a_record_are_arguments(payload):
     module = from_aggregate_function(WeightedAverage, name="flink.weighted", version="1.0.0", input=Reading)()
+    assert module.add_events(module.create_state(), [payload]) == [10, 2]
 
 
 class Row(tuple[Any, ...]):
@@ -275,8 +278,9 @@ class Count:
         return self.count
 
 
-class TestSqliteAggregateOfNothing(IncrementalAggregateLaws):
+def test_what_takes_no_value_is_called_without_one():
     module = from_sqlite_aggregate(Count, name="sqlite.number", version="1.0.0")()
+    assert module.add_events(module.create_state(), [None, None]) == {"count": 2}
 
 
 class Mean:
@@ -367,8 +371,9 @@ class Wrapped:
         return self.inner.get()
 
 
-class TestStatisticThatKnowsItsState(IncrementalAggregateLaws):
-    module = from_statistic(Distinct, name="river.distinct", version="1.0.0")()
+def test_an_object_that_knows_its_state_is_stored_as_that():
+    module = from_statistic(Distinct, name="river.distinct", version="1.0.0")(most=2)
+    assert module.add_events(module.create_state(), [1, 2, 3]) == b"2,3"
 
 
 class TestStatisticWithAnObjectThatKnowsItsState(IncrementalAggregateLaws):

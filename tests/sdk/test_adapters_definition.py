@@ -206,7 +206,8 @@ def test_a_written_subclass_gives_another_name_and_pickles_by_it() -> None:
         (from_aggregate_function, Total, {"without": ["merge"]}, "'merge' is no capability"),
         (from_aggregate_function, Total, {"name": "total"}, "named 'total'"),
         (from_aggregate_function, Total, {"version": ""}, "has no version"),
-        (from_aggregate_function, Total, {"result": complex}, "complex'> has no column type"),
+        (from_aggregate_function, Total, {"result": complex}, "its result is <class 'complex'>, which no column has"),
+        (from_aggregate_function, Total, {"input": list}, "its payloads is <class 'list'>, which no column has"),
     ],
 )
 def test_code_of_another_shape_is_refused_where_the_module_is_defined(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,30 @@ def muntin_triggers():
 """
 
 
+ADAPTED = """
+from muntin import hookimpl
+from muntin.adapters import from_sqlite_aggregate
+from muntin.combinators import skipping_nulls
+
+class Range:
+    def __init__(self):
+        self.heights = []
+    def step(self, height: float):
+        self.heights.append(height)
+    def finalize(self) -> float:
+        return max(self.heights) - min(self.heights)
+
+TidalRange = from_sqlite_aggregate(Range, name="tides.range", version="1.0.0")
+
+class RangeOfPresent(skipping_nulls(TidalRange)):
+    name = "tides.range_of_present"
+
+@hookimpl
+def muntin_modules():
+    return [TidalRange, RangeOfPresent]
+"""
+
+
 @pytest.fixture
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     yield from installation_in(tmp_path, monkeypatch)
@@ -50,6 +75,12 @@ def test_a_module_is_found_by_its_name(installation: Installation) -> None:
     installation.plugin("stats", "stats.average", "stats.count")
     found = installation.catalog().module("stats.count")
     assert (found.name, found.__name__) == ("stats.count", "Offered1")
+
+
+def test_a_plugin_offers_what_adapters_and_combinators_made(installation: Installation) -> None:
+    installation.plugin("tides", source=ADAPTED)
+    found: Any = installation.catalog().module("tides.range_of_present")()
+    assert found.compute_result(found.add_events(found.create_state(), [1.0, None, 4.0])) == 3.0
 
 
 def test_only_the_plugin_that_is_asked_for_is_imported(installation: Installation) -> None:

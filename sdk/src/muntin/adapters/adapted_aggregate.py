@@ -71,28 +71,25 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
 
     def _remove_events(self, state: State, payloads: Sequence[In]) -> State:
         """Return the state with fewer payloads."""
-        return self._dump(self._any.remove(self._load(state), payloads))
+        return self._dump(self._accumulation.remove(self._load(state), payloads))
 
     def _combine(self, state: State, other: State) -> State:
         """Return the state of the payloads of both."""
-        return self._dump(self._any.combine(self._load(state), self._load(deepcopy(other))))
+        return self._dump(self._accumulation.combine(self._load(state), self._load(deepcopy(other))))
 
     def _deduct(self, state: State, other: State) -> State:
         """Return the state without the payloads of `other`."""
-        return self._dump(self._any.deduct(self._load(state), self._load(deepcopy(other))))
+        return self._dump(self._accumulation.deduct(self._load(state), self._load(deepcopy(other))))
 
     @cached_property
-    def _accumulation(self) -> Accumulation:
+    def _accumulation(self) -> Any:
+        """An `Accumulation`, of the module's parameters."""
         arguments, parameters = self._given
         return type(self)._make(*arguments, **parameters)
 
-    @property
-    def _any(self) -> Any:
-        return self._accumulation
-
     @cached_property
     def _fresh(self) -> Any:
-        """An accumulator that never changes."""
+        """A new accumulator, which stays as it is."""
         return self._accumulation.create()
 
     def _dump(self, accumulator: Any) -> State:
@@ -108,7 +105,9 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
     def _load(self, state: Any) -> Any:
         if "serialize" in self._options:
             return self._options["deserialize"](state)
-        return state if "state" in self._options else restored(state, self._accumulation.create())
+        if "state" in self._options:
+            return state
+        return restored(state, self._fresh if is_plain(self._fresh) else self._accumulation.create())
 
 
 _METHODS: Final = {

@@ -10,6 +10,7 @@ from typing import Any
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.signatures import hints_of, signature_of, type_taken
 from muntin.modules.spreading import Spread, spread_of
+from muntin.schemas import describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Foreign:
         if found is None:
             example = f"{self.cls.__qualname__}.{method}({f'{after}, ' if after else ''}value: float)"
             raise unknown_type(self.module, "its payloads", f"annotations as in {example}", "input")
-        return found
+        return self._column_type(found, "its payloads", "input")
 
     def result_type(self, given: Any, method: str) -> Any:
         """Return the type of the result, if it is not given from the annotation of the method that returns it.
@@ -107,7 +108,17 @@ class Foreign:
         found = given if given is not None else hints_of(getattr(self.cls, method)).get("return")
         if found is None:
             raise unknown_type(self.module, "its result", f"{self.cls.__qualname__}.{method}() -> float", "result")
-        return found
+        return self._column_type(found, "its result", "result")
+
+    def _column_type(self, annotation: Any, whose: str, option: str) -> Any:
+        try:
+            describe(annotation)
+        except (ModuleDefinitionError, IndexError) as error:  # a list that does not say of what
+            raise ModuleDefinitionError(
+                f"{self.module}: the type of {whose} is {annotation!r}, which no column has\n"
+                f"  expected: a type such as float, list[str] or a dataclass; say it with {option}="
+            ) from error
+        return annotation
 
     def spread(self, payload: Any, method: str, after: str = "") -> Spread:
         """Return what turns payloads of a type into the arguments of a method; see `payload_type`."""

@@ -93,6 +93,8 @@ def _parts(value: Any) -> Any:
 
 def _as(state: Any, fresh: Any) -> Any:
     """Return a collection as the kind it was: a checkpoint keeps the members of these alone."""
+    if type(state) is type(fresh) and not isinstance(fresh, deque):
+        return state
     if isinstance(fresh, defaultdict):
         return defaultdict(fresh.default_factory, state)
     if isinstance(fresh, OrderedDict):
