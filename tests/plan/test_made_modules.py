@@ -8,7 +8,7 @@ import pytest
 
 from muntin import ParameterError
 from muntin.adapters import from_aggregator
-from muntin.combinators import all_of, filtering, preset, skipping_nulls
+from muntin.combinators import all_of, filtering, preset, skipping_nulls, with_default
 from muntin_engine.plan import Evaluator
 from tests.plan.plans import plan_of, planned
 
@@ -45,6 +45,7 @@ def is_even(value: int) -> bool:
         (preset("stats.average"), Evaluator.COLUMNAR),
         (skipping_nulls("stats.average"), Evaluator.COLUMNAR),
         (all_of(mean="stats.average", deviation="stats.variance"), Evaluator.COLUMNAR),
+        (with_default(skipping_nulls("stats.average"), 0.0), Evaluator.COLUMNAR),
         (all_of(mean="stats.average", twice=preset(filtering("stats.average", is_even))), Evaluator.SLICED),
     ],
 )

@@ -66,6 +66,10 @@ class TestWithDefault(IncrementalAggregateLaws):
     module = with_default(filtering(Total, is_even), -1)()
 
 
+class TestWithDefaultOnArrays(IncrementalAggregateLaws):
+    module = with_default("stats.average", -1.0)()
+
+
 class TestWithDefaultRow(OperatorLaws):
     module = with_default(filtering(Distinct, is_even), 0)()
 

@@ -6,9 +6,12 @@ from typing import Any, ClassVar
 
 from muntin.combinators.annotations import without_null
 from muntin.combinators.wrapping import Delegating, module_class, types_of, wrap
+from muntin.modules.capabilities import SupportsColumns
+from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.made import maker
 from muntin.modules.module import Module
 from muntin.modules.spelling import spell
+from muntin.schemas import Field
 
 
 def with_default(module: str | type[Module], value: Any) -> type[Any]:
@@ -18,7 +21,7 @@ def with_default(module: str | type[Module], value: Any) -> type[Any]:
     time. Null is the result of a window whose payloads are all null, or of which none meets a condition.
 
     Args:
-        module: A module's name or class. Its parameters and its capabilities stay.
+        module: A module's name or class. Its parameters and its capabilities stay, and so does a columnar form.
         value: The value, of the type of its result, or of a row.
 
     Raises:
@@ -46,9 +49,18 @@ class _WithDefault(Delegating):
             return list(result) or [self._default]
         return self._default if result is None else result
 
+    def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(reads)
+        if form is None:
+            return None
+        from muntin.columnar.with_default import DefaultForm
+
+        return DefaultForm(form, self._default)
+
 
 @maker
 def _with_default(cls: type[Module], value: Any) -> type[Any]:
     payload, _, result = types_of(cls)
     shown = result if cls.is_operator or value is None else without_null(result)[0]
-    return wrap(cls, _WithDefault, ("or_default", f"or {spell(value)}"), payload, shown, {"_default": value})
+    form = {"columnar_form": _WithDefault._columnar_form} if issubclass(cls, SupportsColumns) else {}
+    return wrap(cls, _WithDefault, ("or_default", f"or {spell(value)}"), payload, shown, {"_default": value, **form})

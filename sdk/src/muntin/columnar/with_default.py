@@ -1,0 +1,58 @@
+"""A columnar aggregate with a value instead of null."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from muntin.columnar.results import python_values
+from muntin.components import Component
+from muntin.modules.columnar_aggregate import ColumnarAggregate
+from muntin.schemas import Field
+
+
+class DefaultForm(ColumnarAggregate[Any, Any]):
+    """Gives what another aggregate gives, and a value where that is null.
+
+    Attributes:
+        form: The aggregate.
+        default: The value.
+    """
+
+    name, version = "muntin.with_default", "1"
+
+    def __init__(self, form: ColumnarAggregate[Any, Any], default: Any) -> None:
+        self.form = form
+        self.default = default
+
+    def input_field(self) -> Field:  # type: ignore[override]  # each form of this class has its own
+        """Return what the aggregate reads."""
+        return self.form.input_field()
+
+    @property
+    def skips_nulls(self) -> bool:  # type: ignore[override]  # each form of this class has its own
+        """Whether the aggregate does."""
+        return self.form.skips_nulls
+
+    @property
+    def empty_result(self) -> Any:
+        """The aggregate's, or the value if that is null."""
+        return self.default if self.form.empty_result is None else self.form.empty_result
+
+    def components(self) -> Mapping[str, Component]:
+        """Return the aggregate's."""
+        return self.form.components()
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        """Return what each payload contributes."""
+        return self.form.lift(payloads)
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the results, none of them null."""
+        results = self.form.compute_results(components)
+        if not np.ma.isMaskedArray(results) and results.dtype.kind in "bif":
+            return results
+        values = [self.default if value is None else value for value in python_values(results)]
+        return np.fromiter(values, object, len(values))
