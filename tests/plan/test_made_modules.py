@@ -50,7 +50,7 @@ def is_even(value: int) -> bool:
     ],
 )
 def test_the_evaluator_goes_by_the_capabilities(cls: Any, evaluator: Evaluator) -> None:
-    assert plan_of(planned(cls), delay=60).choice.evaluator is evaluator
+    assert plan_of(planned(cls)).choice.evaluator is evaluator
 
 
 def test_a_checkpoint_tells_conditions_and_parameters_apart() -> None:
