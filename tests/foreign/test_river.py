@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from muntin.adapters import from_statistic
+from muntin.schemas import spell
 from muntin.testing import IncrementalAggregateLaws
 
 stats = pytest.importorskip("river.stats", reason="river is not installed")
@@ -104,7 +105,7 @@ def test_a_statistic_of_two_variables_gives_what_rivers_own_gives(name: str) -> 
 
 def test_types_come_from_rivers_annotations() -> None:
     module = from_statistic(stats.Mean, name="river.mean", version="0.26")
-    assert (module._types()["input"], module._types()["result"]) == (float, float)
+    assert (spell(module.input_field()), spell(module.result_field())) == ("float", "float")
 
 
 def test_a_link_of_two_statistics_is_an_instance() -> None:

@@ -12,7 +12,7 @@ from muntin.modules.module import Module
 from muntin.modules.spelling import spell
 
 
-def preset(module: str | type[Module], **parameters: Any) -> type[Any]:
+def preset(module: str | type[Module], /, **parameters: Any) -> type[Any]:
     """Return a module with some of its parameters set, for where a query gives none, such as in `all_of`.
 
     Args:
