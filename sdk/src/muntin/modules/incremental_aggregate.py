@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Generic
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from typing_extensions import TypeVar
 
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.windows import Window
+
+if TYPE_CHECKING:
+    from muntin.modules.columnar_aggregate import ColumnarAggregate
+    from muntin.schemas import Field
 
 In = TypeVar("In")
 State = TypeVar("State")
@@ -69,6 +73,24 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
     is_incremental: ClassVar[bool] = True
     state_bytes: ClassVar[int | None] = None
 
+    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+
+        @property
+        def remove_events(self) -> Callable[[State, Sequence[In]], State] | None:
+            """Take payloads out of a state, where removing can undo adding."""
+
+        @property
+        def combine(self) -> Callable[[State, State], State] | None:
+            """Merge two states, where they can be merged."""
+
+        @property
+        def deduct(self) -> Callable[[State, State], State] | None:
+            """Undo a merge, where it can be undone."""
+
+        @property
+        def columnar_form(self) -> Callable[[Field], ColumnarAggregate[Any, Any] | None] | None:
+            """Return what computes the same on arrays, where something does."""
+
     @abstractmethod
     def create_state(self) -> State:
         """Return the state of a window without members. Called at any time; never return a shared object."""
@@ -119,6 +141,12 @@ class TimeSensitiveIncrementalAggregate(Module, ABC, Generic[In, State, Out]):
     is_incremental: ClassVar[bool] = True
     is_time_sensitive: ClassVar[bool] = True
     reads_times: ClassVar[bool] = True
+
+    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+
+        @property
+        def remove_events(self) -> Callable[[State, Sequence[Event[In]], Window], State] | None:
+            """Take events out of a state, where removing can undo adding."""
 
     @abstractmethod
     def create_state(self, window: Window) -> State:

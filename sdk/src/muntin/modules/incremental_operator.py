@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, Generic
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Generic
 
 from typing_extensions import TypeVar
 
@@ -45,6 +45,20 @@ class IncrementalOperator(Module, ABC, Generic[In, State, Row]):
     _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
     is_incremental: ClassVar[bool] = True
     is_operator: ClassVar[bool] = True
+
+    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+
+        @property
+        def remove_events(self) -> Callable[[State, Sequence[In]], State] | None:
+            """Take payloads out of a state, where removing can undo adding."""
+
+        @property
+        def combine(self) -> Callable[[State, State], State] | None:
+            """Merge two states, where they can be merged."""
+
+        @property
+        def deduct(self) -> Callable[[State, State], State] | None:
+            """Undo a merge, where it can be undone."""
 
     @abstractmethod
     def create_state(self) -> State:
@@ -94,6 +108,12 @@ class TimeSensitiveIncrementalOperator(Module, ABC, Generic[In, State, Row]):
     is_operator: ClassVar[bool] = True
     is_time_sensitive: ClassVar[bool] = True
     reads_times: ClassVar[bool] = True
+
+    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+
+        @property
+        def remove_events(self) -> Callable[[State, Sequence[Event[In]], Window], State] | None:
+            """Take events out of a state, where removing can undo adding."""
 
     @abstractmethod
     def create_state(self, window: Window) -> State:
