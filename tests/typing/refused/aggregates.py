@@ -88,4 +88,4 @@ WrongResult().compute_result(["low"])  # E: [list-item] expected "float"
 
 @hookimpl
 def muntin_modules() -> list[type[Module]]:
-    return [WrongResult, misspelt]  # E: [list-item] expected type[Module]
+    return [WrongResult, misspelt]  # E: [list-item] expected "type[Module]"
