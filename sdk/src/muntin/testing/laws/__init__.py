@@ -20,6 +20,7 @@ from muntin.testing.laws.incremental_operator_laws import (
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
+from muntin.testing.laws.verdicts import Outcome, Verdict, laws_for, try_laws
 
 __all__ = [
     "AggregateLaws",
@@ -29,10 +30,14 @@ __all__ = [
     "IncrementalOperatorLaws",
     "LawError",
     "OperatorLaws",
+    "Outcome",
     "TimeSensitiveAggregateLaws",
     "TimeSensitiveIncrementalAggregateLaws",
     "TimeSensitiveIncrementalOperatorLaws",
     "TimeSensitiveOperatorLaws",
     "TriggerLaws",
+    "Verdict",
+    "laws_for",
     "laws_of",
+    "try_laws",
 ]

@@ -31,6 +31,16 @@ class Conformance:
             _check_subject(cls, vars(cls)[cls._subject_name])
 
     @classmethod
+    def subject_type(cls) -> type:
+        """Return the base class whose laws these are."""
+        return cls._subject_type
+
+    @classmethod
+    def subject_name(cls) -> str:
+        """Return the name of the attribute that holds what is under test."""
+        return cls._subject_name
+
+    @classmethod
     def subject(cls) -> Any:
         """Return what is under test."""
         subject = getattr(cls, cls._subject_name, None)

@@ -150,10 +150,22 @@ def _plain(arguments: Sequence[Any]) -> list[Any]:
 
 
 def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any, ...]]:
-    hints = get_type_hints(function.implementation, include_extras=True)
+    if function.is_vectorized:
+        raise _unknown_arguments(function, "it is vectorised")
+    hints = _hints(function)
     names = inspect.signature(function.implementation).parameters
     missing = [name for name in names if name not in hints]
-    if missing or function.is_vectorized:
-        what = f"its parameters {', '.join(missing)} have no annotation" if missing else "it is vectorised"
-        raise ModuleDefinitionError(f"the arguments of {function.name} are not known: {what}\n  set: arguments = ...")
+    if missing:
+        raise _unknown_arguments(function, f"its parameters {', '.join(missing)} have no annotation")
     return st.tuples(*(strategies.payloads(describe(hints[name], name)) for name in names))
+
+
+def _hints(function: Function[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(function.implementation, include_extras=True)
+    except NameError as error:
+        raise _unknown_arguments(function, f"its annotations cannot be read: {error}") from error
+
+
+def _unknown_arguments(function: Function[..., Any], reason: str) -> ModuleDefinitionError:
+    return ModuleDefinitionError(f"the arguments of {function.name} are not known: {reason}\n  set: arguments = ...")

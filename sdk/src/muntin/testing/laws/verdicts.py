@@ -1,0 +1,135 @@
+"""Trying all laws of a module or function at once, without a test class of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.function import Function
+from muntin.modules.module import Module
+from muntin.testing.laws.aggregate_laws import AggregateLaws, TimeSensitiveAggregateLaws
+from muntin.testing.laws.columnar_aggregate_laws import ColumnarAggregateLaws
+from muntin.testing.laws.conformance import Conformance, laws_of
+from muntin.testing.laws.error import LawError
+from muntin.testing.laws.function_laws import FunctionLaws
+from muntin.testing.laws.incremental_aggregate_laws import (
+    IncrementalAggregateLaws,
+    TimeSensitiveIncrementalAggregateLaws,
+)
+from muntin.testing.laws.incremental_operator_laws import (
+    IncrementalOperatorLaws,
+    TimeSensitiveIncrementalOperatorLaws,
+)
+from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+
+_LAWS: tuple[type[Conformance], ...] = (
+    ColumnarAggregateLaws,
+    AggregateLaws,
+    TimeSensitiveAggregateLaws,
+    OperatorLaws,
+    TimeSensitiveOperatorLaws,
+    IncrementalAggregateLaws,
+    TimeSensitiveIncrementalAggregateLaws,
+    IncrementalOperatorLaws,
+    TimeSensitiveIncrementalOperatorLaws,
+    FunctionLaws,
+)
+
+
+class Outcome(StrEnum):
+    """What became of a law."""
+
+    KEPT = "kept"
+    """No random stream broke it."""
+    BROKEN = "broken"
+    """A stream breaks it."""
+    SKIPPED = "skipped"
+    """It does not apply to the module."""
+    UNTRIED = "untried"
+    """What the module takes cannot be derived from its types: it refuses some of it with a `ValueError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one law.
+
+    Attributes:
+        law: The law's name, for example `"order does not matter"`.
+        statement: One sentence.
+        outcome: What became of it.
+        reason: The report of a broken law, with the smallest stream; or why it was not tried. Empty for a kept one.
+    """
+
+    law: str
+    statement: str
+    outcome: Outcome
+    reason: str = ""
+
+
+def laws_for(subject: Module | Function[..., Any]) -> type[Conformance]:
+    """Return the laws class of a module's base class, or that of functions.
+
+    Raises:
+        ModuleDefinitionError: It is neither a module nor a function.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Largest(Aggregate[int, int]):
+        ...     name, version = "demo.largest", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads)
+        >>> laws_for(Largest()).__name__
+        'AggregateLaws'
+    """
+    found = next((laws for laws in _LAWS if isinstance(subject, laws.subject_type())), None)
+    if found is None:
+        raise ModuleDefinitionError(
+            f"{subject!r} has no laws\n  expected: an instance of a module class, or a muntin.function"
+        )
+    return found
+
+
+def try_laws(subject: Module | Function[..., Any], **attributes: Any) -> Iterator[Verdict]:
+    """Try the laws of a module or function and yield what became of each.
+
+    Args:
+        subject: An instance of a module, or a function.
+        attributes: What a laws class may set, for example `payloads`, `arguments` or `tolerance`.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class First(Aggregate[int, int]):
+        ...     name, version = "demo.first", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return payloads[0]
+        >>> [verdict.law for verdict in try_laws(First()) if verdict.outcome is Outcome.BROKEN]
+        ['order does not matter']
+    """
+    laws, unknown = laws_for(subject), _unknown_arguments(subject, attributes)
+    suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
+    for test, statement in laws_of(laws).items():
+        outcome, reason = (Outcome.UNTRIED, unknown) if unknown else _try(suite, test)
+        yield Verdict(test.removeprefix("test_").replace("_", " "), statement, outcome, reason)
+
+
+def _unknown_arguments(subject: Module | Function[..., Any], attributes: Mapping[str, Any]) -> str:
+    is_known = not isinstance(subject, Function) or not subject.is_vectorized or "arguments" in attributes
+    return "" if is_known else f"{subject.name} is vectorised, so its annotations do not say what a row holds"
+
+
+def _try(suite: type[Conformance], test: str) -> tuple[Outcome, str]:
+    try:
+        getattr(suite(), test)()
+    except pytest.skip.Exception as skipped:
+        return Outcome.SKIPPED, str(skipped).removeprefix("does not apply: ")
+    except LawError as broken:
+        refuses = isinstance(broken.__cause__, ValueError)  # which is how code says that a value is none of its own
+        return Outcome.UNTRIED if refuses else Outcome.BROKEN, str(broken)
+    except ModuleDefinitionError as unknown:
+        return Outcome.UNTRIED, str(unknown)
+    return Outcome.KEPT, ""
