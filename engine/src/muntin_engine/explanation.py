@@ -35,7 +35,12 @@ def explain_plan(plan: Plan) -> str:
     `state`, what is kept between micro-batches, and its bound;
     `output`, when a window is complete; and `lag`, how far the output's punctuation is behind the input's, and why.
     """
-    lines = [
+    return "\n".join(f"{title:<12}{text}" for title, text in topics_of(plan))
+
+
+def topics_of(plan: Plan) -> list[tuple[str, str]]:
+    """Return the lines of `explain_plan`, each as its topic and what is said of it."""
+    return [
         ("window", f"{_explain_window(plan)}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
         ("key", _explain_key(plan)),
         ("progress", _explain_progress(plan)),
@@ -48,7 +53,6 @@ def explain_plan(plan: Plan) -> str:
         ("output", _explain_completeness(plan)),
         ("lag", _explain_lag(plan)),
     ]
-    return "\n".join(f"{title:<12}{text}" for title, text in lines)
 
 
 def _explain_window(plan: Plan) -> str:

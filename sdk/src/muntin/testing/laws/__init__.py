@@ -20,7 +20,7 @@ from muntin.testing.laws.incremental_operator_laws import (
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
-from muntin.testing.laws.verdicts import Outcome, Verdict, laws_for, try_laws
+from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, laws_for, try_laws
 
 __all__ = [
     "AggregateLaws",
@@ -37,6 +37,7 @@ __all__ = [
     "TimeSensitiveOperatorLaws",
     "TriggerLaws",
     "Verdict",
+    "laws_applying_to",
     "laws_for",
     "laws_of",
     "try_laws",

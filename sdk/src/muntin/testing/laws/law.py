@@ -37,12 +37,14 @@ class Law:
         statement: One sentence.
         remedy: What a writer does whose module breaks it.
         is_random: Whether it is tried on random streams, or once.
+        does_not_apply: Says for a module why the law does not apply to it; None where it does.
     """
 
     name: str
     statement: str
     remedy: str
     is_random: bool
+    does_not_apply: Reason
 
 
 def law(
@@ -58,7 +60,7 @@ def law(
 
     def wrap(body: Callable[[Any, Any], None]) -> Callable[[Any], None]:
         statement = (body.__doc__ or "").strip().partition("\n")[0]
-        stated = Law(body.__name__.removeprefix("test_").replace("_", " "), statement, remedy, is_random)
+        stated = Law(body.__name__.removeprefix("test_").replace("_", " "), statement, remedy, is_random, does_not_apply)
 
         def test(self: Any) -> None:
             __tracebackhide__ = True

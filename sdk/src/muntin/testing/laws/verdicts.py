@@ -94,6 +94,22 @@ def laws_for(subject: Module | Function[..., Any]) -> type[Conformance]:
     return found
 
 
+def laws_applying_to(subject: Module | Function[..., Any]) -> dict[str, str]:
+    """Return the laws that apply to a module or function, with what they state.
+
+    Example:
+        >>> from muntin import function
+        >>> @function("demo.twice", version="1.0.0")
+        ... def twice(number: int) -> int:
+        ...     return 2 * number
+        >>> laws_applying_to(twice)["arguments are read only"]
+        'No argument is changed.'
+    """
+    laws = laws_for(subject)
+    found = (getattr(laws, test).law for test in laws_of(laws))
+    return {law.name: law.statement for law in found if law.does_not_apply(subject) is None}
+
+
 def try_laws(subject: Module | Function[..., Any], **attributes: Any) -> Iterator[Verdict]:
     """Try the laws of a module or function and yield what became of each.
 

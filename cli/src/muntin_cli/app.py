@@ -1,0 +1,32 @@
+"""The command `muntin` and its commands."""
+
+from __future__ import annotations
+
+import typer
+
+from muntin_cli.commands.check import check
+from muntin_cli.commands.describe import describe
+from muntin_cli.commands.doctor import doctor
+from muntin_cli.commands.modules import modules
+from muntin_cli.commands.new import new
+from muntin_cli.commands.run import run
+from muntin_cli.commands.stubs import stubs
+
+_EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environment lacks something."
+
+app = typer.Typer(
+    name="muntin",
+    help="Start, check and describe plugins for Muntin queries.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (new, modules, describe, check, stubs, run, doctor):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command."""
+    app()

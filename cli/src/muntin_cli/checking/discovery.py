@@ -1,0 +1,30 @@
+"""Whether a package's plugins are found, load, and offer something."""
+
+from __future__ import annotations
+
+from muntin import Catalog, MuntinError, Plugin
+from muntin_cli.checking.package import Package
+from muntin_cli.checking.report import Item, Section, finding, ok
+
+
+def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[Plugin]]:
+    """Load a package's plugins as a query would; return what was found, and those that loaded."""
+    items: list[Item] = []
+    loaded: list[Plugin] = []
+    for entry in package.entries:
+        only = Catalog(catalog.entries, {entry.name})
+        plugins, errors = only.plugins()
+        items += [_loaded(plugin, entry.value) for plugin in plugins] + [_failed(error) for error in errors]
+        loaded += plugins
+    return Section("discovery", tuple(items)), loaded
+
+
+def _loaded(plugin: Plugin, value: str) -> Item:
+    if not plugin.modules and not plugin.functions:
+        return finding(f"{plugin.name} = {value} offers nothing\n  return something from muntin_modules()")
+    modules, functions = len(plugin.modules), len(plugin.functions)
+    return ok(f"{plugin.name} = {value}: {modules} modules, {functions} functions")
+
+
+def _failed(error: MuntinError) -> Item:
+    return finding(str(error))

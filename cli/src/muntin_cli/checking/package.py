@@ -1,0 +1,81 @@
+"""The package that is checked: an installed distribution that offers plugins."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+from muntin_cli.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """An installed distribution.
+
+    Attributes:
+        name: Its name.
+        version: Its version.
+        entries: Its entry points of the group `muntin`; at least one.
+    """
+
+    name: str
+    version: str
+    entries: tuple[EntryPoint, ...]
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """The top-level packages that its plugins live in."""
+        return tuple(sorted({entry.module.partition(".")[0] for entry in self.entries}))
+
+
+def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
+    """Return an installed package.
+
+    Args:
+        name: The name of the distribution, of its plugin or of its import package, or a folder with its
+            `pyproject.toml`.
+        entries: The entry points of all that is installed.
+
+    Raises:
+        UsageError: No installed package has the name.
+    """
+    wanted = _normal(_project_in(Path(name)) if _is_path(name) else name)
+    found = [entry for entry in entries if wanted in _names_of(entry)]
+    if not found or found[0].dist is None:
+        plugins = ", ".join(sorted({entry.dist.name for entry in entries if entry.dist})) or "none"
+        raise UsageError(
+            f"no installed package named {name!r} offers a plugin\n  packages that do: {plugins}\n"
+            "  to do: install it, for example pip install --editable . in its folder; its pyproject.toml needs\n"
+            "    [project.entry-points.muntin]"
+        )
+    owner = found[0].dist
+    own = {entry.name: entry for entry in entries if entry.dist and entry.dist.name == owner.name}
+    return Package(owner.name, owner.version, tuple(own.values()))
+
+
+def _names_of(entry: EntryPoint) -> set[str]:
+    owner = entry.dist.name if entry.dist else entry.name
+    return {_normal(owner), _normal(entry.name), _normal(entry.module.partition(".")[0])}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _is_path(name: str) -> bool:
+    return name in (".", "..") or "/" in name or "\\" in name
+
+
+def _project_in(folder: Path) -> str:
+    file = folder / "pyproject.toml"
+    try:
+        return str(tomllib.loads(file.read_text(encoding="utf-8"))["project"]["name"])
+    except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(
+            f"{folder} holds no package: {file.name} {'has no project name' if file.is_file() else 'is missing'}\n"
+            "  expected: the folder of a package, or the name of an installed one"
+        ) from error

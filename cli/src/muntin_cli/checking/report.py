@@ -1,0 +1,71 @@
+"""What a check found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Result(StrEnum):
+    """What became of one thing that was looked at."""
+
+    OK = "ok"
+    """It is as it should be."""
+    NOTE = "note"
+    """It could not be judged, and the text says what to do to have it judged."""
+    FINDING = "finding"
+    """It is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that was looked at.
+
+    Attributes:
+        result: What became of it.
+        text: A sentence; for a finding with what to do.
+    """
+
+    result: Result
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one check found.
+
+    Attributes:
+        title: The check.
+        items: At least one.
+    """
+
+    title: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What all checks of a package found."""
+
+    package: str
+    sections: tuple[Section, ...]
+
+    @property
+    def findings(self) -> int:
+        """How many things are wrong."""
+        return sum(item.result is Result.FINDING for section in self.sections for item in section.items)
+
+
+def ok(text: str) -> Item:
+    """Return an item that is as it should be."""
+    return Item(Result.OK, text)
+
+
+def note(text: str) -> Item:
+    """Return an item that could not be judged."""
+    return Item(Result.NOTE, text)
+
+
+def finding(text: str) -> Item:
+    """Return an item that is wrong."""
+    return Item(Result.FINDING, text)

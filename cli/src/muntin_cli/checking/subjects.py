@@ -1,0 +1,71 @@
+"""What of a package can be put to the test: its modules, made with parameters, and its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muntin import Function, Module, ParameterError, Plugin
+from muntin_cli.parameters import example_of
+
+Given = Mapping[str, Mapping[str, Any]]
+"""Parameters by the name of the module that they are for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A module or a function.
+
+    Attributes:
+        label: Its name and version, and the parameters that it was made with.
+        offered: An instance, or the function.
+    """
+
+    label: str
+    offered: Module | Function[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What was found.
+
+    Attributes:
+        found: What can be tried.
+        unmade: The names of modules for which no parameters were found, with why.
+    """
+
+    found: tuple[Subject, ...]
+    unmade: Mapping[str, str]
+
+
+def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
+    """Return the modules and functions of plugins.
+
+    Args:
+        plugins: Where they are looked for.
+        given: Parameters that the user knows; what is required besides is looked for by its type.
+    """
+    found: list[Subject] = []
+    unmade: dict[str, str] = {}
+    for plugin in plugins:
+        for name, cls in plugin.modules.items():
+            made = _made(cls, given.get(name, {}))
+            if isinstance(made, Subject):
+                found.append(made)
+            else:
+                unmade[name] = made
+        found += [Subject(f"{name} {function.version}", function) for name, function in plugin.functions.items()]
+    return Subjects(tuple(found), unmade)
+
+
+def _made(cls: type[Module], given: Mapping[str, Any]) -> Subject | str:
+    try:
+        example = example_of(cls, given)
+    except ParameterError as error:
+        return str(error)
+    if example is None:
+        return f"no parameters were found that its constructor accepts\n  give them: --with {cls.name}:<name>=<value>"
+    module, parameters = example
+    told = f" with {', '.join(f'{name}={value!r}' for name, value in parameters.items())}" if parameters else ""
+    return Subject(f"{cls.name} {cls.version}{told}", module)

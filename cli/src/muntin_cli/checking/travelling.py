@@ -1,0 +1,78 @@
+"""Whether a package's modules travel: into bytes on the driver, and out of them on a worker."""
+
+from __future__ import annotations
+
+import pickle
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from muntin import Module
+from muntin_cli.checking.report import Item, Section, finding, note, ok
+from muntin_cli.checking.subjects import Subject, Subjects
+from muntin_cli.errors import EnvironmentLacksError
+from muntin_cli.processes import ask_python, worker_python
+
+MOST_BYTES: Final = 900_000
+"""What the code of a whole query may have, see `muntin_engine.spark.job`."""
+
+_PROBE: Final = Path(__file__).parents[1] / "probes" / "open_modules.py"
+_KEEP_OUT: Final = "  keep open files, connections and large tables out of its attributes; load them at first use"
+
+
+def check_pickling(subjects: Subjects) -> tuple[Section, dict[str, bytes]]:
+    """Pickle the modules as the engine does; return what was found, and the bytes by label."""
+    items: list[Item] = []
+    pickled: dict[str, bytes] = {}
+    for subject in subjects.found:
+        if isinstance(subject.offered, Module):
+            result = _pickled(subject)
+            if isinstance(result, bytes):
+                pickled[subject.label] = result
+            else:
+                items.append(result)
+    return Section("pickling", (*_summary(pickled), *items) or (note("there is no module to pickle"),)), pickled
+
+
+def check_worker(pickled: Mapping[str, bytes]) -> Section:
+    """Open the bytes in the Python of a worker, in an empty folder, where only installed packages are seen."""
+    if not pickled:
+        return Section("worker", (note("there is no module to open"),))
+    python = worker_python()
+    question = {label: b64encode(data).decode() for label, data in pickled.items()}
+    try:
+        answer = ask_python(_PROBE, question, python)
+    except EnvironmentLacksError as error:
+        return Section("worker", (finding(str(error)),))
+    failures = {label: reason for label, reason in answer["failures"].items() if reason}
+    return Section("worker", tuple(_opened(answer["python"], python, len(pickled), failures)))
+
+
+def _pickled(subject: Subject) -> bytes | Item:
+    dumps = import_module("pyspark.cloudpickle").dumps if find_spec("pyspark") else pickle.dumps
+    try:
+        data = bytes(dumps(subject.offered))
+    except Exception as error:
+        return finding(f"{subject.label} cannot be pickled: {type(error).__name__}: {error}\n{_KEEP_OUT}")
+    if len(data) > MOST_BYTES:
+        return finding(f"{subject.label} has {len(data):,} bytes, a query may have {MOST_BYTES:,} in all\n{_KEEP_OUT}")
+    return data
+
+
+def _summary(pickled: Mapping[str, bytes]) -> Iterator[Item]:
+    if pickled:
+        largest = max(pickled, key=lambda label: len(pickled[label]))
+        yield ok(f"{len(pickled)} modules, the largest is {largest}: {len(pickled[largest])} bytes")
+
+
+def _opened(version: str, python: str, count: int, failures: Mapping[str, str]) -> Iterator[Item]:
+    if len(failures) < count:
+        yield ok(f"Python {version} opened {count - len(failures)} modules in an empty folder")
+    for label, reason in failures.items():
+        yield finding(
+            f"{label} cannot be opened by {python}: {reason}\n"
+            "  install its package in the Python environment of the workers (PYSPARK_PYTHON)"
+        )

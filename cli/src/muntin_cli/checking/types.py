@@ -1,0 +1,69 @@
+"""Whether the types of a package hold, and travel with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from muntin_cli.checking.package import Package
+from muntin_cli.checking.report import Item, Section, finding, note, ok
+from muntin_cli.processes import run
+
+_ERROR = re.compile(r"^(?P<file>.+?):(?P<line>\d+): error: (?P<text>.*)$", re.MULTILINE)
+_MOST_SHOWN = 20
+
+
+def check_types(package: Package) -> Section:
+    """Run mypy over a package's sources, strictly."""
+    return Section("types", tuple(item for name in package.imports for item in _check(name)))
+
+
+def _check(name: str) -> Iterator[Item]:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        yield finding(f"{name} has no sources\n  expected: a package with an __init__.py, or a module")
+        return
+    source = Path(spec.origin)
+    is_package = spec.submodule_search_locations is not None
+    if is_package and not (source.parent / "py.typed").is_file():
+        yield finding(
+            f"{name} has no file py.typed, so type checkers ignore its types\n  add an empty {name}/py.typed to it"
+        )
+    if find_spec("mypy") is None:
+        yield note("mypy is not installed, so types are not checked\n  pip install 'muntin-cli[check]'")
+        return
+    yield _run_mypy(name, source.parent.parent if is_package else source.parent, is_package=is_package)
+
+
+def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--strict", "--no-color-output", "--no-error-summary", "--cache-dir", os.devnull]
+        command = [sys.executable, "-m", "mypy", *options, "-p" if is_package else "-m", name]
+        done = run(command, folder, environment=_with_path(root))
+    errors = [
+        f"{_short(error['file'], root)}:{error['line']}: {error['text']}" for error in _ERROR.finditer(done.stdout)
+    ]
+    if done.returncode == 0:
+        return ok(f"mypy --strict finds nothing in {name}")
+    if not errors:
+        return note(f"mypy could not check {name}\n  {(done.stdout + done.stderr).strip()}")
+    shown = "\n".join(f"  {error}" for error in errors[:_MOST_SHOWN])
+    more = f"\n  and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
+    return finding(f"mypy --strict finds {len(errors)} errors in {name}\n{shown}{more}")
+
+
+def _with_path(root: Path) -> dict[str, str]:
+    """Let mypy find sources that are on the path by other means than being installed."""
+    is_site = str(root) in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
+    return {} if is_site else {"MYPYPATH": str(root)}
+
+
+def _short(file: str, root: Path) -> str:
+    path = Path(file)
+    return str(path.relative_to(root)) if path.is_relative_to(root) else path.name

@@ -1,0 +1,65 @@
+"""`muntin check`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from importlib.metadata import entry_points
+from typing import Annotated, Any
+
+import typer
+
+from muntin import installed
+from muntin_cli.checking import Report, find_package
+from muntin_cli.checking import check as check_package
+from muntin_cli.commands.reporting import AsJson, reports_errors
+from muntin_cli.errors import UsageError
+from muntin_cli.exit_codes import ExitCode
+from muntin_cli.output import indented, show, show_json
+from muntin_cli.parameters import parse_parameters
+
+
+@reports_errors
+def check(
+    package: Annotated[
+        str, typer.Argument(help="An installed package, its plugin, or the folder that holds it.")
+    ] = ".",
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="MODULE:NAME=VALUE", help="A parameter that a module is to be tried with."),
+    ] = None,
+    as_json: AsJson = False,
+) -> ExitCode:
+    """Check a package: discovery, import cost, types, laws, pickling, and a worker, in one report."""
+    given = _parse(parameters or [])
+    report = check_package(find_package(package, tuple(entry_points(group="muntin"))), installed(), given)
+    if as_json:
+        show_json({**asdict(report), "findings": report.findings})
+    else:
+        _show(report)
+    return ExitCode.FINDINGS if report.findings else ExitCode.OK
+
+
+def _parse(texts: list[str]) -> dict[str, dict[str, Any]]:
+    given: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        module, colon, parameter = text.partition(":")
+        if not colon:
+            raise UsageError(f"{text!r} names no module\n  expected: <module>:<name>=<value>, as stats.quantile:q=0.9")
+        given.setdefault(module, {}).update(parse_parameters([parameter]))
+    return given
+
+
+def _show(report: Report) -> None:
+    show(report.package)
+    for section in report.sections:
+        show(f"\n{section.title}")
+        for item in section.items:
+            first, _, rest = item.text.partition("\n")
+            show(f"  {item.result:<8}{first}")
+            if rest:
+                show(indented(rest, by=10))
+    show(f"\n{_count(report.findings)}")
+
+
+def _count(findings: int) -> str:
+    return {0: "no findings", 1: "1 finding"}.get(findings, f"{findings} findings")

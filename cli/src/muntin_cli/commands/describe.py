@@ -1,0 +1,74 @@
+"""`muntin describe`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from muntin import installed
+from muntin_cli.commands.reporting import AsJson, With, reports_errors
+from muntin_cli.description import Description
+from muntin_cli.description import describe as describe_module
+from muntin_cli.evaluation import can_evaluate
+from muntin_cli.exit_codes import ExitCode
+from muntin_cli.output import indented, show, show_json, show_table
+from muntin_cli.parameters import parse_parameters
+
+
+@reports_errors
+def describe(
+    name: Annotated[str, typer.Argument(help="The full name of a module or function, for example stats.quantile.")],
+    parameters: With = None,
+    as_json: AsJson = False,
+) -> ExitCode:
+    """Describe a module: parameters, types, laws, clip, and how each kind of window is evaluated."""
+    description = describe_module(installed(), name, parse_parameters(parameters or []))
+    if as_json:
+        show_json(asdict(description))
+    else:
+        _show(description)
+    return ExitCode.OK
+
+
+def _show(description: Description) -> None:
+    offer = description.offer
+    show(f"{offer.name} {offer.version}\n")
+    if description.documentation:
+        show(f"{indented(description.documentation)}\n")
+    show_table((), list(_facts(description)))
+    if description.laws:
+        show("\nlaws")
+        show_table((), [(f"  {law}", statement) for law, statement in description.laws.items()])
+    if description.evaluations:
+        show(f"\nevaluation, for final results{_told(description)}")
+        rows = [(f"  {e.window}, {e.events}", e.evaluator or "none", e.row, e.reason) for e in description.evaluations]
+        show_table(("  window", "evaluator", "a row costs", "why"), rows)
+    elif not can_evaluate() and description.state + description.needs_clip:
+        show("\nhow it is evaluated is known where muntin-engine is installed: pip install 'muntin-cli[engine]'")
+
+
+def _facts(description: Description) -> Iterator[tuple[str, str]]:
+    offer = description.offer
+    yield "from", f"{offer.distribution}, {offer.source}"
+    yield "shape", offer.shape
+    yield "parameters", "\n".join(map(str, description.parameters)) or "none"
+    if offer.reads:
+        yield "reads", offer.reads
+    yield "returns", offer.returns
+    if description.state:
+        yield "state", description.state
+        yield "can", ", ".join(description.capabilities) or "only add"
+    if description.clips:
+        needed = f"a query must say clip={description.needs_clip!r}" if description.needs_clip else "any will do"
+        yield "clip", f"{needed}; right under {', '.join(description.clips)}"
+    if description.contract:
+        yield "contract", description.contract
+
+
+def _told(description: Description) -> str:
+    example = description.example or {}
+    told = ", ".join(f"{name}={value!r}" for name, value in example.items())
+    return f" and {told}" if told else ""

@@ -1,0 +1,35 @@
+"""`muntin doctor`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from muntin import installed
+from muntin_cli.commands.reporting import AsJson, reports_errors
+from muntin_cli.doctor import Health, Sign, examine, examine_spark
+from muntin_cli.exit_codes import ExitCode
+from muntin_cli.output import show, show_json, show_table
+
+
+@reports_errors
+def doctor(
+    spark: Annotated[bool, typer.Option("--spark", help="Start Spark too, and let one of its workers answer.")] = False,
+    as_json: AsJson = False,
+) -> ExitCode:
+    """Examine the machine: Python, Java, Spark and what it needs, plugins, and what a worker sees."""
+    signs = [*examine(installed()), *([examine_spark()] if spark else [])]
+    if as_json:
+        show_json([asdict(sign) for sign in signs])
+    else:
+        _show(signs)
+    is_ill = any(sign.health is Health.TROUBLE for sign in signs)
+    return ExitCode.ENVIRONMENT if is_ill else ExitCode.OK
+
+
+def _show(signs: list[Sign]) -> None:
+    show_table((), [(sign.topic, str(sign.health), sign.text) for sign in signs])
+    troubles = sum(sign.health is Health.TROUBLE for sign in signs)
+    show(f"\n{troubles or 'no'} trouble{'s' if troubles > 1 else ''}")

@@ -1,0 +1,34 @@
+"""`muntin modules`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from muntin import installed
+from muntin_cli.commands.reporting import AsJson, reports_errors
+from muntin_cli.exit_codes import ExitCode
+from muntin_cli.listing import Listing, list_modules
+from muntin_cli.output import indented, show, show_json, show_table
+
+
+@reports_errors
+def modules(as_json: AsJson = False) -> ExitCode:
+    """List installed modules and functions, where they come from, and plugins that could not be loaded."""
+    listing = list_modules(installed())
+    if as_json:
+        show_json(asdict(listing))
+    else:
+        _show(listing)
+    return ExitCode.FINDINGS if listing.failures else ExitCode.OK
+
+
+def _show(listing: Listing) -> None:
+    rows = [(o.name, o.version, o.shape, o.reads, o.returns, o.distribution) for o in listing.offers]
+    if rows:
+        show_table(("name", "version", "shape", "reads", "returns", "from"), rows)
+    elif not listing.failures:
+        show("no plugin is installed\n  pip install muntin-stats, or start one: muntin new <name>")
+    if listing.failures:
+        show(f"\n{len(listing.failures)} could not be loaded")
+    for failure in listing.failures:
+        show(indented(failure.message))

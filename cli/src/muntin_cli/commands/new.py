@@ -1,0 +1,32 @@
+"""`muntin new`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from muntin_cli.commands.reporting import reports_errors
+from muntin_cli.exit_codes import ExitCode
+from muntin_cli.new import create_package, distribution_of
+from muntin_cli.output import show
+
+
+@reports_errors
+def new(
+    name: Annotated[
+        str, typer.Argument(help="The plugin's name, for example weather: the first part of its modules'.")
+    ],
+    into: Annotated[Path, typer.Option(help="The folder in which the package's own folder is made.")] = Path(),
+) -> ExitCode:
+    """Start a plugin package: examples of every shape of module, with tests that pass."""
+    target = create_package(name, into)
+    show(
+        f"{target} is a working package: {name}.spread, {name}.mean and others are there to be replaced by yours\n\n"
+        f"  cd {target}\n"
+        "  pip install --editable '.[test]'\n"
+        "  pytest\n"
+        f"  muntin check {distribution_of(name)}\n"
+    )
+    return ExitCode.OK

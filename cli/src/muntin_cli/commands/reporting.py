@@ -1,0 +1,37 @@
+"""How every command ends when it cannot go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated
+
+import typer
+from typing_extensions import ParamSpec
+
+from muntin import MuntinError
+from muntin_cli.errors import exit_code_of
+from muntin_cli.exit_codes import ExitCode
+
+P = ParamSpec("P")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+With = Annotated[
+    list[str] | None,
+    typer.Option("--with", metavar="NAME=VALUE", help="A parameter of the module; may be given several times."),
+]
+
+
+def reports_errors(command: Callable[P, ExitCode]) -> Callable[P, None]:
+    """Make a function a command: its value is the exit code, and an error of ours is told with its remedy."""
+
+    @wraps(command)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        try:
+            code = command(*arguments, **options)
+        except MuntinError as error:
+            typer.echo(f"muntin: {error}", err=True)
+            code = exit_code_of(error)
+        raise typer.Exit(int(code))
+
+    return run

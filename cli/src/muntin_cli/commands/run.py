@@ -1,0 +1,46 @@
+"""`muntin run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from muntin import installed
+from muntin.testing import WindowedQuery
+from muntin_cli.commands.reporting import With, reports_errors
+from muntin_cli.errors import UsageError
+from muntin_cli.exit_codes import ExitCode
+from muntin_cli.output import show
+from muntin_cli.parameters import make, parse_parameters
+from muntin_cli.running import ScriptFile, draw_output, parse_window, query_of, read_script
+
+
+@reports_errors
+def run(
+    script: Annotated[Path, typer.Argument(help="A file of Python that defines script, a muntin.testing.Script.")],
+    module: Annotated[str, typer.Option(help="The module: an installed one's name, or that of one in the file.")] = "",
+    window: Annotated[str, typer.Option(help="For example 'tumbling 10', 'hopping 10 5' or 'snapshot'.")] = "",
+    clip: Annotated[str, typer.Option(help="What a time-sensitive module sees of lifetimes.")] = "none",
+    timestamps: Annotated[str, typer.Option(help="Which lifetime the output gets.")] = "align",
+    parameters: With = None,
+) -> ExitCode:
+    """Run a module on a stream, without Spark, and draw what goes in and what comes out."""
+    file = read_script(script)
+    if module:
+        made = make(file.modules.get(module) or installed().module(module), parse_parameters(parameters or []))
+        query = query_of(made, parse_window(window or "tumbling 10"), clip, timestamps)
+    else:
+        query = _query_in(file, script)
+    show(f"{file.script}\n\n{draw_output(file.script, query)}")
+    return ExitCode.OK
+
+
+def _query_in(file: ScriptFile, path: Path) -> WindowedQuery:
+    if file.query is None:
+        raise UsageError(
+            f"{path} defines no query, and no module is named\n"
+            "  name one: --module stats.average --window 'tumbling 10'; or define query = WindowedQuery(...)"
+        )
+    return file.query

@@ -1,0 +1,115 @@
+"""Everything there is to say about one module or function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from muntin import Catalog, ClipPolicy, Function, Module, Plugin, UnknownModuleError
+from muntin.testing import laws_applying_to
+from muntin_cli.evaluation import Evaluation, can_evaluate, clip_for, evaluations_of
+from muntin_cli.listing import Offer, offer_of
+from muntin_cli.parameters import Parameter, example_of, parameters_of
+from muntin_cli.shapes import capabilities_of, contract_of
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A module or function.
+
+    Attributes:
+        offer: What it is, and where it comes from.
+        parameters: Its parameters, or the arguments of a function.
+        example: Parameters with which its constructor was tried, where some are required; None where none were found.
+        state: The type of its state as Python writes it; empty where it has none.
+        capabilities: What it can do beyond its base class.
+        clips: The clips under which it is right.
+        needs_clip: The clip that a query must choose; empty where the default will do.
+        contract: What an operator promises about the lifetimes that it sets; empty for others.
+        laws: The laws of its base class that apply to it, by name.
+        evaluations: How each kind of window is evaluated; empty without the engine.
+        documentation: Its docstring.
+    """
+
+    offer: Offer
+    parameters: tuple[Parameter, ...]
+    example: Mapping[str, Any] | None
+    state: str
+    capabilities: tuple[str, ...]
+    clips: tuple[str, ...]
+    needs_clip: str
+    contract: str
+    laws: Mapping[str, str]
+    evaluations: tuple[Evaluation, ...]
+    documentation: str
+
+
+def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None) -> Description:
+    """Return what there is to say about a name.
+
+    Args:
+        catalog: What is installed.
+        name: The full name of a module or function.
+        given: Parameters to make the module with; by default examples of their types.
+
+    Raises:
+        UnknownModuleError: No plugin offers the name.
+        PluginLoadError: Its plugin cannot be loaded.
+        ParameterError: The module's constructor does not take what is given.
+    """
+    offered = _find(catalog, name)
+    plugin = next(plugin for plugin in catalog.plugins()[0] if name in {**plugin.modules, **plugin.functions})
+    if isinstance(offered, Function):
+        return _describe_function(offered, plugin)
+    return _describe_module(offered, plugin, given or {})
+
+
+def _find(catalog: Catalog, name: str) -> type[Module] | Function[..., Any]:
+    try:
+        return catalog.module(name)
+    except UnknownModuleError:
+        try:
+            return catalog.function(name)
+        except UnknownModuleError:
+            pass
+        raise
+
+
+def _describe_function(function: Function[..., Any], plugin: Plugin) -> Description:
+    return Description(
+        offer_of(function, plugin.name, plugin.distribution),
+        tuple(parameters_of(function.implementation)),
+        {},
+        state="",
+        capabilities=(),
+        clips=(),
+        needs_clip="",
+        contract="",
+        laws=laws_applying_to(function),
+        evaluations=(),
+        documentation=inspect.getdoc(function.implementation) or "",
+    )
+
+
+def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]) -> Description:
+    found = example_of(cls, given)
+    module, parameters = found or (None, None)
+    return Description(
+        offer_of(cls, plugin.name, plugin.distribution),
+        tuple(parameters_of(cls)),
+        parameters,
+        state=_spell_state(cls.state_type()),
+        capabilities=() if module is None else tuple(capabilities_of(module)),
+        clips=tuple(str(policy) for policy in ClipPolicy if policy in cls.accepted_clips),
+        needs_clip="" if ClipPolicy.NONE in cls.accepted_clips else str(clip_for(cls)),
+        contract=str(contract_of(cls) or ""),
+        laws={} if module is None else laws_applying_to(module),
+        evaluations=tuple(evaluations_of(*found)) if found and can_evaluate() else (),
+        documentation=inspect.getdoc(cls) or "",
+    )
+
+
+def _spell_state(annotation: Any) -> str:
+    return "" if annotation is None else inspect.formatannotation(annotation)

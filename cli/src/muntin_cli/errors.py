@@ -1,0 +1,44 @@
+"""What can go wrong with a command, and how each error ends it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from muntin import ModuleError, MuntinError, PluginError
+from muntin_cli.exit_codes import ExitCode
+
+
+class CommandError(MuntinError):
+    """A command cannot go on.
+
+    Attributes:
+        exit_code: How it ends.
+    """
+
+    exit_code: ClassVar[ExitCode]
+
+
+class UsageError(CommandError, ValueError):
+    """The command was told something that it cannot do; whoever typed it must act."""
+
+    exit_code = ExitCode.USAGE
+
+
+class EnvironmentLacksError(CommandError, RuntimeError):
+    """Something that the command needs is not installed, or does not work."""
+
+    exit_code = ExitCode.ENVIRONMENT
+
+
+def exit_code_of(error: MuntinError) -> ExitCode:
+    """Return how a command ends with an error.
+
+    Example:
+        >>> exit_code_of(UsageError("no folder is named 'x'"))
+        <ExitCode.USAGE: 2>
+    """
+    if isinstance(error, CommandError):
+        return error.exit_code
+    if isinstance(error, ModuleError | PluginError):
+        return ExitCode.FINDINGS
+    return ExitCode.ENVIRONMENT if isinstance(error, RuntimeError) else ExitCode.USAGE

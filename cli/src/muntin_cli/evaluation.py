@@ -1,0 +1,114 @@
+"""How the engine would evaluate a module under each kind of window; needs `muntin-engine`, but not Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin import (
+    ClipPolicy,
+    EmitPolicy,
+    Module,
+    MuntinError,
+    TimestampPolicy,
+    WindowSpecification,
+    count_by_start,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
+
+if TYPE_CHECKING:
+    from muntin_engine.plan import ModulePlan, Plan
+
+_CASES: Final[tuple[tuple[str, str, WindowSpecification], ...]] = (
+    ("tumbling", "points", tumbling("1 hour")),
+    ("hopping", "points", hopping("1 hour", "10 minutes")),
+    ("hopping", "lifetimes", hopping("1 hour", "10 minutes")),
+    ("snapshot", "lifetimes", snapshot()),
+    ("count", "points", count_by_start(10)),
+)
+_FLOAT: Final = Scalar(ScalarKind.FLOAT)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How one kind of window is evaluated.
+
+    Attributes:
+        window: The kind of window.
+        events: What the events are: points or lifetimes.
+        evaluator: The evaluator; empty where the module cannot run.
+        reason: Why this one; or why the module cannot run.
+        row: What a row costs.
+    """
+
+    window: str
+    events: str
+    evaluator: str
+    reason: str
+    row: str
+
+
+def can_evaluate() -> bool:
+    """Return whether the engine is installed."""
+    return find_spec("muntin_engine") is not None
+
+
+def evaluations_of(module: Module, parameters: Mapping[str, Any]) -> Iterator[Evaluation]:
+    """Yield how each kind of window would be evaluated, for final results; what may be of any type is a float."""
+    for window, events, specification in _CASES:
+        try:
+            plan = _plan(module, parameters, specification, has_ends=events == "lifetimes")
+        except MuntinError as error:
+            yield Evaluation(window, events, "", str(error).partition("\n")[0], "")
+        else:
+            yield _evaluation(window, events, plan)
+
+
+def columns_of(cls: type[Module]) -> tuple[Field, ...]:
+    """Return columns that fit a module's input: one, one per field of a record, or none where it only counts."""
+    wanted = cls.input_field()
+    bound = bind(wanted, {name: Field(name, _FLOAT) for name in variables_in(wanted) if name})
+    if isinstance(bound.type, Struct):
+        return bound.type.fields
+    return () if "" in variables_in(bound) and bound.is_nullable else (bound,)
+
+
+def clip_for(cls: type[Module]) -> ClipPolicy:
+    """Return the clip that changes the least among those a module accepts."""
+    return next(policy for policy in ClipPolicy if policy in cls.accepted_clips)
+
+
+def _plan(module: Module, parameters: Mapping[str, Any], window: WindowSpecification, *, has_ends: bool) -> Plan:
+    from muntin_engine.plan import Column, Columns, Plan
+
+    planned = _plan_module(module, parameters)
+    inputs = tuple(Column(field.name, "") for field in planned.reads)
+    return Plan(
+        columns=Columns(Column("start", "timestamp"), Column("end", "timestamp") if has_ends else None, inputs=inputs),
+        axis="time",
+        window=window,
+        clip=clip_for(type(module)),
+        timestamps=TimestampPolicy.ALIGN,
+        emit=EmitPolicy.FINAL,
+        modules=(planned,),
+        delay=0,
+    )
+
+
+def _plan_module(module: Module, parameters: Mapping[str, Any]) -> ModulePlan:
+    from muntin_engine.plan import plan_module
+
+    output = "" if module.is_operator else "result"
+    return plan_module(output, type(module), parameters, columns_of(type(module)), lambda number, _: number)
+
+
+def _evaluation(window: str, events: str, plan: Plan) -> Evaluation:
+    from muntin_engine.explanation import topics_of
+
+    said = dict(topics_of(plan))
+    return Evaluation(window, events, str(plan.choice.evaluator), plan.choice.reason, said["row"])

@@ -1,0 +1,18 @@
+"""What the exit codes of the command mean."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    """All is well."""
+    FINDINGS = 1
+    """The command did its work, and what it looked at has faults."""
+    USAGE = 2
+    """The command cannot do what it was told; it did nothing."""
+    ENVIRONMENT = 3
+    """The machine or the Python environment lacks something that it needs."""

@@ -1,0 +1,74 @@
+"""A new plugin package: the template, copied and renamed."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final
+
+from muntin_cli.errors import UsageError
+
+_PLACEHOLDER: Final = "myplugin"
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_LEAVE: Final = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".hypothesis", ".ruff_cache"})
+
+
+def create_package(name: str, folder: Path) -> Path:
+    """Write a working plugin package named `muntin-<name>` and return its folder.
+
+    Args:
+        name: The name of the plugin: the first part of the name of each of its modules.
+        folder: Where the package's own folder is made.
+
+    Raises:
+        UsageError: The name cannot name a plugin, or the package's folder exists and is not empty.
+    """
+    _check_name(name)
+    target = folder / distribution_of(name)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} exists already\n  choose another name, another folder (--into), or remove it")
+    for path, source in _walk(files("muntin_cli") / "template"):
+        file = target / _renamed(path, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(_renamed(source.read_text(encoding="utf-8"), name), encoding="utf-8")
+    return target
+
+
+def distribution_of(name: str) -> str:
+    """Return the name of the package that offers a plugin.
+
+    Example:
+        >>> distribution_of("air_quality")
+        'muntin-air-quality'
+    """
+    return f"muntin-{name.replace('_', '-')}"
+
+
+def _check_name(name: str) -> None:
+    if _NAME.fullmatch(name) and not keyword.iskeyword(name):
+        return
+    fitting = re.sub(r"[^a-z0-9]+", "_", name.lower().removeprefix("muntin")).strip("_0123456789")
+    meant = f"\n  did you mean {fitting!r}?" if _NAME.fullmatch(fitting) and not keyword.iskeyword(fitting) else ""
+    raise UsageError(
+        f"{name!r} cannot name a plugin{meant}\n"
+        "  expected: lower-case letters, digits and '_', a letter first; the package is then named muntin-<name>"
+    )
+
+
+def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversable]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name in _LEAVE:
+            continue
+        name = re.sub("^dot-", ".", entry.name)  # a dot would hide the file from those who build our own package
+        if entry.is_dir():
+            yield from _walk(entry, f"{path}{name}/")
+        else:
+            yield f"{path}{name}", entry
+
+
+def _renamed(text: str, name: str) -> str:
+    return text.replace(f"muntin-{_PLACEHOLDER}", distribution_of(name)).replace(_PLACEHOLDER, name)

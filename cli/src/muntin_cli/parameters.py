@@ -1,0 +1,155 @@
+"""The parameters of a module: what they are, what the user gives, and examples of what they may be."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from itertools import islice, product
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+from muntin import Module, ParameterError
+from muntin_cli.errors import UsageError
+
+_MOST_TRIES: Final = 500
+_EXAMPLES: Final[dict[Any, tuple[Any, ...]]] = {
+    bool: (True,),
+    int: (2, 1, 10, 60),
+    float: (0.5, 1.0, 0.1, 10.0),
+    str: ("a", "1 hour"),
+    bytes: (b"a",),
+    timedelta: (timedelta(hours=1),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a constructor or a function.
+
+    Attributes:
+        name: Its name.
+        type: Its annotation as text; empty if there is none.
+        default: Its default as text; None where it must be given.
+    """
+
+    name: str
+    type: str
+    default: str | None
+
+    def __str__(self) -> str:
+        annotated = f"{self.name}: {self.type}" if self.type else self.name
+        return annotated if self.default is None else f"{annotated} = {self.default}"
+
+
+def signature_of(callable: Callable[..., Any]) -> inspect.Signature:
+    """Return a signature, with types where the annotations can be read."""
+    try:
+        return inspect.signature(callable, eval_str=True)
+    except NameError:  # an annotation for type checkers alone
+        return inspect.signature(callable)
+
+
+def parameters_of(callable: Callable[..., Any]) -> list[Parameter]:
+    """Return the parameters of a module's class or of a function.
+
+    Example:
+        >>> def clamp(value: float, low: float = 0.0) -> float: ...
+        >>> [str(parameter) for parameter in parameters_of(clamp)]
+        ['value: float', 'low: float = 0.0']
+    """
+    return [
+        Parameter(
+            parameter.name,
+            "" if parameter.annotation is parameter.empty else _spell(parameter.annotation),
+            None if parameter.default is parameter.empty else repr(parameter.default),
+        )
+        for parameter in signature_of(callable).parameters.values()
+    ]
+
+
+def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
+    """Return parameters that a user typed as `name=value`; a value that is no Python literal is text.
+
+    Raises:
+        UsageError: One has no `=`.
+
+    Example:
+        >>> parse_parameters(["q=0.9", "unit=metres"])
+        {'q': 0.9, 'unit': 'metres'}
+    """
+    pairs = [text.partition("=") for text in given]
+    wrong = [name for name, equals, _ in pairs if not equals or not name.isidentifier()]
+    if wrong:
+        raise UsageError(f"{wrong[0]!r} is no parameter\n  expected: <name>=<value>, for example q=0.9")
+    return {name: _value(text) for name, _, text in pairs}
+
+
+def make(cls: type[Module], parameters: Mapping[str, Any]) -> Module:
+    """Return a module made with parameters.
+
+    Raises:
+        ParameterError: Its constructor does not take them.
+    """
+    try:
+        module: Module = cls(**parameters)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(cls.name, dict(parameters), str(error), str(signature_of(cls))) from error
+    return module
+
+
+def example_of(cls: type[Module], given: Mapping[str, Any] | None = None) -> tuple[Module, dict[str, Any]] | None:
+    """Return a module made with parameters that its constructor accepts, and these; None if none are found.
+
+    Args:
+        cls: The module's class.
+        given: What is known; only what is required besides is looked for, by its type.
+
+    Raises:
+        ParameterError: Nothing is looked for, and the constructor does not take what is given.
+    """
+    known = dict(given or {})
+    wanted = [p for p in signature_of(cls).parameters.values() if _is_required(p) and p.name not in known]
+    if not wanted:
+        return make(cls, known), known
+    for values in islice(product(*(_examples(parameter.annotation) for parameter in wanted)), _MOST_TRIES):
+        parameters = known | {p.name: value for p, value in zip(wanted, values, strict=True)}
+        try:
+            return make(cls, parameters), parameters
+        except ParameterError:
+            continue
+    return None
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    is_open = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return parameter.default is parameter.empty and not is_open
+
+
+def _examples(annotation: Any) -> Iterable[Any]:
+    if annotation in _EXAMPLES:
+        return _EXAMPLES[annotation]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return arguments
+    if origin in (Union, UnionType):
+        return [value for part in arguments if part is not NoneType for value in _examples(part)]
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return list(annotation)
+    if isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1:
+        return [[value] for value in _examples(arguments[0])]
+    return [value for kind in (int, float, str) for value in _EXAMPLES[kind]]
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _spell(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)

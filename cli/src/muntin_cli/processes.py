@@ -1,0 +1,71 @@
+"""Python programs in processes of their own, which see what an installed package sees and no more."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from muntin_cli.errors import EnvironmentLacksError
+
+_PATIENCE = 120.0
+
+
+def ask_python(program: Path, question: Any, python: str = sys.executable) -> Any:
+    """Run a program that reads a question as JSON and answers in JSON, in an empty folder that is not on its path.
+
+    Args:
+        program: A Python file that imports nothing of ours. Its answer is the last line that it prints.
+        question: What it reads.
+        python: The Python that runs it.
+
+    Raises:
+        EnvironmentLacksError: It does not run, or does not answer.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        answer = run([python, "-P", str(program)], folder, json.dumps(question))
+    if answer.returncode != 0 or not answer.stdout.strip():
+        last = (answer.stderr.strip() or "it printed nothing").splitlines()[-1]
+        raise EnvironmentLacksError(
+            f"{python} could not run {program.name}: {last}\n  expected: a Python 3.11 or newer"
+        )
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+def run(
+    command: Sequence[str], folder: str, given: str = "", environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder and return what became of it.
+
+    Args:
+        command: The program and its arguments.
+        folder: Where it runs.
+        given: What it reads.
+        environment: Variables that it gets besides our own.
+
+    Raises:
+        EnvironmentLacksError: It cannot be started, or does not end.
+    """
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            input=given,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})},
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnvironmentLacksError(f"{command[0]} does not run: {error}\n  expected: a working program") from error
+
+
+def worker_python() -> str:
+    """Return the Python that Spark starts its workers with."""
+    return os.environ.get("PYSPARK_PYTHON") or sys.executable

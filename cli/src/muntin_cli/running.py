@@ -1,0 +1,127 @@
+"""A module on a stream script: what comes out of it, as time lines."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import muntin
+from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowError, WindowSpecification
+from muntin.policies import parse_policy
+from muntin.testing import Bar, Computation, OutputEvent, Script, WindowedQuery, timeline
+from muntin_cli.errors import UsageError
+
+T = TypeVar("T")
+
+_WINDOWS = {
+    "tumbling": muntin.tumbling,
+    "hopping": muntin.hopping,
+    "snapshot": muntin.snapshot,
+    "count_by_start": muntin.count_by_start,
+    "count_by_end": muntin.count_by_end,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    """What a file of Python defines: a stream, and perhaps what is asked of it.
+
+    Attributes:
+        script: The stream, under the name `script`.
+        query: The query, under the name `query`; None if there is none.
+        modules: The module classes that it defines, by their names.
+    """
+
+    script: Script
+    query: WindowedQuery | None
+    modules: Mapping[str, type[Module]]
+
+
+def read_script(file: Path) -> ScriptFile:
+    """Run a file of Python and return what it defines.
+
+    Raises:
+        UsageError: It cannot be read or run, or defines no stream.
+    """
+    try:
+        defined = runpy.run_path(str(file))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}\n  expected: a file of Python") from error
+    except Exception as error:
+        raise UsageError(f"{file} cannot be run: {type(error).__name__}: {error}") from error
+    script = _defined(file, defined, "script", Script)
+    if script is None:
+        raise UsageError(
+            f"{file} defines no stream\n"
+            "  expected, for example:\n    from muntin.testing import Script\n"
+            '    script = Script().point("a", 1, 2.5).point("b", 7, 4.0).close()'
+        )
+    modules = [cls for cls in defined.values() if isinstance(cls, type) and issubclass(cls, Module)]
+    own = {cls.name: cls for cls in modules if hasattr(cls, "name")}
+    return ScriptFile(script, _defined(file, defined, "query", WindowedQuery), own)
+
+
+def parse_window(text: str) -> WindowSpecification:
+    """Return a window from text such as `tumbling 10`, `hopping 10 5` or `snapshot`; lengths are ticks, or durations.
+
+    Raises:
+        UsageError: The text names no window.
+
+    Example:
+        >>> parse_window("hopping 10 5").size, parse_window("tumbling 10minutes").size
+        (10, 600000000)
+    """
+    name, *lengths = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
+    try:
+        make: Any = _WINDOWS[name]
+        specification: WindowSpecification = make(*(int(length) if length.isdigit() else length for length in lengths))
+    except (KeyError, TypeError, WindowError, DurationError) as error:
+        reason = "" if isinstance(error, KeyError) else f": {str(error).partition(chr(10))[0]}"
+        raise UsageError(
+            f"{text!r} names no window{reason}\n"
+            "  expected: 'tumbling 10', 'hopping 10 5', 'snapshot', 'count_by_start 3' or 'count_by_end 3'"
+        ) from error
+    return specification
+
+
+def query_of(module: Module, window: WindowSpecification, clip: str, timestamps: str) -> WindowedQuery:
+    """Return a query of one module.
+
+    Raises:
+        PolicyError: A policy's text names none.
+        UsageError: The module is not right under the clip.
+    """
+    policy = parse_policy(ClipPolicy, clip)
+    if policy not in module.accepted_clips:
+        accepted = ", ".join(f"--clip {each}" for each in ClipPolicy if each in module.accepted_clips)
+        raise UsageError(f"{module.name} is not right under clip {clip}\n  choose one of: {accepted}")
+    return WindowedQuery(window, [Computation(module)], policy, parse_policy(TimestampPolicy, timestamps))
+
+
+def draw_output(script: Script, query: WindowedQuery) -> str:
+    """Return the output of a query as time lines, a drawing per key; each row with its lifetime and its value."""
+    output = script.run(query)
+    if not output:
+        return "no window is complete: end the stream with .close(), or .punctuate() further"
+    return "\n\n".join(_draw(key, rows, query) for key, rows in output.items())
+
+
+def _draw(key: Hashable, rows: Sequence[OutputEvent], query: WindowedQuery) -> str:
+    bars = [Bar("output", row.start, row.end, _spell(row.value, query)) for row in rows]
+    drawn = timeline(bars)
+    return drawn if key is None else f"{key!r}\n{drawn}"
+
+
+def _spell(value: Any, query: WindowedQuery) -> str:
+    is_single = len(query.computations) == 1 and not query.computations[0].module.is_operator
+    return repr(value[0]) if is_single else repr(value)
+
+
+def _defined(file: Path, defined: Mapping[str, Any], name: str, kind: type[T]) -> T | None:
+    value = defined.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise UsageError(f"{file} defines {name} as {value!r}\n  expected: a muntin.testing.{kind.__name__}")
+    return value

@@ -1,0 +1,50 @@
+"""What a module is and can, in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muntin import (
+    ColumnarAggregate,
+    Function,
+    Module,
+    OutputContract,
+    SupportsColumns,
+    SupportsCombine,
+    SupportsDeduct,
+    SupportsRemove,
+)
+
+_CAPABILITIES = {
+    "remove": SupportsRemove,
+    "combine": SupportsCombine,
+    "deduct": SupportsDeduct,
+    "columns": SupportsColumns,
+}
+
+
+def shape_of(offered: type[Module] | Function[..., Any]) -> str:
+    """Return the shape of a module or function.
+
+    Example:
+        >>> from muntin import TimeSensitiveIncrementalOperator
+        >>> shape_of(TimeSensitiveIncrementalOperator)
+        'time-sensitive incremental operator'
+    """
+    if isinstance(offered, Function):
+        return "vectorised function" if offered.is_vectorized else "function"
+    if issubclass(offered, ColumnarAggregate):
+        return "columnar aggregate"
+    words = [("time-sensitive", offered.is_time_sensitive), ("incremental", offered.is_incremental)]
+    return " ".join([*(word for word, holds in words if holds), "operator" if offered.is_operator else "aggregate"])
+
+
+def capabilities_of(module: Module) -> list[str]:
+    """Return what an incremental module can do beyond its base class: remove, combine, deduct, columns."""
+    found = [name for name, capability in _CAPABILITIES.items() if isinstance(module, capability)]
+    return found if module.is_incremental else []
+
+
+def contract_of(cls: type[Module]) -> OutputContract | None:
+    """Return what an operator promises about the lifetimes that it sets; None for a module that sets none."""
+    return cls.contract if cls.is_time_sensitive and cls.is_operator else None

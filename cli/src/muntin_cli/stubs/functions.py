@@ -1,0 +1,98 @@
+"""The stub of one module or function, as source."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from muntin import Function, Module
+from muntin.schemas import Field, Struct, Variable, spell
+from muntin_cli.parameters import signature_of
+from muntin_cli.stubs.annotations import LEFT_OUT, Imports, spell_annotation, spell_default
+
+_RESERVED = frozenset({"name", "inputs"})
+
+
+def stub_of_module(cls: type[Module], imports: Imports) -> str:
+    """Return a function that names a module in a query: its columns by place, its parameters by name."""
+    parameters = list(signature_of(cls).parameters.values())
+    told = [_parameter(parameter, imports) for parameter in parameters]
+    ways, name = _ways(cls.input_field()), _identifier(cls.name)
+    heads = [_head(name, _columns(way), told, "_ModuleCall") for way in ways]
+    doc = _docstring(cls, f"Reads {spell(cls.input_field())}, returns {spell(cls.result_field())}.")
+    passed = [_passed(parameter) for parameter in parameters]
+    if len(heads) == 1:
+        return f"{heads[0]}\n{doc}\n    return _module({', '.join([repr(cls.name), *ways[0], *passed])})"
+    overloads = [f"@_overload\n{head} ..." for head in heads]
+    whole = _head(name, ["*inputs: _ColumnLike"], told, "_ModuleCall", is_star=False)
+    return "\n".join([*overloads, whole, doc, f"    return _module({', '.join([repr(cls.name), '*inputs', *passed])})"])
+
+
+def stub_of_function(function: Function[..., Any], imports: Imports) -> str:
+    """Return a function that calls a registered function on columns."""
+    del imports
+    names = [_column_name(name) for name in signature_of(function.implementation).parameters]
+    head = _head(_identifier(function.name), _columns(names), [], "_Column")
+    doc = _docstring(function.implementation, f"Returns {spell(function.result)}. Register it first: functions(spark).")
+    call = ", ".join([repr(function.sql_name), *names])
+    return f"{head}\n{doc}\n    from pyspark.sql.functions import call_function\n\n    return call_function({call})"
+
+
+def _ways(field: Field) -> list[list[str]]:
+    """Return the ways to give a module its columns, each as the names of the columns."""
+    if isinstance(field.type, Struct):
+        names = [_column_name(part.name) for part in field.type.fields]
+        least = len(names) - _defaults_in(field.type)
+        ways = [names[:count] for count in range(max(1, least), len(names) + 1)]
+        return ways if any(len(way) == 1 for way in ways) else [*ways, ["record"]]
+    is_any = isinstance(field.type, Variable) and not field.type.name
+    return [["value"]] + ([[]] if field.is_nullable or is_any else [])
+
+
+def _defaults_in(struct: Struct) -> int:
+    """Return how many fields of a record have a default; they are its last."""
+    parameters = signature_of(struct.make).parameters.values() if isinstance(struct.make, type) else ()
+    return sum(parameter.default is not parameter.empty for parameter in parameters)
+
+
+def _columns(names: Sequence[str]) -> list[str]:
+    return [*(f"{name}: _ColumnLike" for name in names), "/"] if names else []
+
+
+def _head(name: str, columns: Sequence[str], told: Sequence[str], returns: str, *, is_star: bool = True) -> str:
+    star = ["*"] if told and is_star and not told[0].startswith("**") else []
+    return f"def {name}({', '.join([*columns, *star, *told])}) -> {returns}:"
+
+
+def _parameter(parameter: inspect.Parameter, imports: Imports) -> str:
+    annotation = spell_annotation(parameter.annotation, imports)
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return f"**{parameter.name}: {annotation}"
+    is_required = parameter.default is parameter.empty
+    default = "" if is_required else f" = {spell_default(parameter.default)}"
+    return f"{parameter.name}: {annotation}{default}"
+
+
+def _passed(parameter: inspect.Parameter) -> str:
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return f"**{parameter.name}"
+    given = f"{parameter.name}={parameter.name}"
+    is_left_out = parameter.default is not parameter.empty and spell_default(parameter.default) == LEFT_OUT
+    return f"**_given({given})" if is_left_out else given
+
+
+def _identifier(full_name: str) -> str:
+    name = full_name.partition(".")[2]
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _column_name(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) or name in _RESERVED or name.startswith("_") else name
+
+
+def _docstring(documented: Callable[..., Any], last: str) -> str:
+    first = (inspect.getdoc(documented) or "").strip().partition("\n")[0]
+    text = f"{first} {last}".strip().replace("\\", "\\\\").replace('"""', "'''")
+    return f'    """{text}"""'

@@ -1,0 +1,35 @@
+"""A time-sensitive incremental operator: rows from a state that is updated by events with their lifetimes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from muntin import Event, TimeSensitiveIncrementalOperator, Window
+
+
+class Latest(TimeSensitiveIncrementalOperator[str, list[Event[str]], str]):
+    """Return the events that started last: one, or all that tie.
+
+    There is no `remove_events`: the state forgets what would come next.
+
+    Example:
+        >>> latest, window = Latest(), Window(0, 10)
+        >>> state = latest.add_events(latest.create_state(window), [Event(2, 7, "a"), Event(4, 5, "b")], window)
+        >>> latest.compute_result(state, window)
+        [Event(start=4, end=5, payload='b')]
+    """
+
+    name, version = "myplugin.latest", "0.1.0"
+
+    def create_state(self, window: Window) -> list[Event[str]]:
+        """Return the state of no events."""
+        return []
+
+    def add_events(self, state: list[Event[str]], events: Sequence[Event[str]], window: Window) -> list[Event[str]]:
+        """Return the latest of all so far."""
+        last = max(event.start for event in [*state, *events])
+        return [event for event in [*state, *events] if event.start == last]
+
+    def compute_result(self, state: list[Event[str]], window: Window) -> Iterable[Event[str] | str]:
+        """Return them; no row may start before its window."""
+        return [Event(max(event.start, window.start), event.end, event.payload) for event in state]

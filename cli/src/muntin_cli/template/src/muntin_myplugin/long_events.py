@@ -1,0 +1,33 @@
+"""A time-sensitive operator: rows with lifetimes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from muntin import Event, TimeSensitiveOperator, Window
+
+
+class LongEvents(TimeSensitiveOperator[str, str]):
+    """Return the events that last at least so long, from the start of the window on.
+
+    Under the timestamps `unchanged` and `clip` the rows keep the lifetimes that are given here.
+
+    Args:
+        at_least: How long, in ticks: microseconds where times are timestamps.
+
+    Example:
+        >>> LongEvents(at_least=5).compute_result([Event(1, 3, "short"), Event(2, 9, "long")], Window(0, 10))
+        [Event(start=2, end=9, payload='long')]
+    """
+
+    name, version = "myplugin.long_events", "0.1.0"
+
+    def __init__(self, at_least: int) -> None:
+        if at_least < 1:
+            raise ValueError(f"at_least is {at_least!r}, expected at least 1 tick")
+        self.at_least = at_least
+
+    def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterable[Event[str] | str]:
+        """Return the long ones; no row may start before its window."""
+        long = [event for event in events if event.duration >= self.at_least]
+        return [Event(max(event.start, window.start), event.end, event.payload) for event in long]
