@@ -79,7 +79,7 @@ def _find(catalog: Catalog, name: str) -> type[Module] | Function[..., Any]:
 
 def _describe_function(function: Function[..., Any], plugin: Plugin) -> Description:
     return Description(
-        offer_of(function, plugin.name, plugin.distribution),
+        offer_of(function, plugin),
         tuple(parameters_of(function.implementation)),
         {},
         state="",
@@ -97,7 +97,7 @@ def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]
     found = example_of(cls, given)
     module, parameters = found or (None, None)
     return Description(
-        offer_of(cls, plugin.name, plugin.distribution),
+        offer_of(cls, plugin),
         tuple(parameters_of(cls)),
         parameters,
         state=_spell_state(cls.state_type()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Catalog, Function, Module, MuntinError
+from muntin import Catalog, Function, Module, MuntinError, Plugin
 from muntin.schemas import spell
 from muntin_cli.shapes import shape_of
 
@@ -54,17 +54,17 @@ class Listing:
 def list_modules(catalog: Catalog) -> Listing:
     """Load every plugin and return what they offer, and why others could not be loaded."""
     plugins, errors = catalog.plugins()
-    offers = [
-        offer_of(offered, plugin.name, plugin.distribution)
-        for plugin in plugins
-        for offered in (*plugin.modules.values(), *plugin.functions.values())
-    ]
+    offers = [offer_of(offered, plugin) for plugin in plugins for offered in offered_by(plugin)]
     return Listing(tuple(sorted(offers, key=lambda offer: offer.name)), tuple(map(_failure, errors)))
 
 
-def offer_of(offered: type[Module] | Function[..., Any], plugin: str, distribution: str) -> Offer:
+def offered_by(plugin: Plugin) -> list[type[Module] | Function[..., Any]]:
+    """Return the modules and functions of a plugin."""
+    return [*plugin.modules.values(), *plugin.functions.values()]
+
+
+def offer_of(offered: type[Module] | Function[..., Any], plugin: Plugin) -> Offer:
     """Return a module or function in words."""
-    is_function = isinstance(offered, Function)
     code = offered.implementation if isinstance(offered, Function) else offered
     return Offer(
         offered.name,
@@ -72,9 +72,9 @@ def offer_of(offered: type[Module] | Function[..., Any], plugin: str, distributi
         shape_of(offered),
         "" if isinstance(offered, Function) else spell(offered.input_field()),
         spell(offered.result if isinstance(offered, Function) else offered.result_field()),
-        plugin,
-        distribution,
-        f"{code.__module__}.{code.__qualname__ if not is_function else code.__name__}",
+        plugin.name,
+        plugin.distribution,
+        f"{code.__module__}.{code.__qualname__}",
     )
 
 

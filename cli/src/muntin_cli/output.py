@@ -45,3 +45,13 @@ def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def indented(text: str, by: int = 2) -> str:
     """Return text with each line moved to the right."""
     return "\n".join(f"{' ' * by}{line}".rstrip() for line in text.splitlines())
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    Example:
+        >>> counted(0, "finding"), counted(1, "finding"), counted(2, "finding")
+        ('no findings', '1 finding', '2 findings')
+    """
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

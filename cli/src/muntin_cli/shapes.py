@@ -35,8 +35,9 @@ def shape_of(offered: type[Module] | Function[..., Any]) -> str:
         return "vectorised function" if offered.is_vectorized else "function"
     if issubclass(offered, ColumnarAggregate):
         return "columnar aggregate"
-    words = [("time-sensitive", offered.is_time_sensitive), ("incremental", offered.is_incremental)]
-    return " ".join([*(word for word, holds in words if holds), "operator" if offered.is_operator else "aggregate"])
+    words = ["time-sensitive"] if offered.is_time_sensitive else []
+    words += ["incremental"] if offered.is_incremental else []
+    return " ".join([*words, "operator" if offered.is_operator else "aggregate"])
 
 
 def capabilities_of(module: Module) -> list[str]:

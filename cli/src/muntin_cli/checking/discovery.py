@@ -5,6 +5,7 @@ from __future__ import annotations
 from muntin import Catalog, MuntinError, Plugin
 from muntin_cli.checking.package import Package
 from muntin_cli.checking.report import Item, Section, finding, ok
+from muntin_cli.output import counted
 
 
 def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[Plugin]]:
@@ -22,8 +23,8 @@ def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[P
 def _loaded(plugin: Plugin, value: str) -> Item:
     if not plugin.modules and not plugin.functions:
         return finding(f"{plugin.name} = {value} offers nothing\n  return something from muntin_modules()")
-    modules, functions = len(plugin.modules), len(plugin.functions)
-    return ok(f"{plugin.name} = {value}: {modules} modules, {functions} functions")
+    modules, functions = counted(len(plugin.modules), "module"), counted(len(plugin.functions), "function")
+    return ok(f"{plugin.name} = {value}: {modules}, {functions}")
 
 
 def _failed(error: MuntinError) -> Item:

@@ -8,6 +8,7 @@ from typing import Final
 from muntin_cli.checking.package import Package
 from muntin_cli.checking.report import Item, Section, finding, ok
 from muntin_cli.errors import EnvironmentLacksError
+from muntin_cli.output import counted
 from muntin_cli.processes import ask_python
 
 _PROBE: Final = Path(__file__).parents[1] / "probes" / "import_cost.py"
@@ -32,7 +33,7 @@ def _check(name: str) -> Item:
         return finding(f"{name} cannot be imported in a new process\n  {error}")
     modules = answer["modules"]
     heavy = sorted({module.partition(".")[0] for module in modules} & _HEAVY.keys())
-    cost = f"{name}: {len(modules)} modules in {answer['milliseconds']} ms"
+    cost = f"{name}: {counted(len(modules), 'module')} in {answer['milliseconds']} ms"
     if not heavy:
         return ok(f"{cost}, neither Spark nor pandas among them")
     advice = "\n".join(f"  {module}: {_HEAVY[module]}" for module in heavy)

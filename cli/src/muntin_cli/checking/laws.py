@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from muntin.testing import Outcome, Verdict, try_laws
 from muntin_cli.checking.report import Item, Section, finding, note, ok
 from muntin_cli.checking.subjects import Subject, Subjects
+from muntin_cli.output import counted
 
 
 def check_laws(subjects: Subjects) -> Section:
@@ -26,15 +27,15 @@ def _check(subject: Subject) -> Iterator[Item]:
         yield note(_about_untried(subject, untried))
     if not broken and not untried:
         counts = Counter(verdict.outcome for verdict in verdicts)
-        skipped = f", {counts[Outcome.SKIPPED]} do not apply" if counts[Outcome.SKIPPED] else ""
-        yield ok(f"{subject.label} keeps {counts[Outcome.KEPT]} laws{skipped}")
+        skipped = f"; {counts[Outcome.SKIPPED]} do not apply" if counts[Outcome.SKIPPED] else ""
+        yield ok(f"{subject.label} keeps {counted(counts[Outcome.KEPT], 'law')}{skipped}")
 
 
 def _about_untried(subject: Subject, untried: list[Verdict]) -> str:
     laws = ", ".join(verdict.law for verdict in untried)
     return (
-        f"{subject.label}: {len(untried)} laws were not tried, as its types do not say what it takes: {laws}\n"
-        f"  {_why(untried[0].reason)}\n"
+        f"{subject.label}: {counted(len(untried), 'law')} not tried, as its types do not say what it takes\n"
+        f"  {laws}\n  {_why(untried[0].reason)}\n"
         "  try them in its own tests, where a laws class can say what may come: payloads = ..., arguments = ..."
     )
 

@@ -14,6 +14,7 @@ from muntin import Module
 from muntin_cli.checking.report import Item, Section, finding, note, ok
 from muntin_cli.checking.subjects import Subject, Subjects
 from muntin_cli.errors import EnvironmentLacksError
+from muntin_cli.output import counted
 from muntin_cli.processes import ask_python, worker_python
 
 MOST_BYTES: Final = 900_000
@@ -65,12 +66,12 @@ def _pickled(subject: Subject) -> bytes | Item:
 def _summary(pickled: Mapping[str, bytes]) -> Iterator[Item]:
     if pickled:
         largest = max(pickled, key=lambda label: len(pickled[label]))
-        yield ok(f"{len(pickled)} modules, the largest is {largest}: {len(pickled[largest])} bytes")
+        yield ok(f"{counted(len(pickled), 'module')}, the largest is {largest}: {len(pickled[largest])} bytes")
 
 
 def _opened(version: str, python: str, count: int, failures: Mapping[str, str]) -> Iterator[Item]:
     if len(failures) < count:
-        yield ok(f"Python {version} opened {count - len(failures)} modules in an empty folder")
+        yield ok(f"Python {version} opened {counted(count - len(failures), 'module')} in an empty folder")
     for label, reason in failures.items():
         yield finding(
             f"{label} cannot be opened by {python}: {reason}\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from muntin_cli.checking.package import Package
 from muntin_cli.checking.report import Item, Section, finding, note, ok
+from muntin_cli.output import counted
 from muntin_cli.processes import run
 
 _ERROR = re.compile(r"^(?P<file>.+?):(?P<line>\d+): error: (?P<text>.*)$", re.MULTILINE)
@@ -43,7 +44,14 @@ def _check(name: str) -> Iterator[Item]:
 
 def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--strict", "--no-color-output", "--no-error-summary", "--cache-dir", os.devnull]
+        options = [
+            "--strict",
+            "--ignore-missing-imports",
+            "--no-color-output",
+            "--no-error-summary",
+            "--cache-dir",
+            str(_cache()),
+        ]
         command = [sys.executable, "-m", "mypy", *options, "-p" if is_package else "-m", name]
         done = run(command, folder, environment=_with_path(root))
     errors = [
@@ -55,7 +63,12 @@ def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
         return note(f"mypy could not check {name}\n  {(done.stdout + done.stderr).strip()}")
     shown = "\n".join(f"  {error}" for error in errors[:_MOST_SHOWN])
     more = f"\n  and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
-    return finding(f"mypy --strict finds {len(errors)} errors in {name}\n{shown}{more}")
+    return finding(f"mypy --strict finds {counted(len(errors), 'error')} in {name}\n{shown}{more}")
+
+
+def _cache() -> Path:
+    """Return where mypy keeps what it knows of other packages; the first run is slow, the next are not."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muntin" / "mypy"
 
 
 def _with_path(root: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from muntin_cli.checking import check as check_package
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
-from muntin_cli.output import indented, show, show_json
+from muntin_cli.output import counted, indented, show, show_json
 from muntin_cli.parameters import parse_parameters
 
 
@@ -58,8 +58,4 @@ def _show(report: Report) -> None:
             show(f"  {item.result:<8}{first}")
             if rest:
                 show(indented(rest, by=10))
-    show(f"\n{_count(report.findings)}")
-
-
-def _count(findings: int) -> str:
-    return {0: "no findings", 1: "1 finding"}.get(findings, f"{findings} findings")
+    show(f"\n{counted(report.findings, 'finding')}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from muntin import installed
+from muntin import ClipPolicy, installed
 from muntin_cli.commands.reporting import AsJson, With, reports_errors
 from muntin_cli.description import Description
 from muntin_cli.description import describe as describe_module
@@ -62,10 +62,18 @@ def _facts(description: Description) -> Iterator[tuple[str, str]]:
         yield "state", description.state
         yield "can", ", ".join(description.capabilities) or "only add"
     if description.clips:
-        needed = f"a query must say clip={description.needs_clip!r}" if description.needs_clip else "any will do"
-        yield "clip", f"{needed}; right under {', '.join(description.clips)}"
+        yield "clip", _clip(description)
     if description.contract:
         yield "contract", description.contract
+
+
+def _clip(description: Description) -> str:
+    if len(description.clips) == len(ClipPolicy):
+        return "any"
+    needed = f"a query must say so, for example clip={description.needs_clip!r}"
+    return (
+        f"{' or '.join(description.clips)} only; {needed if description.needs_clip else 'the default, none, will do'}"
+    )
 
 
 def _told(description: Description) -> str:

@@ -11,7 +11,7 @@ from muntin import installed
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.doctor import Health, Sign, examine, examine_spark
 from muntin_cli.exit_codes import ExitCode
-from muntin_cli.output import show, show_json, show_table
+from muntin_cli.output import counted, show, show_json, show_table
 
 
 @reports_errors
@@ -32,4 +32,4 @@ def doctor(
 def _show(signs: list[Sign]) -> None:
     show_table((), [(sign.topic, str(sign.health), sign.text) for sign in signs])
     troubles = sum(sign.health is Health.TROUBLE for sign in signs)
-    show(f"\n{troubles or 'no'} trouble{'s' if troubles > 1 else ''}")
+    show(f"\n{counted(troubles, 'trouble')}")

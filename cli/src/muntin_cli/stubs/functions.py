@@ -24,10 +24,12 @@ def stub_of_module(cls: type[Module], imports: Imports) -> str:
     doc = _docstring(cls, f"Reads {spell(cls.input_field())}, returns {spell(cls.result_field())}.")
     passed = [_passed(parameter) for parameter in parameters]
     if len(heads) == 1:
-        return f"{heads[0]}\n{doc}\n    return _module({', '.join([repr(cls.name), *ways[0], *passed])})"
+        return f"{heads[0]}\n{doc}\n    return _module({', '.join([_quoted(cls.name), *ways[0], *passed])})"
     overloads = [f"@_overload\n{head} ..." for head in heads]
     whole = _head(name, ["*inputs: _ColumnLike"], told, "_ModuleCall", is_star=False)
-    return "\n".join([*overloads, whole, doc, f"    return _module({', '.join([repr(cls.name), '*inputs', *passed])})"])
+    return "\n".join(
+        [*overloads, whole, doc, f"    return _module({', '.join([_quoted(cls.name), '*inputs', *passed])})"]
+    )
 
 
 def stub_of_function(function: Function[..., Any], imports: Imports) -> str:
@@ -36,7 +38,7 @@ def stub_of_function(function: Function[..., Any], imports: Imports) -> str:
     names = [_column_name(name) for name in signature_of(function.implementation).parameters]
     head = _head(_identifier(function.name), _columns(names), [], "_Column")
     doc = _docstring(function.implementation, f"Returns {spell(function.result)}. Register it first: functions(spark).")
-    call = ", ".join([repr(function.sql_name), *names])
+    call = ", ".join([_quoted(function.sql_name), *names])
     return f"{head}\n{doc}\n    from pyspark.sql.functions import call_function\n\n    return call_function({call})"
 
 
@@ -47,8 +49,8 @@ def _ways(field: Field) -> list[list[str]]:
         least = len(names) - _defaults_in(field.type)
         ways = [names[:count] for count in range(max(1, least), len(names) + 1)]
         return ways if any(len(way) == 1 for way in ways) else [*ways, ["record"]]
-    is_any = isinstance(field.type, Variable) and not field.type.name
-    return [["value"]] + ([[]] if field.is_nullable or is_any else [])
+    reads_any = isinstance(field.type, Variable) and not field.type.name
+    return [["value"], []] if reads_any else [["value"]]
 
 
 def _defaults_in(struct: Struct) -> int:
@@ -94,5 +96,9 @@ def _column_name(name: str) -> str:
 
 def _docstring(documented: Callable[..., Any], last: str) -> str:
     first = (inspect.getdoc(documented) or "").strip().partition("\n")[0]
-    text = f"{first} {last}".strip().replace("\\", "\\\\").replace('"""', "'''")
-    return f'    """{text}"""'
+    text = "\n\n    ".join(part for part in (first, last) if part).replace("\\", "\\\\").replace('"""', "'''")
+    return f'    """{text}\n    """'
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'

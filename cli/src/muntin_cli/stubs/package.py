@@ -90,7 +90,8 @@ def _head(plugin: Plugin, imports: Imports, stubs: str) -> Iterator[str]:
     yield "from muntin_engine import ModuleCall as _ModuleCall"
     yield "from muntin_engine import module as _module\n"
     yield "if _typing.TYPE_CHECKING:"
-    yield from (f"    {line}" for line in [*imports.lines(), "", "from pyspark.sql import Column as _Column", ""])
+    yield from (f"    {line}" for line in imports.lines())
+    yield "    from pyspark.sql import Column as _Column\n"
     yield "    _ColumnLike: _typing.TypeAlias = str | _Column\n"
     if LEFT_OUT in stubs:
         yield _GIVEN

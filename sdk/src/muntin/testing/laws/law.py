@@ -60,7 +60,9 @@ def law(
 
     def wrap(body: Callable[[Any, Any], None]) -> Callable[[Any], None]:
         statement = (body.__doc__ or "").strip().partition("\n")[0]
-        stated = Law(body.__name__.removeprefix("test_").replace("_", " "), statement, remedy, is_random, does_not_apply)
+        stated = Law(
+            body.__name__.removeprefix("test_").replace("_", " "), statement, remedy, is_random, does_not_apply
+        )
 
         def test(self: Any) -> None:
             __tracebackhide__ = True
