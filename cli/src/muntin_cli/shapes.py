@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from muntin import (
@@ -15,7 +16,7 @@ from muntin import (
     SupportsRemove,
 )
 
-_CAPABILITIES = {
+_CAPABILITIES: Mapping[str, Any] = {
     "remove": SupportsRemove,
     "combine": SupportsCombine,
     "deduct": SupportsDeduct,

@@ -27,7 +27,7 @@ def _check(subject: Subject) -> Iterator[Item]:
         yield note(_about_untried(subject, untried))
     if not broken and not untried:
         counts = Counter(verdict.outcome for verdict in verdicts)
-        skipped = f"; {counts[Outcome.SKIPPED]} do not apply" if counts[Outcome.SKIPPED] else ""
+        skipped = f", not applicable: {counts[Outcome.SKIPPED]}" if counts[Outcome.SKIPPED] else ""
         yield ok(f"{subject.label} keeps {counted(counts[Outcome.KEPT], 'law')}{skipped}")
 
 

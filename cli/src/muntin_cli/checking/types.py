@@ -18,6 +18,7 @@ from muntin_cli.processes import run
 
 _ERROR = re.compile(r"^(?P<file>.+?):(?P<line>\d+): error: (?P<text>.*)$", re.MULTILINE)
 _MOST_SHOWN = 20
+_OPTIONS = ("--strict", "--ignore-missing-imports", "--no-color-output", "--no-error-summary")
 
 
 def check_types(package: Package) -> Section:
@@ -44,15 +45,8 @@ def _check(name: str) -> Iterator[Item]:
 
 def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
     with tempfile.TemporaryDirectory() as folder:
-        options = [
-            "--strict",
-            "--ignore-missing-imports",
-            "--no-color-output",
-            "--no-error-summary",
-            "--cache-dir",
-            str(_cache()),
-        ]
-        command = [sys.executable, "-m", "mypy", *options, "-p" if is_package else "-m", name]
+        options = [*_OPTIONS, "--cache-dir", str(_cache()), "-p" if is_package else "-m", name]
+        command = [sys.executable, "-m", "mypy", *options]
         done = run(command, folder, environment=_with_path(root))
     errors = [
         f"{_short(error['file'], root)}:{error['line']}: {error['text']}" for error in _ERROR.finditer(done.stdout)

@@ -70,10 +70,8 @@ def _facts(description: Description) -> Iterator[tuple[str, str]]:
 def _clip(description: Description) -> str:
     if len(description.clips) == len(ClipPolicy):
         return "any"
-    needed = f"a query must say so, for example clip={description.needs_clip!r}"
-    return (
-        f"{' or '.join(description.clips)} only; {needed if description.needs_clip else 'the default, none, will do'}"
-    )
+    needed = f"a query must say clip={description.needs_clip!r}" if description.needs_clip else "the default will do"
+    return f"only {' or '.join(description.clips)}; {needed}"
 
 
 def _told(description: Description) -> str:

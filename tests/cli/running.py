@@ -1,0 +1,27 @@
+"""What became of a run of the command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run of the command.
+
+    Attributes:
+        code: Its exit code.
+        output: What it printed.
+        errors: What it printed to the standard error.
+    """
+
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def data(self) -> Any:
+        """What it printed, as JSON."""
+        return json.loads(self.output)

@@ -1,0 +1,175 @@
+"""`muntin check`: one report on a package."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muntin import Plugin, installed
+from muntin_cli.checking import Result
+from muntin_cli.checking.laws import check_laws
+from muntin_cli.checking.subjects import subjects_in
+from muntin_cli.checking.travelling import MOST_BYTES, check_pickling, check_worker
+from muntin_cli.new import create_package
+from muntin_engine.spark import job
+from tests.cli.plugins import BROKEN, LAST, TIDES
+from tests.cli.running import Done
+from tests.sdk.installation import Installation
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What mypy knows of other packages is kept from test to test, and not in the user's home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def install(package: Path, installation: Installation) -> None:
+    """Do what pip would do."""
+    shutil.copytree(package / "src", installation.folder, dirs_exist_ok=True)
+    info = installation.folder / "muntin_weather-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: muntin-weather\nVersion: 0.1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[muntin]\nweather = muntin_weather.plugin\n", encoding="utf-8")
+
+
+def items(done: Done, section: str) -> list[tuple[str, str]]:
+    """Return the results and texts of a section."""
+    found: list[dict[str, Any]] = [part for part in done.data["sections"] if part["title"] == section]
+    return [(item["result"], item["text"]) for item in found[0]["items"]]
+
+
+def test_a_new_package_has_no_findings(
+    tmp_path: Path, installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+) -> None:
+    package = create_package("weather", tmp_path)
+    install(package, installation)
+    installation.modules += ["muntin_weather", "muntin_weather.plugin"]
+    allow("weather")
+
+    done = muntin("check", package)
+
+    assert done.code == 0, done.output
+    lines = done.output.splitlines()
+    assert (lines[0], lines[-1]) == ("muntin-weather 0.1.0", "no findings")
+    assert "  ok      weather = muntin_weather.plugin: 8 modules, 1 function" in lines
+    assert "  ok      mypy --strict finds nothing in muntin_weather" in lines
+    assert "  ok      weather.long_events 0.1.0 with at_least=2 keeps 7 laws, not applicable: 1" in lines
+    assert [line for line in lines if line.startswith(("  note", "  finding"))] == []
+    assert [line for line in lines if line and not line.startswith(" ")][1:-1] == [
+        "discovery",
+        "import",
+        "types",
+        "laws",
+        "pickling",
+        "worker",
+    ]
+
+
+def test_everything_that_is_wrong_is_in_one_report(
+    tmp_path: Path, installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+) -> None:
+    source = LAST.format(log=tmp_path / "log", imported="pandas")
+    installation.plugin("last", source=f"import pandas\n{source}")
+    allow("last")
+
+    done = muntin("check", "muntin-last", "--json")
+
+    assert done.code == 1
+    assert done.data["package"] == "muntin-last 0.1.0"
+    assert items(done, "discovery") == [("ok", "last = plugin_0_last: 1 module, no functions")]
+    assert "it imports pandas" in items(done, "import")[0][1]
+    assert "incompatible with supertype" in items(done, "types")[0][1]
+    broken = [text for result, text in items(done, "laws") if result == "finding"]
+    assert [text.splitlines()[0] for text in broken] == [
+        "last.level 1.0.0 breaks the law: order does not matter",
+    ]
+    assert "smallest stream:" in broken[0]
+    assert "cannot be pickled" in items(done, "pickling")[0][1]
+    assert "keep open files" in items(done, "pickling")[0][1]
+    assert done.data["findings"] == 4
+
+
+def test_a_plugin_that_cannot_be_loaded_is_a_finding(
+    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+) -> None:
+    installation.plugin("wrecked", source=BROKEN)
+    allow("wrecked")
+    done = muntin("check", "wrecked")
+    assert done.code == 1
+    assert "no_such_package" in done.output
+    assert "cannot be imported in a new process" in done.output
+    assert "Traceback" not in done.output
+
+
+@pytest.fixture
+def tides(installation: Installation, allow: Callable[..., None]) -> list[Plugin]:
+    installation.plugin("tides", source=TIDES)
+    allow("tides")
+    return installed().plugins()[0]
+
+
+def test_a_module_that_is_only_on_the_path_of_this_process_cannot_be_opened_by_a_worker(
+    tides: list[Plugin], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "")
+    _, pickled = check_pickling(subjects_in(tides, {}))
+
+    item = check_worker(pickled).items[0]
+
+    assert len(pickled) == 4
+    assert item.result is Result.FINDING
+    assert "No module named 'plugin_0_tides'" in item.text
+    assert "PYSPARK_PYTHON" in item.text
+
+
+def test_a_worker_that_does_not_run_is_a_finding(tides: list[Plugin], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/no/such/python")
+    (item,) = check_worker({"tides.range 1.0.0": b""}).items
+    assert item.result is Result.FINDING
+    assert "/no/such/python does not run" in item.text
+
+
+def test_what_cannot_be_judged_is_a_note_and_no_finding(installation: Installation, allow: Callable[..., None]) -> None:
+    picky = TIDES.replace("return metres / 0.3048", "raise ValueError(f'{metres} is not for me')")
+    installation.plugin("tides", source=picky)
+    allow("tides")
+    items = check_laws(subjects_in(installed().plugins()[0], {})).items
+    (note,) = [item.text for item in items if item.result is Result.NOTE]
+    assert note.startswith("tides.feet 1.0.0: 3 laws not tried")
+    assert "is not for me" in note
+
+
+def test_the_user_says_which_parameters_to_try(tides: list[Plugin], muntin: Callable[..., Done]) -> None:
+    texts = [subject.label for subject in subjects_in(tides, {"tides.above": {"level": 3.5}}).found]
+    assert "tides.above 1.0.0 with level=3.5, way='strict'" in texts
+    subjects = subjects_in(tides, {"tides.above": {"level": -1}})
+    assert "--with tides.above:<name>=<value>" in subjects.unmade["tides.above"]
+    assert any("tides.above was not tried" in item.text for item in check_laws(subjects).items)
+    assert muntin("check", "tides", "--with", "level=-1").code == 2
+
+
+def test_a_package_that_is_not_installed_is_refused_with_those_that_are(
+    installation: Installation, muntin: Callable[..., Done]
+) -> None:
+    installation.plugin("tides", source=TIDES)
+    done = muntin("check", "muntin-tide")
+    assert done.code == 2
+    assert "no installed package named 'muntin-tide' offers a plugin" in done.errors
+    assert "muntin-tides" in done.errors
+    assert "pip install --editable ." in done.errors
+
+
+def test_a_folder_without_a_package_is_refused(tmp_path: Path, muntin: Callable[..., Done]) -> None:
+    done = muntin("check", tmp_path)
+    assert done.code == 2
+    assert "pyproject.toml is missing" in done.errors
+
+
+def test_the_limit_is_that_of_the_engine() -> None:
+    assert MOST_BYTES == job.MOST_BYTES

@@ -1,0 +1,151 @@
+"""`muntin describe`: all there is to say about one name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+from muntin import installed
+from muntin_cli.description import describe
+from tests.cli.plugins import BROKEN, TIDES
+from tests.cli.running import Done
+from tests.sdk.installation import Installation
+
+ABOVE = """\
+tides.above 1.0.0
+
+  Return the share of the window above a level.
+
+from        muntin-tides 0.1.0, plugin_0_tides.Above
+shape       time-sensitive aggregate
+parameters  level: float
+            way: Literal['strict', 'loose']
+reads       float
+returns     float
+clip        only full; a query must say clip='full'
+
+laws
+  accepted clips work        Under each clip in accepted_clips the module computes a result, also of events without an end.
+  definition is complete     The class has a name, a version, types and every method that its base class asks for, rightly spelt.
+  order does not matter      Any permutation of the members gives an equal result.
+  payloads are read only     Neither a payload nor the collection they come in is changed.
+  result has declared type   Every result, and every row of an operator, fits the declared result type.
+  same payloads same result  The same members give the same result at any time.
+
+evaluation, for final results and level=0.5, way='strict'
+  window               evaluator  a row costs                                        why
+  tumbling, points     general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
+  hopping, points      general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
+  hopping, lifetimes   general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
+  snapshot, lifetimes  general    a constant for each window that it is a member of  snapshot() is cut by each key's own events
+  count, points        general    a constant for each window that it is a member of  count_by_start(10) is cut by each key's own events
+"""  # noqa: E501  # as it is printed
+
+
+@pytest.fixture
+def tides(installation: Installation, allow: Callable[..., None]) -> Installation:
+    installation.plugin("tides", source=TIDES)
+    allow("tides")
+    return installation
+
+
+def test_a_module_is_described_as_a_whole(tides: Installation, muntin: Callable[..., Done]) -> None:
+    done = muntin("describe", "tides.above")
+    assert (done.code, done.output) == (0, ABOVE)
+
+
+def test_the_planner_says_how_each_kind_of_window_is_evaluated(
+    tides: Installation, muntin: Callable[..., Done]
+) -> None:
+    found = muntin("describe", "tides.average", "--json").data
+    assert found["capabilities"] == ["combine"]
+    assert [(e["window"], e["events"], e["evaluator"]) for e in found["evaluations"]] == [
+        ("tumbling", "points", "sliced"),
+        ("hopping", "points", "sliced"),
+        ("hopping", "lifetimes", "general"),
+        ("snapshot", "lifetimes", "general"),
+        ("count", "points", "general"),
+    ]
+    assert all(evaluation["row"] and evaluation["reason"] for evaluation in found["evaluations"])
+
+
+def test_parameters_have_types_and_defaults(tides: Installation, muntin: Callable[..., Done]) -> None:
+    found = muntin("describe", "tides.range", "--json").data
+    assert found["parameters"] == [
+        {"name": "unit", "type": "plugin_0_tides.Unit", "default": "<Unit.METRES: 'm'>"},
+        {"name": "digits", "type": "int | None", "default": "None"},
+    ]
+    assert found["offer"]["reads"] == "struct<metres: float, is_estimate: boolean>"
+
+
+def test_the_user_says_which_parameters_to_plan_with(tides: Installation, muntin: Callable[..., Done]) -> None:
+    done = muntin("describe", "tides.above", "--with", "level=2", "--with", "way=loose")
+    assert done.code == 0
+    assert "\nevaluation, for final results and level=2, way='loose'\n" in done.output
+
+
+def test_parameters_that_a_module_does_not_take_are_refused(tides: Installation, muntin: Callable[..., Done]) -> None:
+    done = muntin("describe", "tides.range", "--with", "unt=1")
+    assert done.code == 2
+    assert "unexpected keyword argument 'unt'" in done.errors
+    assert muntin("describe", "tides.range", "--with", "unit").code == 2
+
+
+def test_a_function_has_arguments_and_laws(tides: Installation, muntin: Callable[..., Done]) -> None:
+    done = muntin("describe", "tides.feet")
+    assert done.code == 0
+    assert done.output.startswith("tides.feet 1.0.0\n\n  Return metres as feet.\n\n")
+    assert "shape       function\nparameters  metres: float\nreturns     float\n" in done.output
+    assert "arguments are read only" in done.output
+
+
+def test_an_unknown_name_is_answered_with_the_closest(tides: Installation, muntin: Callable[..., Done]) -> None:
+    done = muntin("describe", "tides.averge")
+    assert done.code == 2
+    assert done.errors.startswith("muntin: no module is named 'tides.averge'\n  did you mean 'tides.average'")
+
+
+def test_a_name_of_a_broken_plugin_says_why_it_is_broken(
+    tides: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+) -> None:
+    tides.plugin("wrecked", source=BROKEN)
+    allow("tides", "wrecked")
+    assert muntin("describe", "tides.average").code == 0
+    done = muntin("describe", "wrecked.anything")
+    assert done.code == 1
+    assert "no_such_package" in done.errors
+
+
+def test_every_module_of_the_hostile_plugin_can_be_described(
+    installation: Installation, allow: Callable[..., None]
+) -> None:
+    installation.plugin("hostile", source="from tests.hostile.muntin_hostile.plugin import *\n")
+    allow("hostile")
+    (plugin,), _ = installed().plugins()
+    described = [describe(installed(), name) for name in (*plugin.modules, *plugin.functions)]
+    assert len(described) > 80
+    assert all(description.laws for description in described if description.example is not None)
+
+
+def test_every_module_of_our_own_plugins_is_planned_with_parameters_that_it_accepts(
+    allow: Callable[..., None],
+) -> None:
+    allow("stats", "patterns")
+    plugins, _ = installed().plugins()
+    names = [name for plugin in plugins for name in plugin.modules]
+    described = {name: describe(installed(), name) for name in names}
+    assert len(described) >= 20
+    assert [name for name, description in described.items() if not description.evaluations] == []
+    assert [
+        (name, evaluation.reason)
+        for name, description in described.items()
+        for evaluation in description.evaluations
+        if not evaluation.evaluator
+    ] == []
+
+
+def test_documentation_is_shown_as_it_was_written(tides: Installation, muntin: Callable[..., Done]) -> None:
+    shown = muntin("describe", "tides.range").output
+    assert inspect.getdoc(installed().module("tides.range")) in shown.replace("\n  ", "\n")

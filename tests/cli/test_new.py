@@ -1,0 +1,142 @@
+"""`muntin new`: a package that works at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from muntin import Module, hooks, modules
+from tests.cli.running import Done
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def weather(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new package, outside the repository."""
+    from muntin_cli.new import create_package
+
+    return create_package("weather", tmp_path_factory.mktemp("outside"))
+
+
+@pytest.fixture
+def weather_offers(weather: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[type[Module]]]:
+    from importlib import import_module
+
+    monkeypatch.syspath_prepend(weather / "src")
+    yield import_module("muntin_weather.plugin").muntin_modules()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "muntin_weather"]:
+        del sys.modules[name]
+
+
+def run(weather: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MYPYPATH": str(ROOT / "sdk/src")}
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=weather,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_it_says_what_to_do_next(tmp_path: Path, muntin: Callable[..., Done]) -> None:
+    done = muntin("new", "weather", "--into", tmp_path)
+    assert done.code == 0
+    assert f"  cd {tmp_path / 'muntin-weather'}\n" in done.output
+    assert "  muntin check muntin-weather\n" in done.output
+
+
+def test_every_file_has_the_name_of_the_plugin(weather: Path) -> None:
+    files = [file for file in weather.rglob("*") if file.is_file()]
+    assert {"plugin.py", "test_mean.py", "pyproject.toml", ".gitignore", "py.typed", "LICENSE"} <= {
+        file.name for file in files
+    }
+    assert (weather / ".github/workflows/test.yml").is_file()
+    assert [file for file in files if "myplugin" in f"{file}{file.read_text(encoding='utf-8')}"] == []
+
+
+def test_every_module_has_a_test(weather: Path) -> None:
+    examples = {file.stem for file in (weather / "src/muntin_weather").glob("*.py")} - {"__init__"}
+    assert {file.stem.removeprefix("test_") for file in (weather / "tests").glob("test_*.py")} == examples
+
+
+def test_there_is_an_example_of_each_of_the_eight_shapes(weather_offers: list[type[Module]]) -> None:
+    shapes = {
+        cls
+        for cls in vars(modules).values()
+        if isinstance(cls, type) and issubclass(cls, Module) and cls not in (Module, modules.ColumnarAggregate)
+    }
+    shown = {base for offered in weather_offers for base in offered.__bases__}
+    assert len(shapes) == 8
+    assert shown == shapes
+
+
+def test_its_tests_pass_at_once(weather: Path) -> None:
+    done = run(weather, "pytest", "-q", "-p", "no:cacheprovider", "-W", "error")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+
+
+def test_its_types_hold(weather: Path, tmp_path: Path) -> None:
+    done = run(weather, "mypy", "--cache-dir", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_it_can_be_published(weather: Path) -> None:
+    project = tomllib.loads((weather / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    ours = tomllib.loads((ROOT / "plugins/muntin-stats/pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == "muntin-weather"
+    assert {"version", "description", "readme", "license", "authors", "classifiers", "requires-python"} <= set(project)
+    assert project["entry-points"] == {hooks.PROJECT: {"weather": "muntin_weather.plugin"}}
+    assert project["dependencies"][0] in ours["dependencies"]
+    assert (project["requires-python"], project["classifiers"]) == (ours["requires-python"], ours["classifiers"])
+
+
+def test_a_name_may_have_words(tmp_path: Path, muntin: Callable[..., Done]) -> None:
+    assert muntin("new", "air_quality", "--into", tmp_path).code == 0
+    package = tmp_path / "muntin-air-quality"
+    assert (package / "src/muntin_air_quality/plugin.py").is_file()
+    assert '"air_quality.mean"' in (package / "src/muntin_air_quality/mean.py").read_text(encoding="utf-8")
+
+
+def test_it_overwrites_nothing(tmp_path: Path, muntin: Callable[..., Done]) -> None:
+    mine = tmp_path / "muntin-weather" / "notes.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine", encoding="utf-8")
+
+    done = muntin("new", "weather", "--into", tmp_path)
+
+    assert done.code == 2
+    assert done.errors == (
+        f"muntin: {mine.parent} exists already\n  choose another name, another folder (--into), or remove it\n"
+    )
+    assert [file.name for file in mine.parent.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("Weather", "weather"), ("muntin-weather", "weather"), ("air-quality", "air_quality"), ("2nd", "nd")],
+)
+def test_a_name_that_no_plugin_can_have_is_refused(
+    name: str, meant: str, tmp_path: Path, muntin: Callable[..., Done]
+) -> None:
+    done = muntin("new", name, "--into", tmp_path)
+    assert done.code == 2
+    assert f"{name!r} cannot name a plugin\n  did you mean {meant!r}?\n  expected: " in done.errors
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["class", "", "1"])
+def test_where_no_name_is_near_none_is_suggested(name: str, tmp_path: Path, muntin: Callable[..., Done]) -> None:
+    done = muntin("new", name, "--into", tmp_path)
+    assert done.code == 2
+    assert "did you mean" not in done.errors
