@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -39,13 +40,24 @@ def expected_in(file: Path) -> dict[int, tuple[str, str]]:
     return {number: (match["code"], match["text"]) for number, match in found.items() if match}
 
 
-def check_types(files: Iterable[Path], cache: Path, *options: str) -> dict[Path, dict[int, Complaint]]:
-    """Return the complaints about files, by file and line, under the strict settings of the repository."""
-    command = [sys.executable, "-m", "mypy", "--cache-dir", str(cache), *options, *map(str, files)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+def check_types(files: Iterable[Path], cache: Path, path: Iterable[Path] = ()) -> dict[Path, dict[int, Complaint]]:
+    """Return the complaints about files, by file and line, under the strict settings of the repository.
+
+    Args:
+        files: The files.
+        cache: Where the type checker keeps what it knows.
+        path: Where it looks for modules besides the sources of the repository.
+    """
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(cache), *map(str, files)]
+    environment = {**os.environ, "MYPYPATH": os.pathsep.join(map(str, path))}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
+    return _complaints(done.stdout)
+
+
+def _complaints(output: str) -> dict[Path, dict[int, Complaint]]:
     complaints: dict[Path, dict[int, Complaint]] = {}
-    for line in done.stdout.splitlines():
+    for line in output.splitlines():
         reported = _REPORTED.match(line)
         if reported:
             about = complaints.setdefault(ROOT / reported["file"], {}).setdefault(int(reported["line"]), Complaint())
