@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
-from itertools import islice, product
+from itertools import combinations, islice, product
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
@@ -115,13 +115,23 @@ def example_of(cls: type[Module], given: Mapping[str, Any] | None = None) -> tup
     wanted = [p for p in signature_of(cls).parameters.values() if _is_required(p) and p.name not in known]
     if not wanted:
         return make(cls, known), known
-    for values in islice(product(*(_examples(parameter.annotation) for parameter in wanted)), _MOST_TRIES):
-        parameters = known | {p.name: value for p, value in zip(wanted, values, strict=True)}
+    examples = {parameter.name: list(_examples(parameter.annotation)) for parameter in wanted}
+    for values in islice(_ways(examples), _MOST_TRIES):
+        parameters = known | values
         try:
             return make(cls, parameters), parameters
         except ParameterError:
             continue
     return None
+
+
+def _ways(examples: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield choices of one example each: the first of all, then those that differ in one place, in two, and so on."""
+    first = {name: values[0] for name, values in examples.items()}
+    for places in range(len(examples) + 1):
+        for names in combinations(examples, places):
+            for values in product(*(examples[name][1:] for name in names)):
+                yield first | dict(zip(names, values, strict=True))
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import muntin
 from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowError, WindowSpecification
 from muntin.policies import parse_policy
-from muntin.testing import Bar, Computation, OutputEvent, Script, WindowedQuery, timeline
+from muntin.testing import Bar, Computation, OutputEvent, Script, WindowedQuery, draw_steps
 from muntin_cli.errors import UsageError
 
 T = TypeVar("T")
@@ -74,12 +74,13 @@ def parse_window(text: str) -> WindowSpecification:
         >>> parse_window("hopping 10 5").size, parse_window("tumbling 10minutes").size
         (10, 600000000)
     """
-    name, *lengths = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
+    words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     try:
+        name, lengths = words[0], words[1:]
         make: Any = _WINDOWS[name]
         specification: WindowSpecification = make(*(int(length) if length.isdigit() else length for length in lengths))
-    except (KeyError, TypeError, WindowError, DurationError) as error:
-        reason = "" if isinstance(error, KeyError) else f": {str(error).partition(chr(10))[0]}"
+    except (LookupError, TypeError, WindowError, DurationError) as error:
+        reason = "" if isinstance(error, LookupError) else f": {str(error).partition(chr(10))[0]}"
         raise UsageError(
             f"{text!r} names no window{reason}\n"
             "  expected: 'tumbling 10', 'hopping 10 5', 'snapshot', 'count_by_start 3' or 'count_by_end 3'"
@@ -101,18 +102,17 @@ def query_of(module: Module, window: WindowSpecification, clip: str, timestamps:
     return WindowedQuery(window, [Computation(module)], policy, parse_policy(TimestampPolicy, timestamps))
 
 
-def draw_output(script: Script, query: WindowedQuery) -> str:
-    """Return the output of a query as time lines, a drawing per key; each row with its lifetime and its value."""
+def draw(script: Script, query: WindowedQuery) -> str:
+    """Return a stream and the output of a query as time lines along one ruler; a line per row of the output."""
     output = script.run(query)
-    if not output:
-        return "no window is complete: end the stream with .close(), or .punctuate() further"
-    return "\n\n".join(_draw(key, rows, query) for key, rows in output.items())
+    bars = [_bar(key, row, query) for key, rows in output.items() for row in rows]
+    nothing = "no window is complete: end the stream with .close(), or .punctuate() further"
+    return draw_steps(script.steps, ["", *bars] if bars else ["", nothing])
 
 
-def _draw(key: Hashable, rows: Sequence[OutputEvent], query: WindowedQuery) -> str:
-    bars = [Bar("output", row.start, row.end, _spell(row.value, query)) for row in rows]
-    drawn = timeline(bars)
-    return drawn if key is None else f"{key!r}\n{drawn}"
+def _bar(key: Hashable, row: OutputEvent, query: WindowedQuery) -> Bar:
+    label = "output" if key is None else f"output {key!r}"
+    return Bar(label, row.start, row.end, _spell(row.value, query))
 
 
 def _spell(value: Any, query: WindowedQuery) -> str:

@@ -14,7 +14,7 @@ from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
 from muntin_cli.parameters import make, parse_parameters
-from muntin_cli.running import ScriptFile, draw_output, parse_window, query_of, read_script
+from muntin_cli.running import ScriptFile, draw, parse_window, query_of, read_script
 
 
 @reports_errors
@@ -33,7 +33,7 @@ def run(
         query = query_of(made, parse_window(window or "tumbling 10"), clip, timestamps)
     else:
         query = _query_in(file, script)
-    show(f"{file.script}\n\n{draw_output(file.script, query)}")
+    show(draw(file.script, query))
     return ExitCode.OK
 
 

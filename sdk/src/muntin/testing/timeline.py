@@ -70,10 +70,14 @@ def draw_windows(windows: Iterable[Window], events: Iterable[Event[Any]] = ()) -
     return timeline([*above, *(Bar("window", window.start, window.end) for window in windows)])
 
 
-def draw_steps(steps: Iterable[Step]) -> str:
+def draw_steps(steps: Iterable[Step], below: Iterable[Bar | str] = ()) -> str:
     """Return a stream as a drawing, one line per step in order of arrival.
 
     Insertions are marked `+`, revisions `~` with the old end behind them, and retractions `-`.
+
+    Args:
+        steps: The stream.
+        below: What is drawn below it along the same ruler, for example its output.
 
     Example:
         >>> from muntin import Revision
@@ -87,7 +91,7 @@ def draw_steps(steps: Iterable[Step]) -> str:
         punctuation     !       4
         the stream is closed
     """
-    return timeline([_row(step) for step in steps])
+    return timeline([*(_row(step) for step in steps), *below])
 
 
 def _row(step: Step) -> Bar | str:

@@ -1,0 +1,73 @@
+"""The command as a whole: its help, its exit codes, and a program of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from muntin import ModuleDefinitionError, PluginLoadError, QueryError
+from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
+from muntin_cli.exit_codes import ExitCode
+from muntin_engine import SetupError
+from tests.cli.running import Done
+
+COMMANDS = ("new", "modules", "describe", "check", "stubs", "run", "doctor")
+
+
+def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Callable[..., Done]) -> None:
+    done = muntin("--help")
+    assert done.code == 0
+    listed = [line.split()[0] for line in done.output.partition("Commands:")[2].splitlines() if line.startswith("  ")]
+    assert tuple(listed[: len(COMMANDS)]) == COMMANDS
+    assert "0 all is well, 1 findings, 2 wrong usage" in done.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str, muntin: Callable[..., Done]) -> None:
+    done = muntin(command, "--help")
+    assert done.code == 0
+    assert f"Usage: muntin {command}" in done.output
+
+
+@pytest.mark.parametrize("arguments", [("nwe",), ("new",), ("modules", "--jsno"), ("describe",)])
+def test_what_cannot_be_read_is_wrong_usage(arguments: tuple[str, ...], muntin: Callable[..., Done]) -> None:
+    assert muntin(*arguments).code == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UsageError("?"), ExitCode.USAGE),
+        (EnvironmentLacksError("?"), ExitCode.ENVIRONMENT),
+        (QueryError("?"), ExitCode.USAGE),
+        (ModuleDefinitionError("?"), ExitCode.FINDINGS),
+        (PluginLoadError("tides", "muntin-tides 1.0", "?"), ExitCode.FINDINGS),
+        (SetupError("?"), ExitCode.ENVIRONMENT),
+    ],
+)
+def test_who_must_act_decides_the_exit_code(error: Exception, code: ExitCode) -> None:
+    assert exit_code_of(error) is code
+
+
+def test_it_is_a_program(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "muntin_cli", "new", "weather"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("muntin-weather is a working package")
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert again.stderr.startswith("muntin: muntin-weather exists already\n")
+
+
+def test_describing_and_listing_start_neither_spark_nor_pandas(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom muntin_cli import app\n"
+        "for call in (['modules'], ['describe', 'stats.average']):\n    CliRunner().invoke(app, call)\n"
+        "print(*sorted({'pyspark', 'pandas', 'pyarrow'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == []

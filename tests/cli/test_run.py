@@ -1,0 +1,144 @@
+"""`muntin run`: a module on a stream, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.plugins import TIDES
+from tests.cli.running import Done
+from tests.sdk.installation import Installation
+
+STREAM = """
+from muntin.testing import Script
+script = Script().insert("a", 1, 6, 2.0).point("b", 4, 1.0).batch().revise("a", 9).insert("c", 12, 17, 5.0).close()
+"""
+
+QUERY = """
+from muntin import Aggregate, snapshot
+from muntin.testing import Computation, WindowedQuery
+
+class Largest(Aggregate[float, float]):
+    name, version = "mine.largest", "1.0.0"
+    def compute_result(self, payloads):
+        return max(payloads)
+
+query = WindowedQuery(snapshot(), [Computation(Largest())])
+"""
+
+KEYS = """
+from muntin.testing import Script
+script = Script().point("a", 1, 2.0, key="north").point("b", 4, 1.0, key="south").close()
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path, installation: Installation, allow: Callable[..., None]) -> Callable[[str], Path]:
+    installation.plugin("tides", source=TIDES)
+    allow("tides")
+
+    def to_file(text: str) -> Path:
+        file = tmp_path / "script.py"
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return to_file
+
+
+def test_what_goes_in_and_what_comes_out_is_drawn(write: Callable[[str], Path], muntin: Callable[..., Done]) -> None:
+    done = muntin("run", write(STREAM), "--module", "tides.average", "--window", "hopping 10 5")
+    assert (done.code, done.output) == (
+        0,
+        """\
+        -5        5         15        25
++ 'a'         [----)                      2.0
++ 'b'            [)                       1.0
+------- batch
+~ 'a'         [-------)                   ended at 6
++ 'c'                    [----)           5.0
+the stream is closed
+
+output  [---------)                       1.5
+output       [---------)                  1.5
+output            [---------)             3.5
+output                 [---------)        5.0
+output                      [---------)   5.0
+""",
+    )
+
+
+def test_a_file_may_define_the_module_and_the_query(write: Callable[[str], Path], muntin: Callable[..., Done]) -> None:
+    file = write(STREAM + QUERY)
+    done = muntin("run", file)
+    assert done.code == 0
+    assert done.output.endswith(
+        """
+output  [--)                2.0
+output     [)               2.0
+output      [---)           2.0
+output             [----)   5.0
+"""
+    )
+    assert muntin("run", file, "--module", "mine.largest", "--window", "snapshot").output == done.output
+
+
+def test_output_says_whose_it_is(write: Callable[[str], Path], muntin: Callable[..., Done]) -> None:
+    done = muntin("run", write(KEYS), "--module", "tides.average")
+    assert done.output.endswith("\noutput 'north'  [---------)   2.0\noutput 'south'  [---------)   1.0\n")
+
+
+def test_parameters_and_policies_are_options(write: Callable[[str], Path], muntin: Callable[..., Done]) -> None:
+    call = ("run", write(STREAM), "--module", "tides.above", "--with", "level=1.5", "--with", "way=strict")
+    done = muntin(*call, "--clip", "full", "--timestamps", "point_at_end")
+    assert done.code == 0
+    assert done.output.endswith("output           [)             0.8\noutput                     [)   0.5\n")
+    done = muntin(*call)
+    assert done.code == 2
+    assert done.errors == ("muntin: tides.above is not right under clip none\n  choose one of: --clip full\n")
+
+
+def test_a_stream_that_says_nothing_final_is_told_apart(
+    write: Callable[[str], Path], muntin: Callable[..., Done]
+) -> None:
+    file = write("from muntin.testing import Script\nscript = Script().point('a', 1, 2.0)\n")
+    done = muntin("run", file, "--module", "tides.average")
+    assert done.code == 0
+    assert "no window is complete: end the stream with .close()" in done.output
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = 1\n", "defines no stream"),
+        ("script = 1\n", "defines script as 1"),
+        ("script = (\n", "SyntaxError"),
+        ("from muntin.testing import Script\nscript = Script().revise('a', 3)\n", "no event 'a' is alive"),
+        (STREAM, "defines no query, and no module is named"),
+    ],
+)
+def test_a_file_that_will_not_do_is_refused_with_what_would(
+    text: str, expected: str, write: Callable[[str], Path], muntin: Callable[..., Done]
+) -> None:
+    done = muntin("run", write(text))
+    assert done.code == 2
+    assert expected in done.errors
+
+
+@pytest.mark.parametrize("window", ["hoping 10 5", "hopping 10", "tumbling 0", "tumbling soon", ""])
+def test_a_window_that_is_none_is_refused_with_those_that_are(
+    window: str, write: Callable[[str], Path], muntin: Callable[..., Done]
+) -> None:
+    done = muntin("run", write(STREAM), "--module", "tides.average", f"--window={window or ' '}")
+    assert done.code == 2
+    assert "expected: 'tumbling 10', 'hopping 10 5', 'snapshot'" in done.errors
+
+
+def test_a_missing_file_and_a_missing_module_are_refused(
+    write: Callable[[str], Path], tmp_path: Path, muntin: Callable[..., Done]
+) -> None:
+    assert "No such file" in muntin("run", tmp_path / "none.py").errors
+    done = muntin("run", write(STREAM), "--module", "tides.averge")
+    assert done.code == 2
+    assert "did you mean 'tides.average'" in done.errors

@@ -1,0 +1,69 @@
+"""All laws of a module at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import strategies as st
+
+from muntin import Aggregate, ModuleDefinitionError, function
+from muntin.testing import Outcome, laws_applying_to, laws_for, laws_of, try_laws
+from tests.hostile.muntin_hostile import HONEST, HOSTILE
+
+
+class Root(Aggregate[float, float]):
+    """Refuses negative numbers, in words."""
+
+    name, version = "demo.root", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:
+        if min(payloads) < 0:
+            raise ValueError("no root of a negative number")
+        return sum(sorted(payloads)) ** 0.5
+
+
+@function("demo.longest", version="1.0.0", result=float, vectorized=True)
+def longest(texts: object) -> object:
+    return texts
+
+
+@pytest.mark.parametrize("laws", HONEST, ids=lambda laws: laws.__name__)
+def test_an_honest_module_keeps_all_laws_that_apply(laws: type) -> None:
+    module = HONEST[laws]()
+    verdicts = {verdict.law: verdict.outcome for verdict in try_laws(module)}
+    assert laws_for(module) is laws
+    assert {law for law, outcome in verdicts.items() if outcome is Outcome.KEPT} == set(laws_applying_to(module))
+    assert set(verdicts.values()) <= {Outcome.KEPT, Outcome.SKIPPED}
+
+
+@pytest.mark.parametrize("laws", HONEST, ids=lambda laws: laws.__name__)
+def test_a_hostile_module_is_found_out_under_the_name_of_its_law(laws: type) -> None:
+    (test, module), *_ = [(test, modules[0]) for (of, test), modules in HOSTILE.items() if of is laws]
+    broken = [verdict for verdict in try_laws(module()) if verdict.outcome is Outcome.BROKEN]
+    assert test.removeprefix("test_").replace("_", " ") in [verdict.law for verdict in broken]
+    assert all(verdict.reason for verdict in broken)
+
+
+def test_what_a_module_refuses_in_words_is_no_breach_of_a_law() -> None:
+    counts = Counter(verdict.outcome for verdict in try_laws(Root()))
+    assert counts[Outcome.UNTRIED] == 4
+    assert counts[Outcome.BROKEN] == 0
+
+
+def test_with_what_may_come_all_laws_are_tried() -> None:
+    verdicts = list(try_laws(Root(), payloads=st.floats(0, 9)))
+    assert len(verdicts) == len(laws_of(laws_for(Root())))
+    assert {verdict.outcome for verdict in verdicts} == {Outcome.KEPT}
+
+
+def test_a_vectorised_function_needs_to_be_told_what_may_come() -> None:
+    assert {verdict.outcome for verdict in try_laws(longest)} == {Outcome.UNTRIED}
+    tried = try_laws(longest, arguments=st.tuples(st.floats(0, 9)))
+    assert {verdict.outcome for verdict in tried} == {Outcome.KEPT}
+
+
+def test_a_class_has_no_laws_only_a_module_has() -> None:
+    with pytest.raises(ModuleDefinitionError, match="an instance of a module class"):
+        laws_for(Root)  # type: ignore[arg-type]  # which is the point
