@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from muntin import ModuleDefinitionError, PluginLoadError, QueryError
+from muntin import ModuleDefinitionError, MuntinError, PluginLoadError, QueryError
 from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_engine import SetupError
@@ -49,7 +49,7 @@ def test_what_cannot_be_read_is_wrong_usage(arguments: tuple[str, ...], muntin: 
         (SetupError("?"), ExitCode.ENVIRONMENT),
     ],
 )
-def test_who_must_act_decides_the_exit_code(error: Exception, code: ExitCode) -> None:
+def test_who_must_act_decides_the_exit_code(error: MuntinError, code: ExitCode) -> None:
     assert exit_code_of(error) is code
 
 

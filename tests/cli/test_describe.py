@@ -148,4 +148,6 @@ def test_every_module_of_our_own_plugins_is_planned_with_parameters_that_it_acce
 
 def test_documentation_is_shown_as_it_was_written(tides: Installation, muntin: Callable[..., Done]) -> None:
     shown = muntin("describe", "tides.range").output
-    assert inspect.getdoc(installed().module("tides.range")) in shown.replace("\n  ", "\n")
+    documentation = inspect.getdoc(installed().module("tides.range"))
+    assert documentation
+    assert documentation in shown.replace("\n  ", "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -21,7 +22,7 @@ class Root(Aggregate[float, float]):
     def compute_result(self, payloads: Sequence[float]) -> float:
         if min(payloads) < 0:
             raise ValueError("no root of a negative number")
-        return sum(sorted(payloads)) ** 0.5
+        return math.sqrt(sum(sorted(payloads)))
 
 
 @function("demo.longest", version="1.0.0", result=float, vectorized=True)

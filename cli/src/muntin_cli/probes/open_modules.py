@@ -7,8 +7,8 @@ import sys
 from base64 import b64decode
 
 
-def opened(data: str) -> str:
-    """Return what went wrong; empty if nothing did."""
+def failure_of(data: str) -> str:
+    """Return what goes wrong when a module is opened; empty if nothing does."""
     try:
         pickle.loads(b64decode(data))
     except Exception as error:
@@ -16,5 +16,6 @@ def opened(data: str) -> str:
     return ""
 
 
-answer = {name: opened(data) for name, data in json.load(sys.stdin).items()}
-print("\n" + json.dumps({"python": platform.python_version(), "failures": answer}))  # noqa: T201
+if __name__ == "__main__":
+    failures = {name: failure_of(data) for name, data in json.load(sys.stdin).items()}
+    sys.stdout.write(f"\n{json.dumps({'python': platform.python_version(), 'failures': failures})}\n")

@@ -3,7 +3,9 @@
 import json
 import platform
 import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, entry_points, version
+from typing import Any
 
 
 def version_of(package: str) -> str:
@@ -14,11 +16,15 @@ def version_of(package: str) -> str:
         return ""
 
 
-packages = json.load(sys.stdin)
-answer = {
-    "executable": sys.executable,
-    "python": platform.python_version(),
-    "packages": {package: version_of(package) for package in packages},
-    "plugins": sorted({entry.name for entry in entry_points(group="muntin")}),
-}
-print("\n" + json.dumps(answer))  # noqa: T201
+def seen(packages: Iterable[str]) -> dict[str, Any]:
+    """Return what this Python sees."""
+    return {
+        "executable": sys.executable,
+        "python": platform.python_version(),
+        "packages": {package: version_of(package) for package in packages},
+        "plugins": sorted({entry.name for entry in entry_points(group="muntin")}),
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"\n{json.dumps(seen(json.load(sys.stdin)))}\n")
