@@ -69,9 +69,9 @@ clean:
 	@touch $@
 
 # What the tests need on top. They start Spark on the jre extra too, so it is always there.
-.venv/tools.stamp: .venv/run.stamp requirements-dev.txt
+.venv/tools.stamp: .venv/run.stamp cli/pyproject.toml requirements-dev.txt
 	@echo "installing the tools for tests and checks into .venv"
-	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre]" --requirement requirements-dev.txt
+	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre]" --editable ./cli --requirement requirements-dev.txt
 	@touch $@
 
 # Their own pins stay away from ours.

@@ -22,7 +22,7 @@ from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
 LANGUAGES = {"python", "text", "toml", "shell", "sql", "json"}
-PROGRAMS = {"cd", "git", "make", "pip", "pytest", "python"}
+PROGRAMS = {"cd", "git", "make", "muntin", "pip", "pytest", "python"}
 RUNNABLE = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 

@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = (ROOT / "sdk/src", ROOT / "engine/src", *sorted(ROOT.glob("plugins/*/src")))
+SOURCES = (ROOT / "sdk/src", ROOT / "engine/src", ROOT / "cli/src", *sorted(ROOT.glob("plugins/*/src")))
 FILES = {
     ".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): file
     for source in SOURCES
     for file in sorted(source.rglob("*.py"))
+    if "template" not in file.parts  # a copy of it is tested under the name that it gets
 }
 PLUGINS = tuple(sorted(package.name for package in ROOT.glob("plugins/*/src/*") if package.is_dir()))
 
@@ -70,6 +71,12 @@ LAYERS = (
         in_functions=("muntin_engine.spark",),
         for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,
+    ),
+    Layer(
+        "muntin_cli",
+        (*SDK, "muntin.testing", "muntin_cli", "packaging", "rich", "typer"),
+        in_functions=("muntin_engine",),
+        for_types=("muntin_engine.plan",),
     ),
     *(Layer(own, ("*",), never=("muntin_engine", "pyspark", *(set(PLUGINS) - {own}))) for own in PLUGINS),
 )
@@ -121,7 +128,7 @@ def test_a_module_imports_only_what_its_layer_may(module: str) -> None:
 
 
 def test_every_distribution_has_files_to_check() -> None:
-    assert len(SOURCES) >= 4
+    assert len(SOURCES) >= 5
     assert [source for source in SOURCES if not any(source in file.parents for file in FILES.values())] == []
 
 
@@ -150,6 +157,8 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.writing.anything", "from muntin_engine.spark import changelog"),
         ("muntin_engine.monitoring.board", "import rich"),
         ("muntin_engine.monitoring.watch", "from pyspark.sql.streaming import StreamingQuery"),
+        ("muntin_cli.anything", "import muntin_engine"),
+        ("muntin_cli.anything", "def late():\n    import pyspark"),
         ("muntin_stats.anything", "import pyspark"),
         ("muntin_stats.anything", "from muntin_engine import events"),
         ("muntin_stats.anything", "import muntin_patterns"),
@@ -170,6 +179,7 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin_engine.query", "def late():\n    from muntin_engine.spark import session"),
         ("muntin_engine.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
         ("muntin_engine.monitoring.terminal", "import rich.table"),
+        ("muntin_cli.anything", "import typer\nfrom muntin import testing\ndef late():\n    import muntin_engine"),
         ("muntin_stats.anything", "import numpy\nfrom muntin import Aggregate\nfrom . import other"),
     ],
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("muntin", "muntin.adapters", "muntin.combinators", "muntin.triggers", "muntin_engine")
+PACKAGES = ("muntin", "muntin.adapters", "muntin.combinators", "muntin.triggers", "muntin_cli", "muntin_engine")
 LIST = Path(__file__).with_name("public_names.txt")
 REGENERATE = ".venv/bin/python tests/house/test_public_names.py"
 
