@@ -150,7 +150,6 @@ def _load(entry: EntryPoint) -> Plugin:
             cls.check_definition()
         for trigger in triggers:
             check_trigger(trigger)
-    except Exception as error:
     except (Exception, SystemExit) as error:  # a plugin that ends the process must not take other plugins along
         raise PluginLoadError(entry.name, distribution, f"{type(error).__name__}: {error}") from error
     named = [_by_name(entry, distribution, offered) for offered in (modules, functions, triggers)]
