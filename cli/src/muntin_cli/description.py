@@ -112,4 +112,4 @@ def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]
 
 
 def _spell_state(annotation: Any) -> str:
-    return "" if annotation is None else inspect.formatannotation(annotation)
+    return "" if annotation is None else inspect.formatannotation(annotation).replace("~", "")

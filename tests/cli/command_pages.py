@@ -1,0 +1,123 @@
+"""`python -m tests.cli.command_pages [page ...]`: run the commands on pages and write what they print below them.
+
+A block of text marked `<!-- shows -->` is what the last command above it prints. Look at the difference before you
+keep it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import dataclass
+from importlib import invalidate_caches
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import pytest
+from typer.testing import CliRunner
+
+from muntin import installed
+from muntin_cli import app
+from tests.docs.pages import PAGES, Block, blocks, name_of
+from tests.docs.runner import tidy
+
+VARYING: Final = re.compile(r"\d+ modules? in \d+ ms|Python 3\.\d+\.\d+|: \d+ bytes")
+"""What is another number on another machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A block that shows what a command prints, and what it printed here."""
+
+    block: Block
+    command: str
+    code: int
+    text: str
+
+
+def commands_on(page: Path) -> list[tuple[Block, list[str]]]:
+    """Return the calls of the command on a page, each with its block."""
+    shell = [block for block in blocks(page) if block.language == "shell"]
+    lines = [(block, shlex.split(line, comments=True)) for block in shell for line in block.lines]
+    return [(block, words) for block, words in lines if words[:1] == ["muntin"]]
+
+
+PAGES_WITH_COMMANDS: Final = [page for page in PAGES if commands_on(page)]
+
+
+def run_page(page: Path, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Shown]:
+    """Run the commands of a page whose output it shows, as a reader would in an empty folder."""
+    patch.setenv("MUNTIN_PLUGINS", "stats,patterns,weather")
+    patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    parts = blocks(page)
+    with chdir(folder):
+        for place, block in enumerate(parts):
+            below = parts[place + 1] if place + 1 < len(parts) else None
+            shown = below if below is not None and below.comment == "shows" else None
+            if block.file is not None:
+                Path(block.file).parent.mkdir(parents=True, exist_ok=True)
+                Path(block.file).write_text(block.text, encoding="utf-8")
+            elif block.language == "shell":
+                yield from _run(block, shown, patch)
+
+
+def alike(text: str) -> str:
+    """Return text without what differs from machine to machine."""
+    return VARYING.sub("...", tidy(text))
+
+
+def _run(block: Block, shown: Block | None, patch: pytest.MonkeyPatch) -> Iterator[Shown]:
+    for line in block.lines:
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["cd"]:
+            os.chdir(words[1])
+        elif words[:3] == ["pip", "install", "--editable"]:
+            _install(Path.cwd(), patch)
+        elif words[:1] == ["muntin"] and shown is not None:
+            installed.cache_clear()
+            result = CliRunner().invoke(app, words[1:], prog_name="muntin")
+            if line == [line for line in block.lines if line.startswith("muntin ")][-1]:
+                yield Shown(shown, line, result.exit_code, result.stdout)
+
+
+def _install(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Do what pip would do: write the distribution's metadata, and bring its sources to the path."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    info = folder / "src" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8")
+    entries = "".join(f"{name} = {value}\n" for name, value in project["entry-points"]["muntin"].items())
+    (info / "entry_points.txt").write_text(f"[muntin]\n{entries}", encoding="utf-8")
+    patch.syspath_prepend(folder / "src")
+    patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "src"), os.environ.get("PYTHONPATH", "")]))
+    invalidate_caches()
+
+
+def forget(package: str) -> None:
+    """Forget a package that was only there for a page."""
+    installed.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        del sys.modules[name]
+
+
+def main(names: list[str]) -> None:
+    """Write what the commands of pages print."""
+    for page in (page for page in PAGES_WITH_COMMANDS if not names or name_of(page) in names):
+        with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            shown = list(run_page(page, Path(folder), patch))
+        lines = page.read_text(encoding="utf-8").splitlines()
+        for item in reversed(shown):
+            start = item.block.line - 1
+            lines[start : start + len(item.block.lines)] = tidy(item.text).splitlines()
+        page.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        forget("muntin_weather")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
