@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Literal
 
 from muntin import (
-    Aggregate, ClipPolicy, IncrementalAggregate, Operator, TimeSensitiveAggregate, function, hookimpl
+    Aggregate, ClipPolicy, Decision, IncrementalAggregate, Operator, TimeSensitiveAggregate, Trigger, function, hookimpl
 )
 
 
@@ -89,6 +89,27 @@ class Turns(Operator[float, Level]):
 def feet(metres: float) -> float:
     """Return metres as feet."""
     return metres / 0.3048
+
+
+@dataclass(frozen=True)
+class Patience(Trigger):
+    """Fire after so many members."""
+
+    name, version = "tides.patience", "1.0.0"
+    members: int
+    why: str = "enough"
+
+    def create_state(self, window):
+        return 0
+
+    def step(self, state, window, view):
+        count = state + view.came
+        return (0, Decision.FIRE) if count >= self.members else (count, Decision.WAIT)
+
+
+@hookimpl
+def muntin_triggers():
+    return [Patience]
 
 
 @hookimpl

@@ -82,7 +82,7 @@ def test_everything_that_is_wrong_is_in_one_report(
 
     assert done.code == 1
     assert done.data["package"] == "muntin-last 0.1.0"
-    assert items(done, "discovery") == [("ok", "last = plugin_0_last: 1 module, no functions")]
+    assert items(done, "discovery") == [("ok", "last = plugin_0_last: 1 module")]
     assert "it imports pandas" in items(done, "import")[0][1]
     assert "incompatible with supertype" in items(done, "types")[0][1]
     broken = [text for result, text in items(done, "laws") if result == "finding"]
@@ -122,7 +122,7 @@ def test_a_module_that_is_only_on_the_path_of_this_process_cannot_be_opened_by_a
 
     item = check_worker(pickled).items[0]
 
-    assert len(pickled) == 4
+    assert len(pickled) == 5
     assert item.result is Result.FINDING
     assert "No module named 'plugin_0_tides'" in item.text
     assert "PYSPARK_PYTHON" in item.text
@@ -143,6 +143,13 @@ def test_what_cannot_be_judged_is_a_note_and_no_finding(installation: Installati
     (note,) = [item.text for item in items if item.result is Result.NOTE]
     assert note.startswith("tides.feet 1.0.0: 3 laws not tried")
     assert "is not for me" in note
+
+
+def test_a_trigger_is_tried_and_pickled_as_a_module_is(tides: list[Plugin]) -> None:
+    subjects = subjects_in(tides, {"tides.patience": {"members": 3}})
+    label = "tides.patience 1.0.0 with members=3"
+    assert f"{label} keeps 5 laws" in [item.text for item in check_laws(subjects).items]
+    assert label in check_pickling(subjects)[1]
 
 
 def test_the_user_says_which_parameters_to_try(tides: list[Plugin], muntin: Callable[..., Done]) -> None:

@@ -101,6 +101,15 @@ def test_a_function_has_arguments_and_laws(tides: Installation, muntin: Callable
     assert "arguments are read only" in done.output
 
 
+def test_a_trigger_has_parameters_and_laws(tides: Installation, muntin: Callable[..., Done]) -> None:
+    done = muntin("describe", "tides.patience")
+    assert done.code == 0
+    assert done.output.startswith("tides.patience 1.0.0\n\n  Fire after so many members.\n\n")
+    assert "shape       trigger\nparameters  members: int\n" in done.output
+    assert "it sleeps until it is woken" in done.output
+    assert "clip" not in done.output
+
+
 def test_an_unknown_name_is_answered_with_the_closest(tides: Installation, muntin: Callable[..., Done]) -> None:
     done = muntin("describe", "tides.averge")
     assert done.code == 2

@@ -38,7 +38,7 @@ def test_a_machine_that_is_well_has_no_trouble(
     assert {"Python", "muntin", "muntin-engine", "pyspark", "pyarrow", "protobuf", "Java", "plugin", "worker"} <= set(
         topics
     )
-    assert "tides, muntin-tides 0.1.0: 4 modules, 1 function" in done.output
+    assert "tides, muntin-tides 0.1.0: 4 modules, 1 function, 1 trigger" in done.output
     assert done.output.endswith("\nno troubles\n")
 
 

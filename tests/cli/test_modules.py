@@ -25,6 +25,7 @@ def test_modules_and_functions_are_listed_by_name(
         "tides.above",
         "tides.average",
         "tides.feet",
+        "tides.patience",
         "tides.range",
         "tides.turns",
     ]

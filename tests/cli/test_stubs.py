@@ -32,6 +32,7 @@ stats.linear_trend(F.struct("x", "y"))
 tides.range("metres")
 tides.range("metres", "is_estimate", digits=2)
 tides.above("metres", level=2.0, way="loose")
+tides.patience(members=3)
 
 stats.quantile("delay", p=0.9)  # E: [call-arg] Unexpected keyword argument "p"
 stats.quantile("delay", q="high")  # E: [arg-type] expected "float"
@@ -41,6 +42,7 @@ stats.quantile("delay", 0.9)  # E: [call-arg] Too many positional arguments
 stats.linear_trend("x", "y", "z")  # E: [call-overload] No overload variant
 stats.qantile("delay", q=0.9)  # E: [attr-defined] maybe "quantile"
 tides.above("metres", level=2.0, way="strong")  # E: [arg-type] Literal['strict', 'loose']
+tides.patience(members="three")  # E: [arg-type] expected "int"
 tides.range(1)  # E: [call-overload] No overload variant
 """
 
@@ -74,6 +76,11 @@ def test_a_stub_makes_the_call_that_a_query_would_make(query_modules: Any) -> No
     assert query_modules.tides.turns("metres", most=timedelta(1)) == module("tides.turns", "metres", most=timedelta(1))
 
 
+def test_a_stub_of_a_trigger_makes_it(query_modules: Any) -> None:
+    trigger = query_modules.tides.patience(members=3)
+    assert (trigger.name, trigger.members) == ("tides.patience", 3)
+
+
 def test_a_default_that_has_no_literal_is_left_to_the_module(query_modules: Any) -> None:
     assert query_modules.tides.range("metres").parameters == {"digits": None}
     assert query_modules.tides.range("metres", unit="ft").parameters == {"unit": "ft", "digits": None}
@@ -90,7 +97,7 @@ def test_a_type_checker_completes_and_refuses(stubs: Path, tides: Installation, 
     query.write_text(QUERY, encoding="utf-8")
     found = check_types([query, *stubs.glob("*.py")], tmp_path / "cache", path=[tmp_path, tides.folder])
     expected = expected_in(query)
-    assert len(expected) == 9
+    assert len(expected) == 10
     assert sorted(found[query]) == sorted(expected)
     for line, (code, text) in expected.items():
         assert found[query][line].says(code, text), f"line {line}: {found[query][line]}"

@@ -1,4 +1,4 @@
-"""Everything there is to say about one module or function."""
+"""Everything there is to say about one module, function or trigger."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Catalog, ClipPolicy, Function, Module, Plugin, UnknownModuleError
+from muntin import Catalog, ClipPolicy, Function, Module, Plugin, Trigger
 from muntin.testing import laws_applying_to
 from muntin_cli.evaluation import Evaluation, can_evaluate, clip_for, evaluations_of
 from muntin_cli.listing import Offer, offer_of
+from muntin_cli.offered import code_of, find_offered, offered_by
 from muntin_cli.parameters import Parameter, example_of, parameters_of
 from muntin_cli.shapes import capabilities_of, contract_of
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A module or function.
+    """A module, function or trigger.
 
     Attributes:
         offer: What it is, and where it comes from.
@@ -51,7 +52,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None
 
     Args:
         catalog: What is installed.
-        name: The full name of a module or function.
+        name: The full name of a module, function or trigger.
         given: Parameters to make the module with; by default examples of their types.
 
     Raises:
@@ -59,37 +60,29 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None
         PluginLoadError: Its plugin cannot be loaded.
         ParameterError: The module's constructor does not take what is given.
     """
-    offered = _find(catalog, name)
-    plugin = next(plugin for plugin in catalog.plugins()[0] if name in {**plugin.modules, **plugin.functions})
-    if isinstance(offered, Function):
-        return _describe_function(offered, plugin)
-    return _describe_module(offered, plugin, given or {})
+    offered = find_offered(catalog, name)
+    plugin = next(plugin for plugin in catalog.plugins()[0] if name in offered_by(plugin))
+    if isinstance(offered, type) and issubclass(offered, Module):
+        return _describe_module(offered, plugin, given or {})
+    return _describe_other(offered, plugin, given or {})
 
 
-def _find(catalog: Catalog, name: str) -> type[Module] | Function[..., Any]:
-    try:
-        return catalog.module(name)
-    except UnknownModuleError:
-        try:
-            return catalog.function(name)
-        except UnknownModuleError:
-            pass
-        raise
-
-
-def _describe_function(function: Function[..., Any], plugin: Plugin) -> Description:
+def _describe_other(
+    offered: Function[..., Any] | type[Trigger], plugin: Plugin, given: Mapping[str, Any]
+) -> Description:
+    found = (offered, {}) if isinstance(offered, Function) else example_of(offered, given)
     return Description(
-        offer_of(function, plugin),
-        tuple(parameters_of(function.implementation)),
-        {},
+        offer_of(offered, plugin),
+        tuple(parameters_of(code_of(offered))),
+        found and found[1],
         state="",
         capabilities=(),
         clips=(),
         needs_clip="",
         contract="",
-        laws=laws_applying_to(function),
+        laws=laws_applying_to(found[0]) if found else {},
         evaluations=(),
-        documentation=inspect.getdoc(function.implementation) or "",
+        documentation=inspect.getdoc(code_of(offered)) or "",
     )
 
 

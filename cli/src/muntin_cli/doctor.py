@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from muntin import Catalog, MuntinError
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.evaluation import can_evaluate
-from muntin_cli.output import counted
+from muntin_cli.offered import count_offers
 from muntin_cli.processes import ask_python, worker_python
 
 _PROBE: Final = Path(__file__).parent / "probes" / "what_is_here.py"
@@ -103,8 +103,7 @@ def _java() -> str:
 def _plugins(catalog: Catalog) -> Iterator[Sign]:
     loaded, failed = catalog.plugins()
     for plugin in loaded:
-        offers = f"{counted(len(plugin.modules), 'module')}, {counted(len(plugin.functions), 'function')}"
-        yield Sign("plugin", Health.OK, f"{plugin.name}, {plugin.distribution}: {offers}")
+        yield Sign("plugin", Health.OK, f"{plugin.name}, {plugin.distribution}: {count_offers(plugin)}")
     yield from (Sign("plugin", Health.TROUBLE, str(error)) for error in failed)
     if not loaded and not failed:
         yield Sign(

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from muntin import Catalog, Function, Module, MuntinError, Plugin
 from muntin.schemas import spell
+from muntin_cli.offered import Offered, code_of, offered_by
 from muntin_cli.shapes import shape_of
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One module or function.
+    """One module, function or trigger.
 
     Attributes:
         name: Its name.
         version: Its version.
         shape: What it is, for example `"incremental aggregate"`.
-        reads: The type of a payload; empty for a function.
-        returns: The type of a result, a row or a value.
+        reads: The type of a payload; empty for functions and triggers.
+        returns: The type of a result, a row or a value; empty for triggers.
         plugin: The plugin that offers it.
         distribution: The package that it came from, with its version.
         source: The class or the function, as Python names it.
@@ -54,28 +54,30 @@ class Listing:
 def list_modules(catalog: Catalog) -> Listing:
     """Load every plugin and return what they offer, and why others could not be loaded."""
     plugins, errors = catalog.plugins()
-    offers = [offer_of(offered, plugin) for plugin in plugins for offered in offered_by(plugin)]
+    offers = [offer_of(offered, plugin) for plugin in plugins for offered in offered_by(plugin).values()]
     return Listing(tuple(sorted(offers, key=lambda offer: offer.name)), tuple(map(_failure, errors)))
 
 
-def offered_by(plugin: Plugin) -> list[type[Module] | Function[..., Any]]:
-    """Return the modules and functions of a plugin."""
-    return [*plugin.modules.values(), *plugin.functions.values()]
-
-
-def offer_of(offered: type[Module] | Function[..., Any], plugin: Plugin) -> Offer:
-    """Return a module or function in words."""
-    code = offered.implementation if isinstance(offered, Function) else offered
+def offer_of(offered: Offered, plugin: Plugin) -> Offer:
+    """Return a module, function or trigger in words."""
+    reads, returns = _types(offered)
+    code = code_of(offered)
     return Offer(
         offered.name,
         offered.version,
         shape_of(offered),
-        "" if isinstance(offered, Function) else spell(offered.input_field()),
-        spell(offered.result if isinstance(offered, Function) else offered.result_field()),
+        reads,
+        returns,
         plugin.name,
         plugin.distribution,
         f"{code.__module__}.{code.__qualname__}",
     )
+
+
+def _types(offered: Offered) -> tuple[str, str]:
+    if isinstance(offered, Function):
+        return "", spell(offered.result)
+    return (spell(offered.input_field()), spell(offered.result_field())) if issubclass(offered, Module) else ("", "")
 
 
 def _failure(error: MuntinError) -> LoadFailure:

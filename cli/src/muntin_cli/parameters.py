@@ -1,4 +1,4 @@
-"""The parameters of a module: what they are, what the user gives, and examples of what they may be."""
+"""The parameters of a module or a trigger: what they are, what the user gives, and examples of what they may be."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from datetime import timedelta
 from enum import Enum
 from itertools import combinations, islice, product
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
-from muntin import Module, ParameterError
+from muntin import Module, ParameterError, Trigger
 from muntin_cli.errors import UsageError
+
+M = TypeVar("M", bound=Module | Trigger)
 
 _MOST_TRIES: Final = 500
 _EXAMPLES: Final[dict[Any, tuple[Any, ...]]] = {
@@ -88,24 +90,23 @@ def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
     return {name: _value(text) for name, _, text in pairs}
 
 
-def make(cls: type[Module], parameters: Mapping[str, Any]) -> Module:
-    """Return a module made with parameters.
+def make(cls: type[M], parameters: Mapping[str, Any]) -> M:
+    """Return a module or a trigger made with parameters.
 
     Raises:
         ParameterError: Its constructor does not take them.
     """
     try:
-        module: Module = cls(**parameters)
+        return cls(**parameters)
     except (TypeError, ValueError) as error:
         raise ParameterError(cls.name, dict(parameters), str(error), str(signature_of(cls))) from error
-    return module
 
 
-def example_of(cls: type[Module], given: Mapping[str, Any] | None = None) -> tuple[Module, dict[str, Any]] | None:
-    """Return a module made with parameters that its constructor accepts, and these; None if none are found.
+def example_of(cls: type[M], given: Mapping[str, Any] | None = None) -> tuple[M, dict[str, Any]] | None:
+    """Return a module or a trigger made with parameters that it accepts, and these; None if none are found.
 
     Args:
-        cls: The module's class.
+        cls: Its class.
         given: What is known; only what is required besides is looked for, by its type.
 
     Raises:

@@ -14,7 +14,9 @@ from muntin import (
     SupportsCombine,
     SupportsDeduct,
     SupportsRemove,
+    Trigger,
 )
+from muntin_cli.offered import Offered
 
 _CAPABILITIES: Mapping[str, Any] = {
     "remove": SupportsRemove,
@@ -24,8 +26,8 @@ _CAPABILITIES: Mapping[str, Any] = {
 }
 
 
-def shape_of(offered: type[Module] | Function[..., Any]) -> str:
-    """Return the shape of a module or function.
+def shape_of(offered: Offered) -> str:
+    """Return the shape of a module, function or trigger.
 
     Example:
         >>> from muntin import TimeSensitiveIncrementalOperator
@@ -34,6 +36,8 @@ def shape_of(offered: type[Module] | Function[..., Any]) -> str:
     """
     if isinstance(offered, Function):
         return "vectorised function" if offered.is_vectorized else "function"
+    if issubclass(offered, Trigger):
+        return "trigger"
     if issubclass(offered, ColumnarAggregate):
         return "columnar aggregate"
     words = ["time-sensitive"] if offered.is_time_sensitive else []

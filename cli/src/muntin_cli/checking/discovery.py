@@ -5,7 +5,7 @@ from __future__ import annotations
 from muntin import Catalog, MuntinError, Plugin
 from muntin_cli.checking.package import Package
 from muntin_cli.checking.report import Item, Section, finding, ok
-from muntin_cli.output import counted
+from muntin_cli.offered import count_offers, offered_by
 
 
 def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[Plugin]]:
@@ -21,10 +21,9 @@ def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[P
 
 
 def _loaded(plugin: Plugin, value: str) -> Item:
-    if not plugin.modules and not plugin.functions:
+    if not offered_by(plugin):
         return finding(f"{plugin.name} = {value} offers nothing\n  return something from muntin_modules()")
-    modules, functions = counted(len(plugin.modules), "module"), counted(len(plugin.functions), "function")
-    return ok(f"{plugin.name} = {value}: {modules}, {functions}")
+    return ok(f"{plugin.name} = {value}: {count_offers(plugin)}")
 
 
 def _failed(error: MuntinError) -> Item:

@@ -20,11 +20,11 @@ from muntin_cli.parameters import parse_parameters
 
 @reports_errors
 def describe(
-    name: Annotated[str, typer.Argument(help="The full name of a module or function, for example stats.quantile.")],
+    name: Annotated[str, typer.Argument(help="The full name of a module, function or trigger.")],
     parameters: With = None,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Describe a module: parameters, types, laws, clip, and how each kind of window is evaluated."""
+    """Describe a module, function or trigger: parameters, types, laws, clip, and evaluation per kind of window."""
     description = describe_module(installed(), name, parse_parameters(parameters or []))
     if as_json:
         show_json(asdict(description))

@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from muntin import Function, Module
+from muntin import Function, Module, Trigger
 from muntin.schemas import Field, Struct, Variable, spell
 from muntin_cli.parameters import signature_of
 from muntin_cli.stubs.annotations import LEFT_OUT, Imports, spell_annotation, spell_default
@@ -40,6 +40,14 @@ def stub_of_function(function: Function[..., Any], imports: Imports) -> str:
     doc = _docstring(function.implementation, f"Returns {spell(function.result)}. Register it first: functions(spark).")
     call = ", ".join([_quoted(function.sql_name), *names])
     return f"{head}\n{doc}\n    from pyspark.sql.functions import call_function\n\n    return call_function({call})"
+
+
+def stub_of_trigger(cls: type[Trigger], imports: Imports) -> str:
+    """Return a function that makes a trigger with its parameters."""
+    parameters = list(signature_of(cls).parameters.values())
+    head = _head(_identifier(cls.name), [], [_parameter(parameter, imports) for parameter in parameters], "_Trigger")
+    call = ", ".join([_quoted(cls.name), *(_passed(parameter) for parameter in parameters)])
+    return f"{head}\n{_docstring(cls, 'A trigger for early results.')}\n    return _named({call})"
 
 
 def _ways(field: Field) -> list[list[str]]:

@@ -10,7 +10,7 @@ from typing import Final
 from muntin import Plugin
 from muntin_cli.errors import UsageError
 from muntin_cli.stubs.annotations import LEFT_OUT, Imports
-from muntin_cli.stubs.functions import stub_of_function, stub_of_module
+from muntin_cli.stubs.functions import stub_of_function, stub_of_module, stub_of_trigger
 
 _MARK: Final = "Written by `muntin stubs`"
 _GIVEN: Final = f"""
@@ -31,7 +31,7 @@ class Stubs:
 
 
 def make_stubs(plugins: Sequence[Plugin]) -> Stubs:
-    """Return typed functions for all modules and functions of plugins.
+    """Return typed functions for all that plugins offer.
 
     What they return is what `muntin_engine.module` returns, so a query reads the same with and without them.
     """
@@ -77,7 +77,8 @@ def _source(plugin: Plugin) -> str:
     imports = Imports()
     modules = [stub_of_module(cls, imports) for _, cls in sorted(plugin.modules.items())]
     functions = [stub_of_function(function, imports) for _, function in sorted(plugin.functions.items())]
-    stubs = "\n\n\n".join([*modules, *functions])
+    triggers = [stub_of_trigger(cls, imports) for _, cls in sorted(plugin.triggers.items())]
+    stubs = "\n\n\n".join([*modules, *functions, *triggers])
     return "\n".join([*_head(plugin, imports, stubs), "", stubs, ""])
 
 
@@ -87,8 +88,13 @@ def _head(plugin: Plugin, imports: Imports, stubs: str) -> Iterator[str]:
     yield "from __future__ import annotations\n"
     yield "import typing as _typing"
     yield "from typing import overload as _overload\n" if "@_overload" in stubs else ""
-    yield "from muntin_engine import ModuleCall as _ModuleCall"
-    yield "from muntin_engine import module as _module\n"
+    if plugin.triggers:
+        yield "from muntin import Trigger as _Trigger"
+        yield "from muntin.triggers import named as _named"
+    if plugin.modules:
+        yield "from muntin_engine import ModuleCall as _ModuleCall"
+        yield "from muntin_engine import module as _module"
+    yield ""
     yield "if _typing.TYPE_CHECKING:"
     yield from (f"    {line}" for line in imports.lines())
     yield "    from pyspark.sql import Column as _Column\n"

@@ -1,11 +1,11 @@
-"""Trying all laws of a module or function at once, without a test class of one's own."""
+"""Trying all laws of a module, function or trigger at once, without a test class of one's own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -26,6 +26,8 @@ from muntin.testing.laws.incremental_operator_laws import (
     TimeSensitiveIncrementalOperatorLaws,
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+from muntin.testing.laws.trigger_laws import TriggerLaws
+from muntin.triggers.trigger import Trigger
 
 _LAWS: tuple[type[Conformance], ...] = (
     ColumnarAggregateLaws,
@@ -38,7 +40,11 @@ _LAWS: tuple[type[Conformance], ...] = (
     IncrementalOperatorLaws,
     TimeSensitiveIncrementalOperatorLaws,
     FunctionLaws,
+    TriggerLaws,
 )
+
+Subject: TypeAlias = Module | Function[..., Any] | Trigger
+"""What has laws."""
 
 
 class Outcome(StrEnum):
@@ -71,11 +77,11 @@ class Verdict:
     reason: str = ""
 
 
-def laws_for(subject: Module | Function[..., Any]) -> type[Conformance]:
-    """Return the laws class of a module's base class, or that of functions.
+def laws_for(subject: Subject) -> type[Conformance]:
+    """Return the laws class of a module's base class, or that of functions or triggers.
 
     Raises:
-        ModuleDefinitionError: It is neither a module nor a function.
+        ModuleDefinitionError: It is neither a module nor a function or trigger.
 
     Example:
         >>> from muntin import Aggregate
@@ -89,13 +95,13 @@ def laws_for(subject: Module | Function[..., Any]) -> type[Conformance]:
     found = next((laws for laws in _LAWS if isinstance(subject, laws.subject_type())), None)
     if found is None:
         raise ModuleDefinitionError(
-            f"{subject!r} has no laws\n  expected: an instance of a module class, or a muntin.function"
+            f"{subject!r} has no laws\n  expected: an instance of a module class or a trigger, or a function"
         )
     return found
 
 
-def laws_applying_to(subject: Module | Function[..., Any]) -> dict[str, str]:
-    """Return the laws that apply to a module or function, with what they state.
+def laws_applying_to(subject: Subject) -> dict[str, str]:
+    """Return the laws that apply to a module, function or trigger, with what they state.
 
     Example:
         >>> from muntin import function
@@ -110,11 +116,11 @@ def laws_applying_to(subject: Module | Function[..., Any]) -> dict[str, str]:
     return {law.name: law.statement for law in found if law.does_not_apply(subject) is None}
 
 
-def try_laws(subject: Module | Function[..., Any], **attributes: Any) -> Iterator[Verdict]:
-    """Try the laws of a module or function and yield what became of each.
+def try_laws(subject: Subject, **attributes: Any) -> Iterator[Verdict]:
+    """Try the laws of a module, function or trigger and yield what became of each.
 
     Args:
-        subject: An instance of a module, or a function.
+        subject: An instance of a module or a trigger, or a function.
         attributes: What a laws class may set, for example `payloads`, `arguments` or `tolerance`.
 
     Example:
@@ -133,7 +139,7 @@ def try_laws(subject: Module | Function[..., Any], **attributes: Any) -> Iterato
         yield Verdict(test.removeprefix("test_").replace("_", " "), statement, outcome, reason)
 
 
-def _unknown_arguments(subject: Module | Function[..., Any], attributes: Mapping[str, Any]) -> str:
+def _unknown_arguments(subject: Subject, attributes: Mapping[str, Any]) -> str:
     is_known = not isinstance(subject, Function) or not subject.is_vectorized or "arguments" in attributes
     return "" if is_known else f"{subject.name} is vectorised, so its annotations do not say what a row holds"
 

@@ -1,0 +1,42 @@
+"""What a plugin offers: modules, functions and triggers."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from muntin import Catalog, Function, Module, Plugin, Trigger, UnknownModuleError
+from muntin_cli.output import counted
+
+Offered: TypeAlias = type[Module] | Function[..., Any] | type[Trigger]
+"""What stands behind a name."""
+
+
+def offered_by(plugin: Plugin) -> dict[str, Offered]:
+    """Return everything that a plugin offers, by name."""
+    return {**plugin.modules, **plugin.functions, **plugin.triggers}
+
+
+def count_offers(plugin: Plugin) -> str:
+    """Return how much a plugin offers, in words."""
+    kinds = {"module": plugin.modules, "function": plugin.functions, "trigger": plugin.triggers}
+    return ", ".join(counted(len(offers), kind) for kind, offers in kinds.items() if offers) or "nothing"
+
+
+def find_offered(catalog: Catalog, name: str) -> Offered:
+    """Return what stands behind a name, whatever it is.
+
+    Raises:
+        UnknownModuleError: No plugin offers the name; the closest module is suggested.
+        PluginLoadError: Its plugin cannot be loaded.
+    """
+    for find in (catalog.function, catalog.trigger):
+        try:
+            return find(name)
+        except UnknownModuleError:
+            continue
+    return catalog.module(name)
+
+
+def code_of(offered: Offered) -> Any:
+    """Return the class or the function that somebody wrote."""
+    return offered.implementation if isinstance(offered, Function) else offered
