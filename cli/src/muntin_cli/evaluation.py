@@ -96,7 +96,6 @@ def _plan(module: Module, parameters: Mapping[str, Any], window: WindowSpecifica
         timestamps=TimestampPolicy.ALIGN,
         emit=EmitPolicy.FINAL,
         modules=(planned,),
-        delay=0,
     )
 
 
