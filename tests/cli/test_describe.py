@@ -155,6 +155,25 @@ def test_every_module_of_our_own_plugins_is_planned_with_parameters_that_it_acce
     ] == []
 
 
+def test_the_documentation_of_a_base_class_is_not_that_of_the_module(
+    tides: Installation, muntin: Callable[..., Done]
+) -> None:
+    assert muntin("describe", "tides.turns", "--json").data["documentation"] == ""
+
+
+def test_without_the_engine_all_but_the_evaluation_is_told(
+    tides: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("muntin_cli.description", "muntin_cli.commands.describe"):
+        monkeypatch.setattr(f"{place}.can_evaluate", lambda: False)
+    done = muntin("describe", "tides.range")
+    assert done.code == 0
+    assert done.output.endswith(
+        "\nhow it is evaluated is known where muntin-engine is installed: pip install 'muntin-cli[engine]'\n"
+    )
+    assert "pip install" not in muntin("describe", "tides.feet").output
+
+
 def test_documentation_is_shown_as_it_was_written(tides: Installation, muntin: Callable[..., Done]) -> None:
     shown = muntin("describe", "tides.range").output
     documentation = inspect.getdoc(installed().module("tides.range"))

@@ -11,7 +11,7 @@ from muntin import Catalog, ClipPolicy, Function, Module, Plugin, Trigger
 from muntin.testing import laws_applying_to
 from muntin_cli.evaluation import Evaluation, can_evaluate, clip_for, evaluations_of
 from muntin_cli.listing import Offer, offer_of
-from muntin_cli.offered import code_of, find_offered, offered_by
+from muntin_cli.offered import code_of, documentation_of, find_offered, offered_by
 from muntin_cli.parameters import Parameter, example_of, parameters_of
 from muntin_cli.shapes import capabilities_of, contract_of
 
@@ -82,7 +82,7 @@ def _describe_other(
         contract="",
         laws=laws_applying_to(found[0]) if found else {},
         evaluations=(),
-        documentation=inspect.getdoc(code_of(offered)) or "",
+        documentation=documentation_of(offered),
     )
 
 
@@ -100,7 +100,7 @@ def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]
         contract=str(contract_of(cls) or ""),
         laws={} if module is None else laws_applying_to(module),
         evaluations=tuple(evaluations_of(*found)) if found and can_evaluate() else (),
-        documentation=inspect.getdoc(cls) or "",
+        documentation=documentation_of(cls),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, TypeAlias
 
 from muntin import Catalog, Function, Module, Plugin, Trigger, UnknownModuleError
@@ -35,6 +36,11 @@ def find_offered(catalog: Catalog, name: str) -> Offered:
         except UnknownModuleError:
             continue
     return catalog.module(name)
+
+
+def documentation_of(offered: Offered) -> str:
+    """Return the docstring that somebody wrote, and not that of a base class; empty if there is none."""
+    return inspect.cleandoc(code_of(offered).__doc__ or "")
 
 
 def code_of(offered: Offered) -> Any:

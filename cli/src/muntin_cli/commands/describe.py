@@ -46,7 +46,7 @@ def _show(description: Description) -> None:
         show(f"\nevaluation, for final results{_told(description)}")
         rows = [(f"  {e.window}, {e.events}", e.evaluator or "none", e.row, e.reason) for e in description.evaluations]
         show_table(("  window", "evaluator", "a row costs", "why"), rows)
-    elif not can_evaluate() and description.state + description.needs_clip:
+    elif description.clips and not can_evaluate():
         show("\nhow it is evaluated is known where muntin-engine is installed: pip install 'muntin-cli[engine]'")
 
 

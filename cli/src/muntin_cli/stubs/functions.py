@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from muntin import Function, Module, Trigger
 from muntin.schemas import Field, Struct, Variable, spell
+from muntin_cli.offered import Offered, documentation_of
 from muntin_cli.parameters import signature_of
 from muntin_cli.stubs.annotations import LEFT_OUT, Imports, spell_annotation, spell_default
 
@@ -37,7 +38,7 @@ def stub_of_function(function: Function[..., Any], imports: Imports) -> str:
     del imports
     names = [_column_name(name) for name in signature_of(function.implementation).parameters]
     head = _head(_identifier(function.name), _columns(names), [], "_Column")
-    doc = _docstring(function.implementation, f"Returns {spell(function.result)}. Register it first: functions(spark).")
+    doc = _docstring(function, f"Returns {spell(function.result)}. Register it first: functions(spark).")
     call = ", ".join([_quoted(function.sql_name), *names])
     return f"{head}\n{doc}\n    from pyspark.sql.functions import call_function\n\n    return call_function({call})"
 
@@ -102,8 +103,8 @@ def _column_name(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in _RESERVED or name.startswith("_") else name
 
 
-def _docstring(documented: Callable[..., Any], last: str) -> str:
-    first = (inspect.getdoc(documented) or "").strip().partition("\n")[0]
+def _docstring(offered: Offered, last: str) -> str:
+    first = documentation_of(offered).strip().partition("\n")[0]
     text = "\n\n    ".join(part for part in (first, last) if part).replace("\\", "\\\\").replace('"""', "'''")
     return f'    """{text}\n    """'
 
