@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import strategies as st
 
-from muntin import Aggregate, ModuleDefinitionError, function
+from muntin import Aggregate, ModuleDefinitionError, function, testing
 from muntin.testing import Outcome, laws_applying_to, laws_for, laws_of, try_laws
+from muntin.testing.laws.conformance import Conformance
 from tests.hostile.muntin_hostile import HONEST, HOSTILE
 
 
@@ -45,6 +46,21 @@ def test_a_hostile_module_is_found_out_under_the_name_of_its_law(laws: type) -> 
     broken = [verdict for verdict in try_laws(module()) if verdict.outcome is Outcome.BROKEN]
     assert test.removeprefix("test_").replace("_", " ") in [verdict.law for verdict in broken]
     assert all(verdict.reason for verdict in broken)
+
+
+@pytest.mark.parametrize(
+    ("laws", "test"),
+    [
+        (testing.TimeSensitiveAggregateLaws, "test_accepted_clips_work"),
+        (testing.IncrementalAggregateLaws, "test_removing_undoes_adding"),
+        (testing.ColumnarAggregateLaws, "test_arrays_are_read_only"),
+    ],
+)
+def test_a_value_error_excuses_only_payloads_that_are_refused(laws: type[Conformance], test: str) -> None:
+    law = test.removeprefix("test_").replace("_", " ")
+    for module in HOSTILE[laws, test]:
+        verdict = next(verdict for verdict in try_laws(module()) if verdict.law == law)
+        assert verdict.outcome is Outcome.BROKEN, verdict
 
 
 def test_what_a_module_refuses_in_words_is_no_breach_of_a_law() -> None:

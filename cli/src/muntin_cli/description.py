@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from muntin import Catalog, ClipPolicy, Function, Module, Plugin, Trigger
+from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin, Trigger
 from muntin.testing import laws_applying_to
 from muntin_cli.evaluation import Evaluation, can_evaluate, clip_for, evaluations_of
 from muntin_cli.listing import Offer, offer_of
 from muntin_cli.offered import code_of, documentation_of, find_offered, offered_by
 from muntin_cli.parameters import Parameter, example_of, parameters_of
 from muntin_cli.shapes import capabilities_of, contract_of
+
+M = TypeVar("M", bound=Module | Trigger)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None
 def _describe_other(
     offered: Function[..., Any] | type[Trigger], plugin: Plugin, given: Mapping[str, Any]
 ) -> Description:
-    found = (offered, {}) if isinstance(offered, Function) else example_of(offered, given)
+    found = (offered, {}) if isinstance(offered, Function) else _example_of(offered, given)
     return Description(
         offer_of(offered, plugin),
         tuple(parameters_of(code_of(offered))),
@@ -87,7 +89,7 @@ def _describe_other(
 
 
 def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]) -> Description:
-    found = example_of(cls, given)
+    found = _example_of(cls, given)
     module, parameters = found or (None, None)
     return Description(
         offer_of(cls, plugin),
@@ -102,6 +104,16 @@ def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]
         evaluations=tuple(evaluations_of(*found)) if found and can_evaluate() else (),
         documentation=documentation_of(cls),
     )
+
+
+def _example_of(cls: type[M], given: Mapping[str, Any]) -> tuple[M, dict[str, Any]] | None:
+    """Return a module and its parameters; None where it cannot be made here, for example as a library is missing."""
+    try:
+        return example_of(cls, given)
+    except ParameterError:
+        if given:
+            raise
+        return None
 
 
 def _spell_state(annotation: Any) -> str:

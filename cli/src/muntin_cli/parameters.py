@@ -98,7 +98,7 @@ def make(cls: type[M], parameters: Mapping[str, Any]) -> M:
     """
     try:
         return cls(**parameters)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever a constructor may raise, it is the module's own
         raise ParameterError(cls.name, dict(parameters), str(error), str(signature_of(cls))) from error
 
 

@@ -19,7 +19,11 @@ def check_laws(subjects: Subjects) -> Section:
 
 
 def _check(subject: Subject) -> Iterator[Item]:
-    verdicts = list(try_laws(subject.offered))
+    try:
+        verdicts = list(try_laws(subject.offered))
+    except Exception as error:  # a module may raise anything where no law expects it
+        yield finding(f"the laws of {subject.label} cannot be tried: {type(error).__name__}: {error}")
+        return
     broken = [verdict for verdict in verdicts if verdict.outcome is Outcome.BROKEN]
     untried = [verdict for verdict in verdicts if verdict.outcome is Outcome.UNTRIED]
     yield from (finding(verdict.reason) for verdict in broken)

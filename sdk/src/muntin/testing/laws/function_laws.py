@@ -55,7 +55,9 @@ class FunctionTrial(Trial):
         try:
             return self.function(*arguments)
         except Exception as error:
-            raise self.broken(f"it raised {type(error).__name__}: {error}", _ANY_ARGUMENTS) from error
+            broken = self.broken(f"it raised {type(error).__name__}: {error}", _ANY_ARGUMENTS)
+            broken.method = "call"
+            raise broken from error
 
 
 class FunctionLaws(Conformance):

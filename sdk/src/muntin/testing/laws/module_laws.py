@@ -37,7 +37,9 @@ class ModuleLaws(Conformance):
         try:
             body(cls(), trial)
         except CallError as error:
-            raise trial.broken(str(error), error.remedy) from error.__cause__
+            broken = trial.broken(str(error), error.remedy)
+            broken.method = error.method
+            raise broken from error.__cause__
 
     @classmethod
     @cache

@@ -19,10 +19,12 @@ class CallError(Exception):
 
     Attributes:
         remedy: What the writer does about it; None if the law that was tried says so.
+        method: The method that raised; empty if none did.
     """
 
-    def __init__(self, facts: str, remedy: str | None = None) -> None:
+    def __init__(self, facts: str, remedy: str | None = None, method: str = "") -> None:
         self.remedy = remedy
+        self.method = method
         super().__init__(facts)
 
 
@@ -114,7 +116,7 @@ class Subject:
         try:
             return getattr(self.module, method)(*with_window)
         except Exception as error:
-            raise CallError(f"{method} raised {type(error).__name__}: {error}", _ANY_PAYLOAD) from error
+            raise CallError(f"{method} raised {type(error).__name__}: {error}", _ANY_PAYLOAD, method) from error
 
     def _takes_window(self, method: str) -> bool:
         return self.module.is_time_sensitive and method not in ("combine", "deduct")
