@@ -129,3 +129,24 @@ def test_early_results_that_stay_are_no_events(minutes: DataFrame) -> None:
     stream = events(minutes, at="at", delay=0).window(tumbling("1 minute"), emit=early(every_count(1)))
     with pytest.raises(QueryError, match=r"not taken back.*\n.*refinement='retract'"):
         stream.aggregate(n=module(Count)).as_events()
+
+
+def test_a_join_with_another_stream_lets_go_what_has_no_partner(spark: SparkSession, tmp_path: Path) -> None:
+    left = [(5, "insert"), (6, "insert"), (30, "punctuate"), (31, "insert")]
+    tables = [pa.table({"at": minutes_of(minute), "change": [change]}) for minute, change in left]
+    df = stream_of(spark, tmp_path / "left", tables)
+    query = events(df, at="at", change="change", buckets=2).window(tumbling("1 minute")).aggregate(n=module(Count))
+    right = [pa.table({"seen": minutes_of(minute), "rides": [1]}) for minute in (5, 40)]
+    other = stream_of(spark, tmp_path / "right", right)
+    joined = query.results(watermark="closed").join(
+        other.withWatermark("seen", "0 seconds"),
+        F.expr("n = rides AND seen >= closed AND seen < closed + INTERVAL 1 MINUTE"),
+        "leftOuter",
+    )
+    outcome = run(joined, tmp_path / "checkpoint")
+    found = [(row["window"]["start"] // MINUTE, row["n"], row["seen"] is not None) for row in outcome.rows]
+    assert sorted(found) == [(5, 1, True), (6, 1, False)]
+
+
+def minutes_of(*minutes: int) -> pa.Array:
+    return pa.array([minute * MINUTE for minute in minutes], pa.timestamp("us", tz="UTC"))
