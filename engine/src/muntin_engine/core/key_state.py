@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, Final, cast
 
 from muntin import EARLIEST, Window
 from muntin_engine.core.assignment import assigner_of
@@ -96,10 +97,8 @@ class KeyState:
         state.promise = promise
         state.assigner.frontier = frontier
         payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
-        state._restore_events(
-            StoredEvent(id, start, end, payload, *state.assigner.membership(start, end))
-            for id, start, end, payload in zip(ids, starts, ends, payloads, strict=True)
-        )
+        memberships = state.assigner.memberships(starts, ends)
+        state._restore_events(map(_restored, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         for id, start, end, payload, *rest in parked:
             state.parked.setdefault(id, []).append(InputChange(id, start, end, tuple(payload), *rest))
         for start, end, count, states, standing, *watch in windows:
@@ -112,6 +111,10 @@ class KeyState:
         self.assigner.add(self.events)
         if self.samples is not None:
             self.samples = Samples((event.start, event.id) for event in self.events)
+
+
+_restored: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(tuple.__new__, StoredEvent))
+"""Makes an event of its fields, without a step in Python: a key's events are read in every batch that touches it."""
 
 
 def _width(payloads: Iterable[tuple[Any, ...]]) -> int:

@@ -34,6 +34,11 @@ class Assigner(ABC):
         An empty stretch means: of none, yet.
         """
 
+    def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the starts and the ends of the memberships of many lifetimes."""
+        pairs = list(map(self.membership, starts, ends))
+        return [since for since, _ in pairs], [until for _, until in pairs]
+
     def add(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027  # a grid does not depend on events
         """Hear of events."""
 

@@ -36,6 +36,12 @@ class GridAssigner(Assigner):
             return start, start
         return start, until
 
+    def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the lifetimes themselves, unless there are gaps between windows, or a reach."""
+        if self._has_gaps or self._reach:
+            return super().memberships(starts, ends)
+        return starts, ends
+
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows over a stretch."""
         first = max(self._first_ending_after(start), self.frontier)
