@@ -8,7 +8,7 @@ BIN := .venv/bin
 DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
 EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-TEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 ADAPTED := river beam flink
 river := river

@@ -24,13 +24,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    """Where processes share a run, one has all tests of Spark, one the pages that use it, and files go to any."""
+    """Where processes share a run, give one of them all tests of the Spark session, and the others whole files."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduler(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return "spark" if uses_spark(nodeid) and not file.startswith("tests/docs/") else file
+            return "spark" if uses_spark(nodeid) else nodeid.partition("::")[0]
 
     return Scheduler(config, log)
 
