@@ -156,6 +156,11 @@ class Plan:
         return (*name, "window", *lifetime, *change, *new_end, *early)
 
     @property
+    def lifetime_column(self) -> str:
+        """The name of the result column that holds the lifetime of a result."""
+        return "window" if self.timestamps is TimestampPolicy.ALIGN else "lifetime"
+
+    @property
     def outputs(self) -> tuple[Field, ...]:
         """The result columns of the modules: one per aggregate, or the fields of the operator's row."""
         if not self.is_operator:

@@ -50,12 +50,12 @@ def event_rows(query: Query, blobs: DataFrame, schema: spark_types.StructType) -
     fields += [spark_types.StructField(name, text) for name in (CHANGE, SOURCE)]
     marked = spark_types.StructType(fields)
     wanted = blobs.where(F.col("stream").isin(RESULTS, PUNCTUATION)).select("bucket", "rows", "data")
-    return wanted.mapInArrow(EventReader(arrow_schema_of(marked), lifetime_of(query.plan)), marked)
+    return wanted.mapInArrow(EventReader(arrow_schema_of(marked), query.plan.lifetime_column), marked)
 
 
 def roles(plan: Plan) -> dict[str, Any]:
     """Return which columns of `event_rows` make events, in the terms of `events`."""
-    lifetime = lifetime_of(plan)
+    lifetime = plan.lifetime_column
     is_point = plan.timestamps is TimestampPolicy.POINT_AT_END
     times = {"at": f"{lifetime}.start"} if is_point else {"start": f"{lifetime}.start", "end": f"{lifetime}.end"}
     named: dict[str, Any] = {**times, "change": CHANGE, "source": SOURCE, "sources": sources_of(plan)}
@@ -69,11 +69,6 @@ def roles(plan: Plan) -> dict[str, Any]:
 def sources_of(plan: Plan) -> tuple[str, ...]:
     """Return the names of the buckets."""
     return tuple(map(str, bucket_ids(plan.buckets)))
-
-
-def lifetime_of(plan: Plan) -> str:
-    """Return the column of results that holds their lifetime."""
-    return "lifetime" if "lifetime" in plan.added else "window"
 
 
 def _id(plan: Plan) -> Column:

@@ -55,16 +55,15 @@ _TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {
 def results(query: Query, watermark: str | None = None) -> DataFrame:
     """Return the results of a query, and the column of a watermark if one is wanted."""
     schema = result_schema(query)
-    blobs = _evaluate(query, _job(query, schema))
+    blobs = evaluated(query)
     if watermark is not None:
         return with_watermark(query, watermark, blobs, schema)
-    return _decode(blobs.where(F.col("stream") == RESULTS), schema)
+    return rows_of(blobs, RESULTS, schema)
 
 
 def results_as_events(query: Query) -> DataFrame:
     """Return the results of a query as rows that say what they do, with the punctuation of its buckets."""
-    schema = result_schema(query)
-    return event_rows(query, _evaluate(query, _job(query, schema)), schema)
+    return event_rows(query, evaluated(query), result_schema(query))
 
 
 def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
@@ -75,7 +74,7 @@ def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
     if stream == LATE:
         check_late_rows(query.plan)
     job = replace(_job(query, result_schema(query)), evaluator=Evaluator.GENERAL)
-    return _decode(_evaluate(query, job).where(F.col("stream") == stream), spark_schema_of(REFUSED))
+    return rows_of(_evaluate(query, job), stream, spark_schema_of(REFUSED))
 
 
 def check_late_rows(plan: Plan) -> None:

@@ -50,7 +50,7 @@ def with_watermark(query: Query, column: str, blobs: DataFrame, schema: spark_ty
     ]
     marked = spark_types.StructType([spark_types.StructField(part.name, part.dataType) for part in schema] + added)
     wanted = blobs.where(F.col("stream").isin(RESULTS, PUNCTUATION)).select("rows", "data")
-    rows = wanted.mapInArrow(PunctuatedReader(arrow_schema_of(marked), _lifetime(schema)), marked)
+    rows = wanted.mapInArrow(PunctuatedReader(arrow_schema_of(marked), query.plan.lifetime_column), marked)
     # Spark moves a filter below the watermark unless it reads the watermark's own column.
     is_result = ~F.col(_MARK) | F.col(column).isNull()
     return rows.withWatermark(column, "0 seconds").where(is_result).drop(_MARK)
@@ -58,7 +58,7 @@ def with_watermark(query: Query, column: str, blobs: DataFrame, schema: spark_ty
 
 def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
     check_names([*schema.names, column])
-    lifetime = schema[_lifetime(schema)].dataType
+    lifetime = schema[plan.lifetime_column].dataType
     assert isinstance(lifetime, spark_types.StructType)
     if lifetime["start"].dataType != spark_types.TimestampType():
         found = lifetime["start"].dataType.simpleString()
@@ -72,10 +72,6 @@ def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
             "  use hopping or tumbling windows with emit='final' and events without ids; or results() and a delay:\n"
             "  .withWatermark(..., '1 hour')"
         )
-
-
-def _lifetime(schema: spark_types.StructType) -> str:
-    return "lifetime" if "lifetime" in schema.names else "window"
 
 
 class PunctuatedReader:
