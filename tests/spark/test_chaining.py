@@ -84,6 +84,9 @@ def test_results_that_come_out_of_order_have_no_watermark(minutes: DataFrame) ->
     query = events(minutes, at="at", id="at", delay=0).window(tumbling("1 minute")).aggregate(n=module(Count))
     with pytest.raises(QueryError, match=r"do not come in the order of their windows[^$]*withWatermark"):
         query.results(watermark="closed")
+    early_too = events(minutes, at="at", delay=0).window(tumbling("1 minute"), emit=early(every_count(1)))
+    with pytest.raises(QueryError, match="do not come in the order of their windows"):
+        early_too.aggregate(n=module(Count)).results(watermark="closed")
     with pytest.raises(QueryError, match="two columns named 'n'"):
         counts(minutes).results(watermark="n")
 

@@ -66,7 +66,7 @@ def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
             f"Spark has watermarks for timestamps alone, and the times of this query are of type {found}\n"
             "  give events() a column of type timestamp"
         )
-    if not plan.steps:
+    if not plan.steps or plan.early is not None:
         raise QueryError(
             "the results of this query do not come in the order of their windows, so Spark would drop some as late\n"
             "  use hopping or tumbling windows with emit='final' and events without ids; or results() and a delay:\n"
