@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from muntin import INFINITY, tumbling
+from muntin import INFINITY, Axis, tumbling
+from muntin_engine.core.admission import Admission
 from muntin_engine.core.key_state import KeyState
 from tests.core.build import Taken, query, revision, row
 
@@ -128,10 +129,20 @@ def test_what_changes_the_axis_before_the_punctuation_is_late() -> None:
 
 def test_a_refusal_says_by_how_much_a_row_is_late() -> None:
     (refusal,) = Taken().take([row("a", 4, 9)], 7).refusals
-    assert refusal.message == "it changes the axis at 4, 3 before the punctuation 7"
+    assert refusal.message == "it changes the axis at 4, 3 ticks before the punctuation 7"
     assert refusal.is_late
     (refusal,) = Taken().take([row("a", 4, 9)], INFINITY).refusals
     assert refusal.message == "it changes the axis at 4, after the end of the stream"
+
+
+def test_a_refusal_reads_times_as_times() -> None:
+    admission = Admission(KeyState(query(tumbling(10))), 90_000_000, axis=Axis.TIME)
+    admission.admit([row("a", 60_000_000, 120_000_000), row("b", 120_000_000, 100_000_000)])
+    late, empty = admission.refusals
+    assert late.message == (
+        "it changes the axis at 1970-01-01T00:01:00Z, 30 seconds before the punctuation 1970-01-01T00:01:30Z"
+    )
+    assert empty.message == "it ends at 1970-01-01T00:01:40Z, not after its start 1970-01-01T00:02:00Z"
 
 
 def test_events_without_ids_are_all_different() -> None:

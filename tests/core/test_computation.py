@@ -10,6 +10,7 @@ import pytest
 
 from muntin import (
     INFINITY,
+    Axis,
     ClipPolicy,
     Event,
     ModuleContractError,
@@ -138,6 +139,8 @@ def test_a_failure_names_module_version_key_window_and_method(method: str) -> No
         method,
     )
     assert isinstance(error.__cause__, ZeroDivisionError)
+    error.read_on(Axis.TICKS)
+    assert f"\n  window: [{W.start}, {W.end})\n" in str(error)
 
 
 def test_a_failure_while_rows_are_made_lazily_is_a_failure_of_the_module() -> None:

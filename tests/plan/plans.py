@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muntin import ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbling
+from muntin import Axis, ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbling
 from muntin.schemas import describe
 from muntin_engine.plan import Column, Columns, ModulePlan, Plan, plan_module
 from tests.spark.modules import Count
@@ -23,7 +23,7 @@ def plan_of(*modules: ModulePlan, columns: Mapping[str, Any] | None = None, **ch
     """Return a plan; what is not given is the plainest."""
     named: dict[str, Any] = {"start": AT, "keys": (Column("key", "string"),), "inputs": (Column("c0", "bigint"),)}
     settings: dict[str, Any] = {
-        "axis": "time",
+        "axis": Axis.TIME,
         "window": tumbling("10 minutes"),
         "clip": ClipPolicy.NONE,
         "timestamps": TimestampPolicy.ALIGN,

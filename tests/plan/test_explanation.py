@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from muntin import (
+    Axis,
     ClipPolicy,
     ColumnarAggregate,
     Component,
@@ -138,7 +139,7 @@ def test_it_says_when_a_window_is_complete(module: Any, changed: dict[str, Any],
     ("module", "changed", "expected"),
     [
         (planned(Count), {"timestamps": TimestampPolicy.POINT_AT_END}, "less than 10 minutes, as results lie where"),
-        (planned(Count), {"window": hopping(600, 60), "axis": "ticks"}, "less than 600 ticks, as results start"),
+        (planned(Count), {"window": hopping(600, 60), "axis": Axis.TICKS}, "less than 600 ticks, as results start"),
         (planned(Count), {"window": snapshot()}, "as long as the earliest window of any key is open"),
         (planned(Lifetimes), {"columns": ID}, "until the members of the earliest window have ended"),
         (planned(Free, ""), {"timestamps": TimestampPolicy.CLIP}, "no output punctuation before the stream closes"),

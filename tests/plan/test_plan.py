@@ -10,6 +10,7 @@ import pytest
 
 from muntin import (
     Aggregate,
+    Axis,
     ClipPolicy,
     EmitPolicy,
     Event,
@@ -316,7 +317,7 @@ def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
         ({"emit": early(every_count(3))}, "emit"),
         ({"is_edge": True}, "lifetimes"),
         ({"buckets": 8}, "buckets"),
-        ({"axis": "ticks"}, "times"),
+        ({"axis": Axis.TICKS}, "times"),
         ({"columns": {"start": Column("at", "timestamp_ntz")}}, "times"),
         ({"columns": {"end": AT}}, "lifetimes"),
         ({"columns": {"id": Column("id", "bigint")}}, "id"),

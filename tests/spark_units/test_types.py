@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import types as T
 
-from muntin import Instant, QueryError
+from muntin import Axis, Instant, QueryError
 from muntin.schemas import Field, bind, describe, spell
 from muntin_engine.spark.types import arrow_schema_of, arrow_type_of, axis_of, carried_type, field_of, spark_type_of
 
@@ -116,7 +116,7 @@ def test_the_fields_of_a_struct_travel_as_the_fields_of_their_name_are_read() ->
 
 
 @pytest.mark.parametrize(
-    ("of", "axis"), [(T.TimestampType(), "time"), (NTZ, "time"), (LONG, "ticks"), (T.ShortType(), "ticks")]
+    ("of", "axis"), [(T.TimestampType(), Axis.TIME), (NTZ, Axis.TIME), (LONG, Axis.TICKS), (T.ShortType(), Axis.TICKS)]
 )
 def test_timestamps_and_integers_are_axes(of: T.DataType, axis: str) -> None:
     assert axis_of("at", of) == axis

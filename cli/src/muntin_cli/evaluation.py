@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin import (
+    Axis,
     ClipPolicy,
     EmitPolicy,
     Module,
@@ -90,7 +91,7 @@ def _plan(module: Module, parameters: Mapping[str, Any], window: WindowSpecifica
     inputs = tuple(Column(field.name, "") for field in planned.reads)
     return Plan(
         columns=Columns(Column("start", "timestamp"), Column("end", "timestamp") if has_ends else None, inputs=inputs),
-        axis="time",
+        axis=Axis.TIME,
         window=window,
         clip=clip_for(type(module)),
         timestamps=TimestampPolicy.ALIGN,

@@ -20,7 +20,6 @@ from muntin import (
     SupportsRemove,
     TimestampPolicy,
 )
-from muntin.axis import spell_ticks
 from muntin_engine.core.bucket import SHELVES
 from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.plan import Evaluator, ModulePlan, Plan
@@ -238,4 +237,4 @@ def _waits_for_ends(plan: Plan) -> bool:
 
 
 def _span(plan: Plan, length: int) -> str:
-    return spell_ticks(length) if plan.axis == "time" else f"{length} ticks"
+    return plan.axis.spell_length(length)

@@ -1,6 +1,6 @@
 """Muntin: what module writers and query writers name."""
 
-from muntin.axis import EARLIEST, INFINITY, Duration, Instant, instant, moment, ticks
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, Instant, instant, moment, ticks
 from muntin.catalog import Catalog, Plugin, installed
 from muntin.changes import Change, Insertion, Punctuation, Revision, fold, retraction
 from muntin.components import Component, Merge
@@ -76,6 +76,7 @@ __all__ = [
     "EARLIEST",
     "INFINITY",
     "Aggregate",
+    "Axis",
     "BoundedDelay",
     "BoundedDisorder",
     "Catalog",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 
 from muntin.errors import DurationError
@@ -128,3 +129,40 @@ def moment(instant: int) -> datetime | None:
         '1970-01-01T00:00:01+00:00'
     """
     return None if instant == INFINITY else _EPOCH + timedelta(microseconds=instant)
+
+
+class Axis(StrEnum):
+    """What the ticks of a query measure, which says how people read them.
+
+    Example:
+        >>> Axis.TIME.spell(1_000_000), Axis.TICKS.spell(1_000_000)
+        ('1970-01-01T00:00:01Z', '1000000')
+        >>> Axis.TIME.spell_length(90_000_000), Axis.TICKS.spell_length(90)
+        ('1 minute 30 seconds', '90 ticks')
+    """
+
+    TIME = "time"
+    """Microseconds since 1970-01-01 00:00:00 UTC."""
+    TICKS = "ticks"
+    """Units of anything else that grows."""
+
+    def spell(self, instant: int) -> str:
+        """Return an instant in words; one beyond the years of a calendar stays a number."""
+        if instant == INFINITY:
+            return "infinity"
+        try:
+            return _spell_moment(instant) if self is Axis.TIME else str(instant)
+        except OverflowError:
+            return str(instant)
+
+    def spell_interval(self, start: int, end: int) -> str:
+        """Return a lifetime, or the extent of a window, in words."""
+        return f"[{self.spell(start)}, {self.spell(end)})"
+
+    def spell_length(self, length: int) -> str:
+        """Return a length in words."""
+        return spell_ticks(length) if self is Axis.TIME else f"{length} ticks"
+
+
+def _spell_moment(instant: int) -> str:
+    return (_EPOCH + timedelta(microseconds=instant)).isoformat().replace("+00:00", "Z")

@@ -12,7 +12,11 @@ attributes, and derives from the built-in exception a caller would already be ca
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from muntin.axis import Axis
+    from muntin.windows import Window
 
 
 class MuntinError(Exception):
@@ -95,16 +99,25 @@ class ModuleFailedError(ModuleError, RuntimeError):
     """
 
     def __init__(
-        self, module: str, version: str, key: object, window: object, method: str, cause: BaseException
+        self, module: str, version: str, key: object, window: Window | None, method: str, cause: BaseException
     ) -> None:
         self.module = module
         self.version = version
         self.key = key
         self.window = window
         self.method = method
-        super().__init__(
-            f"{module} {version} failed in {method}: {type(cause).__name__}: {cause}\n"
-            f"  key: {key!r}\n  window: {window}\n"
+        self._cause = f"{type(cause).__name__}: {cause}"
+        super().__init__(self._words(str(window)))
+
+    def read_on(self, axis: Axis) -> None:
+        """Say the window as people read it on an axis."""
+        if self.window is not None:
+            self.args = (self._words(axis.spell_interval(self.window.start, self.window.end)),)
+
+    def _words(self, window: str) -> str:
+        return (
+            f"{self.module} {self.version} failed in {self.method}: {self._cause}\n"
+            f"  key: {self.key!r}\n  window: {window}\n"
             "  the module's own traceback is above; test it without Spark with muntin.testing"
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeAlias
 
-from muntin import INFINITY
+from muntin import INFINITY, Axis
 from muntin_engine.core.chains import in_order
 from muntin_engine.core.changes import InputChange, Reason, Refusal
 from muntin_engine.core.event_index import StoredEvent
@@ -31,12 +31,13 @@ class Admission:
         refusals: What was set aside.
     """
 
-    def __init__(self, state: KeyState, punctuation: int, *, adjusts: bool = False) -> None:
+    def __init__(self, state: KeyState, punctuation: int, *, axis: Axis = Axis.TICKS, adjusts: bool = False) -> None:
         """Prepare to admit changes.
 
         Args:
             state: The key's state; `settle` changes it.
             punctuation: The punctuation of the batches before this one; what lies before it is late.
+            axis: What ticks measure, for what refusals say.
             adjusts: Let a late insertion that ends after the punctuation start there (SI-91).
         """
         self.touched: dict[Hashable, Versions] = {}
@@ -45,6 +46,7 @@ class Admission:
         self._punctuation = punctuation
         self._is_closed = punctuation == INFINITY
         self._adjusts = adjusts
+        self._axis = axis
 
     def admit(self, changes: Iterable[InputChange]) -> None:
         """Take the changes of the batch; the index itself stays as it is until `settle`."""
@@ -68,7 +70,8 @@ class Admission:
         for id, waiting in list(self._state.parked.items()):
             expired = [change for change in waiting if change.start < punctuation or punctuation == INFINITY]
             for change in expired:
-                self._refuse(Reason.UNKNOWN_EVENT, f"no event {id!r} was ever inserted at {change.start}", change)
+                message = f"no event {id!r} was ever inserted at {self._axis.spell(change.start)}"
+                self._refuse(Reason.UNKNOWN_EVENT, message, change)
             if len(expired) == len(waiting):
                 del self._state.parked[id]
             elif expired:
@@ -87,13 +90,14 @@ class Admission:
         if self._adjusts and start < self._punctuation < end:
             start = self._punctuation
         if end <= start:
-            self._refuse(Reason.EMPTY_LIFETIME, f"it ends at {end}, not after its start {start}", change)
+            message = f"it ends at {self._axis.spell(end)}, not after its start {self._axis.spell(start)}"
+            self._refuse(Reason.EMPTY_LIFETIME, message, change)
         elif start < self._punctuation:
             self._refuse_late(change, start)
         elif id is None:
             self._put_new(self._state.anonymous_id(), start, end, payload)
         elif (alive := self._current(id)) is not None:
-            message = f"an event {id!r} is alive, [{alive.start}, {alive.end})"
+            message = f"an event {id!r} is alive, {self._axis.spell_interval(alive.start, alive.end)}"
             self._refuse(Reason.DUPLICATE_ID, message, change)
         else:
             self._put_new(id, start, end, payload)
@@ -105,7 +109,8 @@ class Admission:
         elif change.start < self._punctuation:
             self._refuse_late(change, change.start)
         elif before is not None and before[0] == change.start:
-            self._refuse(Reason.DUPLICATE_ID, f"a sample at {change.start} was taken already", change)
+            message = f"a sample at {self._axis.spell(change.start)} was taken already"
+            self._refuse(Reason.DUPLICATE_ID, message, change)
         else:
             self._insert_sample(change, samples, before, after)
 
@@ -128,7 +133,10 @@ class Admission:
             if event is None:
                 self._park(id, change)
             elif change.end not in (None, event.end):
-                message = f"it expects event {id!r} to end at {change.end}, but the event ends at {event.end}"
+                message = (
+                    f"it expects event {id!r} to end at {self._axis.spell(change.end)}, "
+                    f"but the event ends at {self._axis.spell(event.end)}"
+                )
                 self._refuse(Reason.STALE_REVISION, message, change)
             else:
                 self._revise_once(event, change, self._new_end(event, change))
@@ -139,9 +147,9 @@ class Admission:
         return max(new_end, event.start) if self._adjusts and change.start < event.start else new_end
 
     def _revise_once(self, event: StoredEvent, change: InputChange, new_end: int) -> None:
-        sync_time = min(event.end, new_end)
+        sync_time, spell = min(event.end, new_end), self._axis.spell
         if new_end < event.start:
-            message = f"event {event.id!r} starts at {event.start} and cannot end at {new_end}"
+            message = f"event {event.id!r} starts at {spell(event.start)} and cannot end at {spell(new_end)}"
             self._refuse(Reason.EMPTY_LIFETIME, message, change)
         elif sync_time < self._punctuation:
             self._refuse_late(change, sync_time)
@@ -155,7 +163,11 @@ class Admission:
         elif sync_time < self._punctuation:
             self._refuse_late(change, sync_time)
         else:
-            self._refuse(Reason.UNKNOWN_EVENT, f"no event {id!r} that started at {change.start} is alive", change)
+            self._refuse(
+                Reason.UNKNOWN_EVENT,
+                f"no event {id!r} that started at {self._axis.spell(change.start)} is alive",
+                change,
+            )
 
     def _current(self, id: Hashable) -> StoredEvent | None:
         return self.touched[id][1] if id in self.touched else self._state.events.get(id)
@@ -180,6 +192,10 @@ class Admission:
 
     def _refuse_late(self, change: InputChange, sync_time: int) -> None:
         late_by = None if self._is_closed else self._punctuation - sync_time
-        by = f"{late_by} before the punctuation {self._punctuation}"
-        message = f"it changes the axis at {sync_time}, " + ("after the end of the stream" if self._is_closed else by)
+        message = f"it changes the axis at {self._axis.spell(sync_time)}, {self._behind(late_by)}"
         self.refusals.append(Refusal(Reason.LATE, message, change, late_by))
+
+    def _behind(self, late_by: int | None) -> str:
+        if late_by is None:
+            return "after the end of the stream"
+        return f"{self._axis.spell_length(late_by)} before the punctuation {self._axis.spell(self._punctuation)}"

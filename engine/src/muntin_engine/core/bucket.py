@@ -250,7 +250,8 @@ class _Batch:
             self._count(state, -1)
         state.promise = max(state.promise, work.promise)
         now = self._progress(self._now, state)
-        admission = Admission(state, before.punctuation, adjusts=self._query.late.policy is LatePolicy.ADJUST)
+        adjusts = self._query.late.policy is LatePolicy.ADJUST
+        admission = Admission(state, before.punctuation, axis=self._query.axis, adjusts=adjusts)
         admission.admit(work.rows)
         admission.expire_parked(now.punctuation)
         output = self._evaluator.evaluate(work.key, state, admission, before, now)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muntin import (
+    Axis,
     ClipPolicy,
     CountWindows,
     EarlyEmission,
@@ -54,6 +55,7 @@ class WindowedQuery:
         late: What becomes of late rows.
         waits_for_punctuation: True if a window comes into sight when the punctuation passes its end, and not before. It
             needs `emit=SPECULATIVE`.
+        axis: What ticks measure; only messages depend on it.
         waits_for_ends: True if a window's result depends on ends that lie after it and may still move (SI-43).
     """
 
@@ -68,6 +70,7 @@ class WindowedQuery:
     expressions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
     waits_for_punctuation: bool = False
+    axis: Axis = Axis.TICKS
     waits_for_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

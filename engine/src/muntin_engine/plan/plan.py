@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from muntin import (
+    Axis,
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
@@ -60,7 +61,7 @@ class Plan:
     """
 
     columns: Columns
-    axis: Literal["time", "ticks"]
+    axis: Axis
     window: WindowSpecification
     clip: ClipPolicy
     timestamps: TimestampPolicy
@@ -183,7 +184,7 @@ class Plan:
             "keys": [[key.name, key.type] for key in columns.keys],
             "id": columns.id and columns.id.type,
             "inputs": [[column.name, column.type] for column in columns.inputs],
-            "times": columns.start.type if self.axis == "time" else self.axis,
+            "times": columns.start.type if self.axis is Axis.TIME else str(self.axis),
             "lifetimes": self.lifetimes,
             "window": to_dict(self.window),
             "windows": {name: to_dict(window) for name, window in self.named_windows.items()},

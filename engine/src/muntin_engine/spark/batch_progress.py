@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import types as spark_types
 
-from muntin import EARLIEST, moment
+from muntin import EARLIEST, Axis, moment
 from muntin_engine.measures import is_count
 from muntin_engine.spark.bucket_task import ACCEPTED, LATE, PUNCTUATION, REJECTED, RESULTS
 
@@ -25,7 +25,7 @@ _CALENDAR: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 
 def progress_schema(query: Query) -> spark_types.StructType:
     """Return the columns of the progress of a query."""
-    time = query.source.df.schema["start"].dataType if query.plan.axis == "time" else spark_types.LongType()
+    time = query.source.df.schema["start"].dataType if query.plan.axis is Axis.TIME else spark_types.LongType()
     others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())
     numbers = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
     added = [spark_types.StructField("punctuation", time), spark_types.StructField("counters", others)]

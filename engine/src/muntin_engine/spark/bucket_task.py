@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from muntin import INFINITY, LatePolicy, TimestampPolicy
+from muntin import INFINITY, LatePolicy, ModuleFailedError, TimestampPolicy
 from muntin_engine.columnar.store import ColumnarStore
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
@@ -88,11 +88,15 @@ def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterato
         bucket: The id of the bucket.
         cells: The bucket's state.
         arrived: The batch.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
     """
-    if job.grids:
-        yield from _run_sliced(job, bucket, cells, arrived)
-    else:
-        yield from _run_general(job, bucket, cells, arrived)
+    try:
+        yield from (_run_sliced if job.grids else _run_general)(job, bucket, cells, arrived)
+    except ModuleFailedError as error:
+        error.read_on(job.query.axis)
+        raise
 
 
 def _run_general(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import QueryError
+from muntin import Axis, QueryError
 from muntin_engine.heartbeats import Heartbeat
 from muntin_engine.spark.types import axis_of
 
@@ -42,7 +42,7 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
     at = _as_column(heartbeat.at)
     field = heartbeat.df.select(at).schema.fields[0]
     is_same = field.dataType == start.dataType
-    if axis_of(field.name, field.dataType) == "time":
+    if axis_of(field.name, field.dataType) is Axis.TIME:
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
     else:
         time, is_same = at - F.lit(heartbeat.delay), axis_of("at", start.dataType) == "ticks"
@@ -57,7 +57,7 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
 
 def _readings(start: spark_types.StructField, clock: DataFrame) -> tuple[DataFrame, Mapping[str, Column]]:
     reading = F.col(clock.columns[0])
-    is_time = axis_of("at", start.dataType) == "time"
+    is_time = axis_of("at", start.dataType) is Axis.TIME
     given = {"change": F.lit("clock"), "start": reading if is_time else F.unix_micros(reading), "bucket": F.lit(0)}
     return clock, given
 

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import EmitPolicy, LatePolicy, QueryError
+from muntin import Axis, EmitPolicy, LatePolicy, QueryError
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.meter import Meter
@@ -100,7 +100,7 @@ def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> Da
 def result_schema(query: Query) -> spark_types.StructType:
     """Return the schema of a query's results."""
     plan, projected = query.plan, query.source.df.schema
-    time = projected["start"].dataType if plan.axis == "time" else spark_types.LongType()
+    time = projected["start"].dataType if plan.axis is Axis.TIME else spark_types.LongType()
     extent = spark_types.StructType([spark_types.StructField("start", time), spark_types.StructField("end", time)])
     added = {
         "window_name": spark_types.StringType(),
@@ -144,7 +144,7 @@ def _counted(query: Query, blobs: DataFrame, of_sources: Iterable[str]) -> DataF
     """Have Spark report the measures of each micro-batch among the observed metrics of a streaming query."""
     measures = [*measures_of(query.plan, is_timed=query.is_timed), *(Measure(name, Unit.ROWS) for name in of_sources)]
     totals = [_total(measure) for measure in measures]
-    axis = F.lit(int(query.plan.axis == "time")).alias(TIME_AXIS)
+    axis = F.lit(int(query.plan.axis is Axis.TIME)).alias(TIME_AXIS)
     try:
         observed = blobs.observe(query.counters, *totals, axis)
         observed.schema  # noqa: B018  # has Spark check the names
@@ -233,6 +233,7 @@ def _forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
 
 def _windowed(plan: Plan, meters: Sequence[Meter]) -> WindowedQuery:
     return WindowedQuery(
+        axis=plan.axis,
         window=plan.window,
         bindings=tuple(
             Binding(module.module, module.select, meter) for module, meter in zip(plan.modules, meters, strict=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import EarlyEmission, PolicyError, QueryError, Trigger
+from muntin import Axis, EarlyEmission, PolicyError, QueryError, Trigger
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
 from muntin_engine.plan import Column as NamedColumn
@@ -148,10 +148,10 @@ def _named(part: spark_types.StructField) -> NamedColumn:
     return NamedColumn(part.name, part.dataType.simpleString())
 
 
-def _axis(times: Sequence[spark_types.StructField]) -> Literal["time", "ticks"]:
+def _axis(times: Sequence[spark_types.StructField]) -> Axis:
     axes = {axis_of(part.name, part.dataType) for part in times}
     kinds = {part.dataType.simpleString() for part in times}
-    if len(axes) > 1 or (len(kinds) > 1 and "time" in axes):
+    if len(axes) > 1 or (len(kinds) > 1 and Axis.TIME in axes):
         named = ", ".join(f"{part.name} {part.dataType.simpleString()}" for part in times)
         raise QueryError(f"the times of a query must be of one type, got {named}")
     return axes.pop()

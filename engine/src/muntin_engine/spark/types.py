@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin import QueryError
+from muntin import Axis, QueryError
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
 from muntin_engine.inputs import matching
 
@@ -135,16 +135,16 @@ def carried_type(wanted: Field, given: spark_types.DataType) -> pa.DataType:
     return arrow_type_of(given)
 
 
-def axis_of(name: str, data_type: spark_types.DataType) -> Literal["time", "ticks"]:
+def axis_of(name: str, data_type: spark_types.DataType) -> Axis:
     """Return what a time column measures.
 
     Raises:
         QueryError: It is neither a timestamp nor an integer.
     """
     if isinstance(data_type, spark_types.TimestampType | spark_types.TimestampNTZType):
-        return "time"
+        return Axis.TIME
     if isinstance(data_type, spark_types.IntegralType):
-        return "ticks"
+        return Axis.TICKS
     raise QueryError(
         f"the time column {name} is of type {data_type.simpleString()}\n"
         "  expected: a timestamp, or an integer for an axis of any other kind; cast it, for example to timestamp"
