@@ -61,9 +61,8 @@ def test_times_are_timestamps_in_utc(answers: Path) -> None:
 
 
 def test_early_results_fold_to_the_same_files(tmp_path: Path) -> None:
-    early = run(
-        [*DEMO, "--emit", "speculative", "--folder", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [*DEMO, "--emit", "speculative", "--folder", tmp_path]
+    early = run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert (early.returncode, early.stderr) == (0, "")
     for question in TRUTH:

@@ -77,7 +77,7 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
     assert "in checked" in said  # the module's own frame
     assert "show.picky 3.1.0 failed in compute_result" in said
     assert "key: ('a',)" in said
-    assert "start=0, end=10" in said
+    assert "window: [0, 10)" in said
     assert "exited unexpectedly" not in said
 
 

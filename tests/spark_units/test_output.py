@@ -137,7 +137,7 @@ def test_a_value_of_another_type_names_module_key_window_and_value() -> None:
     assert str(caught.value) == (
         "show.largest 2.0.0 returned a value that is not what it declares: "
         "'n' is 'two' of type str, declared integer\n"
-        "  key: ('north',)\n  window: Window(start=10, end=20)\n"
+        "  key: ('north',)\n  window: [10, 20)\n"
         "  return what the class declares in its brackets, or declare what it returns"
     )
 

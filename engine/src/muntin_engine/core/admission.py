@@ -163,11 +163,8 @@ class Admission:
         elif sync_time < self._punctuation:
             self._refuse_late(change, sync_time)
         else:
-            self._refuse(
-                Reason.UNKNOWN_EVENT,
-                f"no event {id!r} that started at {self._axis.spell(change.start)} is alive",
-                change,
-            )
+            message = f"no event {id!r} that started at {self._axis.spell(change.start)} is alive"
+            self._refuse(Reason.UNKNOWN_EVENT, message, change)
 
     def _current(self, id: Hashable) -> StoredEvent | None:
         return self.touched[id][1] if id in self.touched else self._state.events.get(id)

@@ -122,9 +122,9 @@ def _misfits(value: Any, field: Field, arrow_type: pa.DataType) -> bool:
 
 
 def _contract_error(job: Job, line: _Line, place: int, error: MisfitError) -> ModuleContractError:
-    module = job.query.bindings[place].module
+    module, window = job.query.bindings[place].module, line.change.window
     return ModuleContractError(
         f"{module.name} {module.version} returned a value that is not what it declares: {error}\n"
-        f"  key: {line.key!r}\n  window: {line.change.window}\n"
+        f"  key: {line.key!r}\n  window: {job.query.axis.spell_interval(window.start, window.end)}\n"
         "  return what the class declares in its brackets, or declare what it returns"
     )
