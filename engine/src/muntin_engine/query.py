@@ -198,10 +198,11 @@ class Query:
         null if the row came after the end of the stream.
 
         A streaming query of these rows is one of its own, with its own checkpoint and its own state: it evaluates the
-        whole once more to know what is late. Its counts are those of `results`.
+        whole once more, from its rows (see `explain`), to know what is late. Its counts are those of `results`.
 
         Raises:
-            QueryError: Late rows are dropped, so there are none to return.
+            QueryError: Late rows are dropped, so there are none to return; or the query must be evaluated over slices,
+                as several windows share them or an evaluator was asked for, and slices have no rows in them.
         """
         from muntin_engine.spark.pipeline import refused
 

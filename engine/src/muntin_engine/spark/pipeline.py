@@ -67,29 +67,36 @@ def results_as_events(query: Query) -> DataFrame:
 
 
 def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
-    """Return the late or the rejected rows of a query.
-
-    Partial states no longer have the rows in them, so a query over slices is evaluated from its rows here.
-    """
-    if stream == LATE:
-        check_late_rows(query.plan)
-    job = replace(_job(query, result_schema(query)), evaluator=Evaluator.GENERAL)
-    return rows_of(_evaluate(query, job), stream, spark_schema_of(REFUSED))
+    """Return the late or the rejected rows of a query."""
+    running = keeping_late_rows(query) if stream == LATE else query
+    return rows_of(evaluated(running), stream, spark_schema_of(REFUSED))
 
 
-def check_late_rows(plan: Plan) -> None:
-    """Refuse to return late rows where a query drops them.
+def keeping_late_rows(query: Query) -> Query:
+    """Return a query that has its late rows to return.
 
     Raises:
-        QueryError: It does.
+        QueryError: It drops them, or must be evaluated over slices, which have no rows in them.
     """
-    if plan.input.late.policy is LatePolicy.DROP:
+    if query.plan.input.late.policy is LatePolicy.DROP:
         raise QueryError("late rows are dropped, so there are none to return: give events() late='side' to have them")
+    return replace(query, plan=query.plan.keeping_late_rows())
 
 
 def evaluated(query: Query) -> DataFrame:
     """Return all that a query puts out, as blobs; `rows_of` makes rows of them."""
-    return _evaluate(query, _job(query, result_schema(query)))
+    source = query.source.df
+    if source.isStreaming:
+        check_session(source.sparkSession)
+        _check_progress(query.plan)
+        check_trigger(query.plan)
+    described = _job(query, result_schema(query))
+    job = pack_job(described)
+    grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
+    if not source.isStreaming:
+        return grouped.applyInArrow(static_bucket(job), OUTPUT)
+    blobs = grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None")
+    return _counted(query, blobs, names_of_counts(described))
 
 
 def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> DataFrame:
@@ -114,21 +121,6 @@ def result_schema(query: Query) -> spark_types.StructType:
     columns += [(name, added.get(name, extent)) for name in plan.added]
     columns += [(output.name, spark_type_of(output, time)) for output in plan.outputs]
     return spark_types.StructType([spark_types.StructField(name, data_type) for name, data_type in columns])
-
-
-def _evaluate(query: Query, described: Job) -> DataFrame:
-    """Return the blobs that come out of the buckets."""
-    source = query.source.df
-    if source.isStreaming:
-        check_session(source.sparkSession)
-        _check_progress(query.plan)
-        check_trigger(query.plan)
-    job = pack_job(described)
-    grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
-    if not source.isStreaming:
-        return grouped.applyInArrow(static_bucket(job), OUTPUT)
-    blobs = grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None")
-    return _counted(query, blobs, names_of_counts(described))
 
 
 def _check_progress(plan: Plan) -> None:

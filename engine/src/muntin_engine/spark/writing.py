@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +16,7 @@ from muntin import Duration, QueryError, ticks
 from muntin_engine.errors import SinkError
 from muntin_engine.spark.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.bucket_task import LATE, REJECTED, RESULTS
-from muntin_engine.spark.pipeline import check_late_rows, evaluated, result_schema, rows_of
+from muntin_engine.spark.pipeline import evaluated, keeping_late_rows, result_schema, rows_of
 from muntin_engine.spark.refused import REFUSED
 from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.writing import Sink, SinkLike, choose_sinks
@@ -43,16 +42,11 @@ def write(
             "  write what results(), late() and rejected() return: query.results().write.parquet('results')"
         )
     sinks = choose_sinks(wanted, checkpoint)
-    running = _keeping_late_rows(query) if LATE in sinks else query
+    running = keeping_late_rows(query) if LATE in sinks else query
     schemas = _schemas(running)
     for output, sink in sinks.items():
         sink.check(schemas[output].names)
     return _start(running, BatchWriter(sinks, schemas), checkpoint, trigger, name)
-
-
-def _keeping_late_rows(query: Query) -> Query:
-    check_late_rows(query.plan)
-    return replace(query, plan=query.plan.keeping_late_rows())
 
 
 def _start(
