@@ -18,7 +18,7 @@ from benchmarks.report import WorkReport
 from benchmarks.systems import System
 from benchmarks.trial import Trial
 from benchmarks.works import FILES, Work
-from muntin_engine.spark.failures import root_cause
+from muntin_engine import root_cause
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark import SparkContext
 
-from muntin_engine.spark.session import local_session, stop_session
+from muntin_engine import local_session, stop_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

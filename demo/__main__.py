@@ -21,8 +21,7 @@ from demo.questions import BUCKETS, QUESTIONS
 from demo.run import Choice, Run
 from demo.tally import Tally
 from muntin import MuntinError
-from muntin_engine.spark.failures import root_cause
-from muntin_engine.spark.session import local_session, stop_session
+from muntin_engine import local_session, root_cause, stop_session
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -34,12 +34,22 @@ def test_a_package_declares_public_names_and_has_each_of_them(package: str) -> N
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
 
 
-def test_importing_muntin_loads_neither_spark_nor_arrow_nor_numpy() -> None:
-    modules = "import sys, muntin.adapters, muntin.combinators"
-    code = f"{modules}; print(*sorted(name for name in sys.argv[1:] if name in sys.modules))"
-    heavy = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", "pytest", "hypothesis", "muntin_engine"]
+@pytest.mark.parametrize(
+    ("packages", "others"),
+    [("muntin.adapters, muntin.combinators", ["pytest", "hypothesis", "muntin_engine"]), ("muntin_engine", [])],
+)
+def test_importing_muntin_or_its_engine_loads_neither_spark_nor_arrow_nor_numpy(
+    packages: str, others: list[str]
+) -> None:
+    code = f"import sys, {packages}; print(*sorted(name for name in sys.argv[1:] if name in sys.modules))"
+    heavy = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", *others]
     done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_a_name_that_the_engine_does_not_have_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="module 'muntin_engine' has no attribute 'locl_session'"):
+        assert import_module("muntin_engine").locl_session
 
 
 if __name__ == "__main__":

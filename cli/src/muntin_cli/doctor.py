@@ -151,7 +151,7 @@ def _version(package: str) -> str:
 
 
 def _spark() -> str:
-    from muntin_engine.spark.session import local_session, stop_session
+    from muntin_engine import local_session, stop_session
 
     spark = local_session("muntin doctor")
     try:

@@ -1,5 +1,8 @@
 """Muntin's engine: run installed modules over windows of a PySpark stream."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
 from muntin_engine.errors import (
     JavaNotFoundError,
     ModuleNotOnWorkerError,
@@ -15,6 +18,23 @@ from muntin_engine.event_stream import EventStream, events
 from muntin_engine.monitoring import BatchNumbers, batch_numbers, monitor
 from muntin_engine.query import ModuleCall, Query, WindowedStream, functions, module
 from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
+
+if TYPE_CHECKING:
+    from muntin_engine.spark.failures import root_cause
+    from muntin_engine.spark.session import local_session, stop_session
+else:
+    _WITH_SPARK: Final = {
+        "local_session": "muntin_engine.spark.session",
+        "root_cause": "muntin_engine.spark.failures",
+        "stop_session": "muntin_engine.spark.session",
+    }
+
+    def __getattr__(name):
+        """Import PySpark with the first of these names that is used: a query is planned without it."""
+        if name not in _WITH_SPARK:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_WITH_SPARK[name]), name)
+
 
 __all__ = [
     "BatchNumbers",
@@ -38,7 +58,10 @@ __all__ = [
     "events",
     "fold",
     "functions",
+    "local_session",
     "module",
     "monitor",
     "net_changes",
+    "root_cause",
+    "stop_session",
 ]
