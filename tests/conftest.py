@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parent.parent
 
+QUICK_JVM: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Tests run each piece of Spark's code a few times: compiling it well costs more than it gives back."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with Spark, which takes longest."""
@@ -47,9 +50,10 @@ def _names_spark(file: str) -> bool:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The one session of a test run, quiet, with the settings that `local_session()` gives everybody."""
+    """The one session of a test run, quiet, with everybody's settings and a JVM in a hurry."""
     from muntin_engine.spark.session import local_session, stop_session
 
-    session = local_session("muntin tests", log=tmp_path_factory.mktemp("spark") / "spark.log")
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    session = local_session("muntin tests", log=log, conf={"spark.driver.extraJavaOptions": QUICK_JVM})
     yield session
     stop_session(session)
