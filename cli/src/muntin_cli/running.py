@@ -1,9 +1,9 @@
-"""A module on a stream script: what comes out of it, as time lines."""
+"""A module on a stream script."""
 
 from __future__ import annotations
 
 import runpy
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import muntin
 from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowError, WindowSpecification
 from muntin.policies import parse_policy
-from muntin.testing import Bar, Computation, OutputEvent, Script, WindowedQuery, draw_steps
+from muntin.testing import Computation, Script, WindowedQuery
 from muntin_cli.errors import UsageError
 
 T = TypeVar("T")
@@ -100,24 +100,6 @@ def query_of(module: Module, window: WindowSpecification, clip: str, timestamps:
         accepted = ", ".join(f"--clip {each}" for each in ClipPolicy if each in module.accepted_clips)
         raise UsageError(f"{module.name} is not right under clip {clip}\n  choose one of: {accepted}")
     return WindowedQuery(window, [Computation(module)], policy, parse_policy(TimestampPolicy, timestamps))
-
-
-def draw(script: Script, query: WindowedQuery) -> str:
-    """Return a stream and the output of a query as time lines along one ruler; a line per row of the output."""
-    output = script.run(query)
-    bars = [_bar(key, row, query) for key, rows in output.items() for row in rows]
-    nothing = "no window is complete: end the stream with .close(), or .punctuate() further"
-    return draw_steps(script.steps, ["", *bars] if bars else ["", nothing])
-
-
-def _bar(key: Hashable, row: OutputEvent, query: WindowedQuery) -> Bar:
-    label = "output" if key is None else f"output {key!r}"
-    return Bar(label, row.start, row.end, _spell(row.value, query))
-
-
-def _spell(value: Any, query: WindowedQuery) -> str:
-    is_single = len(query.computations) == 1 and not query.computations[0].module.is_operator
-    return repr(value[0]) if is_single else repr(value)
 
 
 def _defined(file: Path, defined: Mapping[str, Any], name: str, kind: type[T]) -> T | None:

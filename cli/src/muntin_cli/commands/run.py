@@ -14,7 +14,7 @@ from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
 from muntin_cli.parameters import make, parse_parameters
-from muntin_cli.running import ScriptFile, draw, parse_window, query_of, read_script
+from muntin_cli.running import ScriptFile, parse_window, query_of, read_script
 
 
 @reports_errors
@@ -24,6 +24,7 @@ def run(
     window: Annotated[str, typer.Option(help="For example 'tumbling 10', 'hopping 10 5' or 'snapshot'.")] = "",
     clip: Annotated[str, typer.Option(help="What a time-sensitive module sees of lifetimes.")] = "none",
     timestamps: Annotated[str, typer.Option(help="Which lifetime the output gets.")] = "align",
+    svg: Annotated[Path | None, typer.Option(help="Write the drawing into this file too, as a picture.")] = None,
     parameters: With = None,
 ) -> ExitCode:
     """Run a module on a stream, without Spark, and draw what goes in and what comes out."""
@@ -33,8 +34,20 @@ def run(
         query = query_of(made, parse_window(window or "tumbling 10"), clip, timestamps)
     else:
         query = _query_in(file, script)
-    show(draw(file.script, query))
+    drawing = file.script.drawing(query)
+    show(str(drawing))
+    if svg is not None:
+        _write(svg, drawing.svg())
     return ExitCode.OK
+
+
+def _write(file: Path, picture: str) -> None:
+    try:
+        file.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be written: {error.strerror}\n  name a file in a folder that exists, as in --svg stream.svg"
+        ) from error
 
 
 def _query_in(file: ScriptFile, path: Path) -> WindowedQuery:

@@ -44,6 +44,7 @@ but not what they mean, and `Script.run` says what the output must fold to.
 """
 
 from muntin.testing.batches import Batch, Boundary, KeyedChange
+from muntin.testing.drawings import Bar, Drawing, Look
 from muntin.testing.equality import equal, same_bag
 from muntin.testing.laws import (
     AggregateLaws,
@@ -68,7 +69,7 @@ from muntin.testing.laws import (
 from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, horizon_of
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
-from muntin.testing.timeline import Bar, draw_steps, draw_windows, timeline
+from muntin.testing.timeline import draw_steps, draw_windows, timeline
 
 __all__ = [
     "AggregateLaws",
@@ -77,11 +78,13 @@ __all__ = [
     "Boundary",
     "ColumnarAggregateLaws",
     "Computation",
+    "Drawing",
     "FunctionLaws",
     "IncrementalAggregateLaws",
     "IncrementalOperatorLaws",
     "KeyedChange",
     "LawError",
+    "Look",
     "OperatorLaws",
     "Outcome",
     "OutputEvent",

@@ -12,9 +12,10 @@ from muntin.changes import Insertion, Punctuation, Revision, fold, retraction
 from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
+from muntin.testing.drawings import Drawing
 from muntin.testing.ledger import Ledger
 from muntin.testing.reference import OutputEvent, WindowedQuery, evaluate, horizon_of
-from muntin.testing.timeline import draw_steps
+from muntin.testing.timeline import bar_of, draw_steps, row_of
 from muntin.windows import WindowSpecification
 
 _ANY: Final = object()
@@ -28,7 +29,8 @@ class Script:
     test cannot be wrong about what it tests; `allow_illegal` admits it to see what an engine makes of it.
 
     Steps: `insert`, `point`, `edge`, `revise`, `retract`, `add`, `punctuate`, `close`, `batch`, `restart`.
-    What it means: `history`, `last_punctuation`, `horizon`, `run`. What an engine gets: `batches`.
+    What it means: `history`, `last_punctuation`, `horizon`, `run`. What an engine gets: `batches`. As text or a
+    picture: `drawing`; a notebook shows the picture.
 
     Attributes:
         steps: In order of arrival; may be given as a list of their own.
@@ -62,6 +64,9 @@ class Script:
 
     def __str__(self) -> str:
         return draw_steps(self.steps)
+
+    def _repr_svg_(self) -> str:
+        return self.drawing().svg()
 
     def insert(self, id: Hashable, start: int, end: int, payload: Any = None, *, key: Hashable = None) -> Script:
         """Add an interval event `[start, end)`."""
@@ -153,6 +158,25 @@ class Script:
         horizon, complete_to = self.horizon(query.window), self.last_punctuation()
         found = {key: evaluate(query, table.values(), complete_to, horizon) for key, table in self.history().items()}
         return {key: output for key, output in found.items() if output}
+
+    def drawing(self, query: WindowedQuery | None = None) -> Drawing:
+        """Return the stream as a drawing in order of arrival; given a query, with the rows of its output below.
+
+        Example:
+            >>> drawing = Script().insert("a", 1, 7).point("b", 3).drawing()
+            >>> print(drawing)
+                   1
+            + 'a'  [-----)   None
+            + 'b'    [)      None
+            >>> drawing.svg().count("<circle")
+            3
+        """
+        steps = tuple(row_of(step) for step in self.steps)
+        if query is None:
+            return Drawing(steps, "a stream in order of arrival")
+        output = tuple(bar_of(key, row, query) for key, rows in self.run(query).items() for row in rows)
+        nothing = "no window is complete: end the stream with .close(), or .punctuate() further"
+        return Drawing((*steps, "", *(output or (nothing,))), f"a stream, and what comes out of {query.window}")
 
     def _then(self, step: Step) -> Script:
         return replace(self, steps=(*self.steps, step))

@@ -1,36 +1,17 @@
-"""Time lines in ASCII: lifetimes, windows and streams as one would sketch them on paper."""
+"""Time lines in ASCII: what a test prints, and what a reader of its failure sees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Hashable, Iterable
+from typing import Any
 
 from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation
 from muntin.events import Event
 from muntin.testing.batches import Boundary, KeyedChange, Step
+from muntin.testing.drawings import Bar, Drawing, Look
+from muntin.testing.reference import OutputEvent, WindowedQuery
 from muntin.windows import Window
-
-_COLUMNS: Final = 60
-_GAP: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One line of a drawing.
-
-    Attributes:
-        label: What stands before it.
-        start: First tick.
-        end: First tick after it; `INFINITY` draws an arrow, an end equal to the start a mark.
-        note: What stands behind it.
-    """
-
-    label: str
-    start: int
-    end: int
-    note: str = ""
 
 
 def timeline(rows: Iterable[Bar | str]) -> str:
@@ -46,14 +27,7 @@ def timeline(rows: Iterable[Bar | str]) -> str:
         b           [----->
         now            !
     """
-    lines = list(rows)
-    bars = [row for row in lines if isinstance(row, Bar)]
-    if not bars:
-        return "\n".join(map(str, lines))
-    ruler = _Ruler.over(bars)
-    indent = max(len(bar.label) for bar in bars) + 2
-    drawn = [ruler.draw(row, indent) if isinstance(row, Bar) else row for row in lines]
-    return "\n".join([(" " * indent + ruler.labels()).rstrip(), *drawn])
+    return str(Drawing(tuple(rows)))
 
 
 def draw_windows(windows: Iterable[Window], events: Iterable[Event[Any]] = ()) -> str:
@@ -67,7 +41,7 @@ def draw_windows(windows: Iterable[Window], events: Iterable[Event[Any]] = ()) -
         window      [---)
     """
     above = [Bar("event", event.start, event.end, repr(event.payload)) for event in events]
-    return timeline([*above, *(Bar("window", window.start, window.end) for window in windows)])
+    return timeline([*above, *(Bar("window", window.start, window.end, look=Look.WINDOW) for window in windows)])
 
 
 def draw_steps(steps: Iterable[Step], below: Iterable[Bar | str] = ()) -> str:
@@ -91,10 +65,11 @@ def draw_steps(steps: Iterable[Step], below: Iterable[Bar | str] = ()) -> str:
         punctuation     !       4
         the stream is closed
     """
-    return timeline([*(_row(step) for step in steps), *below])
+    return timeline([*(row_of(step) for step in steps), *below])
 
 
-def _row(step: Step) -> Bar | str:
+def row_of(step: Step) -> Bar | str:
+    """Return a step of a stream as a row of a drawing."""
     if isinstance(step, Boundary):
         return "------- batch" if step is Boundary.BATCH else "======= restart"
     if isinstance(step, Punctuation):
@@ -103,44 +78,18 @@ def _row(step: Step) -> Bar | str:
     return _change(step, step.change.event)
 
 
+def bar_of(key: Hashable, row: OutputEvent, query: WindowedQuery) -> Bar:
+    """Return a row of a query's output as a bar."""
+    label = "output" if key is None else f"output {key!r}"
+    is_single = len(query.computations) == 1 and not query.computations[0].module.is_operator
+    return Bar(label, row.start, row.end, repr(row.value[0] if is_single else row.value), Look.RESULT)
+
+
 def _change(step: KeyedChange, event: Event[Any]) -> Bar:
     name = f"{step.change.id!r}" if step.key is None else f"{step.key!r} {step.change.id!r}"
     if isinstance(step.change, Insertion):
         return Bar(f"+ {name}", event.start, event.end, repr(event.payload))
     if step.change.is_retraction:
-        return Bar(f"- {name}", event.start, event.end)
+        return Bar(f"- {name}", event.start, event.end, is_struck=True)
     ended = "was open" if event.end == INFINITY else f"ended at {event.end}"
-    return Bar(f"~ {name}", event.start, step.change.new_end, ended)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ruler:
-    low: int
-    high: int
-    scale: int
-
-    @classmethod
-    def over(cls, bars: Sequence[Bar]) -> _Ruler:
-        ends = [bar.end for bar in bars if bar.end != INFINITY]
-        low, high = min(bar.start for bar in bars), max([*ends, *(bar.start + 1 for bar in bars)])
-        return cls(low, high, max(1, -(-(high - low) // _COLUMNS)))
-
-    def column(self, tick: int) -> int:
-        return (tick - self.low) // self.scale
-
-    def labels(self) -> str:
-        gap = max(_GAP, len(str(self.high)) + 2)
-        ticks = range(self.low, self.high + 1, gap * self.scale)
-        return "".join(str(tick).ljust(gap) for tick in ticks)
-
-    def draw(self, bar: Bar, indent: int) -> str:
-        width = self.column(self.high) + 2
-        body = " " * self.column(bar.start) + self._shape(bar)
-        return f"{bar.label.ljust(indent)}{body.ljust(width)}  {bar.note}".rstrip()
-
-    def _shape(self, bar: Bar) -> str:
-        if bar.end == bar.start:
-            return "!"
-        is_open = bar.end == INFINITY
-        length = self.column(self.high if is_open else bar.end) - self.column(bar.start) - 1
-        return "[" + "-" * max(0, length) + (">" if is_open else ")")
+    return Bar(f"~ {name}", event.start, step.change.new_end, ended, whole=event.lifetime)

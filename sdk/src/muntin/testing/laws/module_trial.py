@@ -12,13 +12,13 @@ from muntin.axis import INFINITY
 from muntin.events import Event
 from muntin.policies import ClipPolicy
 from muntin.testing import strategies
+from muntin.testing.drawings import Bar
 from muntin.testing.equality import same_bag
 from muntin.testing.laws.error import LawError
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.subject import Subject
 from muntin.testing.laws.trial import Trial
 from muntin.testing.reference import clip
-from muntin.testing.timeline import Bar
 from muntin.windows import Window
 
 _MOST_MEMBERS: Final = 5

@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
+from muntin.testing.drawings import Bar
 from muntin.testing.equality import equal
 from muntin.testing.laws.error import LawError
 from muntin.testing.laws.law import Law
-from muntin.testing.timeline import Bar, timeline
+from muntin.testing.timeline import timeline
 
 T = TypeVar("T")
 

@@ -1,0 +1,63 @@
+"""What a drawing is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from muntin.axis import INFINITY
+from muntin.events import Lifetime
+
+
+class Look(StrEnum):
+    """What a bar stands for, which SVG shows."""
+
+    EVENT = "event"
+    """An event: round at its start, open at its end; a dot if it lasts one tick."""
+    WINDOW = "window"
+    """A window: a pane with its extent in it, and what it gives below that."""
+    RESULT = "result"
+    """An event of the output: a box with its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line of a drawing.
+
+    Attributes:
+        label: What stands before it.
+        start: First tick.
+        end: First tick after it; `INFINITY` draws an arrow, an end equal to the start a mark.
+        note: What stands behind it.
+        look: What it stands for.
+        whole: The lifetime that it is a part of, or had before; SVG draws the rest of it pale.
+        is_struck: True for what is taken back; SVG strikes it through.
+    """
+
+    label: str
+    start: int
+    end: int
+    note: str = ""
+    look: Look = Look.EVENT
+    whole: Lifetime | None = None
+    is_struck: bool = False
+
+    @property
+    def is_mark(self) -> bool:
+        """True for a place on the axis that lasts no time, such as a punctuation."""
+        return self.start == self.end
+
+    @property
+    def is_open(self) -> bool:
+        """True if it has no end."""
+        return self.end == INFINITY
+
+    @property
+    def extent(self) -> str:
+        """Where it lies, as text.
+
+        Example:
+            >>> Bar("a", 2, 5).extent, Bar("b", 2, INFINITY).extent, Bar("c", 2, 2).extent
+            ('[2, 5)', '[2, ∞)', '2')
+        """
+        return str(self.start) if self.is_mark else f"[{self.start}, {'∞' if self.is_open else self.end})"

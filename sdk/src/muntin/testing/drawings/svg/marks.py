@@ -1,0 +1,88 @@
+"""How each kind of bar is drawn."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from muntin.testing.drawings.bar import Bar, Look
+from muntin.testing.drawings.svg.canvas import Canvas, width_of
+from muntin.testing.drawings.svg.layout import Axis, fits, right_of
+from muntin.testing.drawings.svg.style import LETTERS
+
+_ROUND: Final = 5.0
+
+
+def draw_bar(canvas: Canvas, axis: Axis, number: int, bar: Bar, middle: float, height: float) -> None:
+    """Draw a bar that is no mark."""
+    if bar.look is Look.WINDOW:
+        _window(canvas, axis, number, bar, middle, height)
+    elif bar.look is Look.RESULT:
+        _result(canvas, axis, bar, middle)
+    else:
+        _event(canvas, axis, bar, middle)
+    if bar.is_struck:
+        left, right = axis.at(bar.start) - 4, axis.end_of(bar) + 4
+        canvas.line((left, middle + 6), (right, middle - 6), "strike")
+
+
+def _note(canvas: Canvas, axis: Axis, bar: Bar, middle: float, look: str = "") -> None:
+    """Write a note to the right of a bar, or in the column of notes."""
+    gone = "gone " if bar.is_struck else ""
+    left = axis.right + 16 if axis.has_notes else right_of(bar, axis) - width_of(bar.note, LETTERS)
+    canvas.text(left, middle, bar.note, f"{gone}{look}".strip())
+
+
+def _event(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:
+    gone = "gone " if bar.is_struck else ""
+    left, right = axis.at(bar.start), axis.end_of(bar)
+    if bar.whole is not None:
+        _rest(canvas, axis, bar, middle)
+    if bar.end == bar.start + 1:
+        canvas.dot((left + right) / 2, middle, _ROUND, f"{gone}start")
+    elif bar.is_open:
+        canvas.line((left, middle), (right - 5, middle), f"{gone}life")
+        canvas.arrow_head(right + 2, middle, f"{gone}start", 6)
+        canvas.dot(left + _ROUND, middle, _ROUND, f"{gone}start")
+    else:
+        canvas.line((left + _ROUND, middle), (right - _ROUND - 3, middle), f"{gone}life")
+        canvas.dot(left + _ROUND, middle, _ROUND, f"{gone}start")
+        canvas.dot(right - _ROUND, middle, _ROUND - 1, f"{gone}stop")
+    if bar.note:
+        _note(canvas, axis, bar, middle)
+
+
+def _rest(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:
+    """Draw what was cut away on either side."""
+    assert bar.whole is not None
+    if bar.whole.start < bar.start:
+        canvas.line((axis.at(bar.whole.start) + 8, middle), (axis.at(bar.start), middle), "past")
+        canvas.dot(axis.at(bar.whole.start) + 4, middle, 3.5, "gone start")
+    if bar.whole.is_open and not bar.is_open:
+        canvas.line((axis.at(bar.end), middle), (axis.right + 8, middle), "past")
+    elif bar.whole.end > bar.end:
+        canvas.line((axis.at(bar.end), middle), (axis.at(bar.whole.end) - 8, middle), "past")
+        canvas.dot(axis.at(bar.whole.end) - 4, middle, 3.5, "gone past-end")
+
+
+def _result(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:
+    gone = "gone " if bar.is_struck else ""
+    left, right = axis.at(bar.start), axis.end_of(bar)
+    if bar.whole is not None:
+        _rest(canvas, axis, bar, middle)
+    canvas.rect(left + 0.5, middle - 10, right - left - 1, 20, f"{gone}box", 3)
+    if bar.note and fits(bar, axis):
+        canvas.text((left + right) / 2, middle, bar.note, f"{gone}mid bold")
+    elif bar.note:
+        _note(canvas, axis, bar, middle, "bold")
+
+
+def _window(canvas: Canvas, axis: Axis, number: int, bar: Bar, middle: float, height: float) -> None:
+    look = "other" if number % 2 else "pane"
+    left, right, top, bottom = axis.at(bar.start), axis.end_of(bar), middle - height / 2 + 2, middle + height / 2 - 2
+    canvas.rect(left + 0.5, top, right - left - 1, bottom - top, look, 3)
+    has_room = width_of(bar.extent, LETTERS) + 3 <= right - left
+    if bar.note:
+        canvas.rect(left + 2, bottom - 3, right - left - 4, 3, "base", 1.5)
+        canvas.text((left + right) / 2, bottom - 13 if has_room else middle - 1, bar.note, "mid bold")
+    if has_room:
+        canvas.text((left + right) / 2, top + 11 if bar.note else middle, bar.extent, "mid soft")

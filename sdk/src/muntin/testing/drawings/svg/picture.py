@@ -1,0 +1,111 @@
+"""A whole picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from muntin.testing.drawings.bar import Bar, Look
+from muntin.testing.drawings.svg.canvas import Canvas, width_of
+from muntin.testing.drawings.svg.layout import HEADING, MARGIN, Axis, Block, Lane, blocks
+from muntin.testing.drawings.svg.marks import draw_bar
+from muntin.testing.drawings.svg.style import LETTERS, STYLE, WIDTH
+
+_FOOT: Final = 34
+_NATURAL: Final = 480
+"""The width in pixels where nothing else says how wide it is to be."""
+
+
+def render(rows: Sequence[Bar | str], title: str, description: str) -> str:
+    """Return bars and lines of text as SVG."""
+    bars = [row for row in rows if isinstance(row, Bar)]
+    axis = Axis.over(bars or [Bar("", 0, 1)])
+    parts = list(blocks(rows, axis))
+    bottom = parts[-1].bottom if parts else 0
+    canvas = Canvas()
+    height = bottom + (_FOOT if bars else MARGIN)
+    canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", 8)
+    for block in parts:
+        _behind(canvas, axis, block)
+    for block in parts:
+        _heading(canvas, block)
+    if bars:
+        _ruler(canvas, axis, bottom + 6)
+    for block in parts:
+        for lane in block.lanes:
+            _lane(canvas, axis, lane)
+    _marks(canvas, axis, [lane for block in parts for lane in block.lanes], bottom + 6)
+    return _document(str(canvas), height, title, description)
+
+
+def _document(content: str, height: float, title: str, description: str) -> str:
+    size = f'viewBox="0 0 {WIDTH} {height:g}" width="{_NATURAL}" style="max-width:100%;height:auto"'
+    said = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="muntin-drawing" role="img" aria-label={quoteattr(title)}'
+    return f"{opening} {size}>\n{said}\n<style>\n{STYLE}</style>\n{content}\n</svg>\n"
+
+
+def _behind(canvas: Canvas, axis: Axis, block: Block) -> None:
+    """Draw panes behind the events of windows that divide the axis; of others, where they begin and end."""
+    top = block.top + (HEADING - 4 if block.heading else 0)
+    if block.windows and block.is_divided:
+        for number, bar in enumerate(block.windows):
+            left, look = axis.at(bar.start), "other-veil" if number % 2 else "veil"
+            canvas.rect(left + 0.5, top, axis.end_of(bar) - left - 1, block.bottom - top, look, 3)
+    elif len({bar.label for bar in block.windows}) == 1:
+        lowest = {tick: lane.top for lane in block.lanes for tick in _edges(lane)}
+        for tick, bottom in sorted(lowest.items()):
+            canvas.line((axis.at(tick), top), (axis.at(tick), bottom + 2), "guide")
+
+
+def _edges(lane: Lane) -> list[int]:
+    windows = [bar for _, bar in lane.bars if bar.look is Look.WINDOW]
+    return [tick for bar in windows for tick in (bar.start, bar.end) if tick == bar.start or not bar.is_open]
+
+
+def _heading(canvas: Canvas, block: Block) -> None:
+    if block.heading:
+        middle, width = block.top + HEADING / 2, width_of(block.heading, LETTERS)
+        canvas.text(MARGIN, middle, block.heading, "bold")
+        if MARGIN + width + 16 < WIDTH - MARGIN:
+            canvas.line((MARGIN + width + 8, middle), (WIDTH - MARGIN, middle), "rule")
+
+
+def _ruler(canvas: Canvas, axis: Axis, top: float) -> None:
+    canvas.line((axis.left, top), (axis.right + 8, top), "axis")
+    canvas.arrow_head(axis.right + 12, top, "tip", 3)
+    for tick in axis.labelled():
+        canvas.line((axis.at(tick), top), (axis.at(tick), top + 5), "axis")
+        canvas.text(axis.at(tick), top + 15, str(tick), "mid soft")
+
+
+def _lane(canvas: Canvas, axis: Axis, lane: Lane) -> None:
+    is_mark = lane.bars[0][1].is_mark
+    if lane.label:
+        canvas.text(MARGIN, lane.middle, lane.label, "said" if is_mark else "")
+    for number, bar in lane.bars:
+        if not is_mark:
+            draw_bar(canvas, axis, number, bar, lane.middle, lane.height)
+
+
+def _marks(canvas: Canvas, axis: Axis, lanes: Sequence[Lane], bottom: float) -> None:
+    """Draw how far marks move along the axis: each holds until the next one."""
+    marks = [(lane.middle, bar) for lane in lanes for _, bar in lane.bars if bar.is_mark]
+    ends = [middle for middle, _ in marks[1:]] + [bottom]
+    before = axis.left
+    for (middle, bar), end in zip(marks, ends, strict=False):
+        place = axis.at(bar.start)
+        if place - before > 1:
+            canvas.line((before, middle), (place - 6, middle), "way")
+            canvas.arrow_head(place, middle, "head")
+        canvas.line((place, middle), (place, end), "mark")
+        _say(canvas, axis, place, middle, bar.note)
+        before = place
+
+
+def _say(canvas: Canvas, axis: Axis, place: float, middle: float, note: str) -> None:
+    if place + 8 + width_of(note, LETTERS) <= axis.right + 12:
+        canvas.text(place + 8, middle, note, "said")
+    else:
+        canvas.text(place - 12, middle, note, "said end halo")
