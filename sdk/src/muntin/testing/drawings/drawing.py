@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muntin.testing.drawings.bar import Bar
@@ -31,7 +32,7 @@ class Drawing:
         'a [1, 4); b [3, 8)'
     """
 
-    rows: tuple[Bar | str, ...]
+    rows: Sequence[Bar | str]
     title: str = "a time line"
 
     def __post_init__(self) -> None:

@@ -14,6 +14,18 @@ def width_of(text: str, size: float) -> float:
     return sum(0.95 if c in _WIDE else 0.4 if c in _NARROW else 0.64 for c in text) * size
 
 
+def shortened(text: str, room: float, size: float) -> str:
+    """Return a text, or as much of it as there is room for.
+
+    Example:
+        >>> shortened("a long text", 50, 13), shortened("short", 50, 13)
+        ('a lon…', 'short')
+    """
+    if width_of(text, size) <= room:
+        return text
+    return next((f"{text[:end]}…" for end in range(len(text), 0, -1) if width_of(text[:end], size) + size <= room), "…")
+
+
 class Canvas:
     """Takes elements, and writes them in that order."""
 

@@ -15,7 +15,13 @@ MARGIN: Final = 12
 TOP: Final = 10
 GAP: Final = 8
 HEADING: Final = 28
+LABEL: Final = 130
+"""How wide a label may get."""
+LEAST: Final = 150
+"""How wide the axis is at least, however long the notes are."""
 LAST: Final = WIDTH - 8
+SPACE: Final = 8
+ROUND: Final = 5.0
 _STEPS: Final = (1, 2, 3, 5, 10, 15, 20, 30, 50)
 _HEIGHTS: Final = {Look.EVENT: 24, Look.WINDOW: 44, Look.RESULT: 26}
 _BARE_WINDOW: Final = 26
@@ -30,26 +36,32 @@ class Axis:
         high: The last one.
         left: Where the first one is.
         right: Where the last one is.
-        has_notes: True if notes stand in a column of their own, since some have no room beside their bars.
     """
 
     low: int
     high: int
     left: float
     right: float
-    has_notes: bool = False
 
     @classmethod
     def over(cls, bars: Sequence[Bar]) -> Axis:
-        """Return the axis of some bars, with room for their labels and notes."""
+        """Return the axis of some bars, with room for their labels, and for notes behind those that end last."""
         ends = [bar.end for bar in bars if not bar.is_open]
         low, high = min(bar.start for bar in bars), max([*ends, *(bar.start + 1 for bar in bars)])
-        labels = max(width_of(bar.label, LETTERS) for bar in bars)
-        wide = cls(low, high, MARGIN + labels + (14 if labels else 4), WIDTH - MARGIN - 12)
-        if all(right_of(bar, wide) <= LAST for bar in bars):
-            return wide
-        notes = max(width_of(bar.note, LETTERS) for bar in bars if has_note_outside(bar, wide))
-        return replace(wide, right=LAST - notes - 16, has_notes=True)
+        labels = max(min(width_of(bar.label, LETTERS), LABEL) for bar in bars)
+        widest = cls(low, high, MARGIN + labels + (14 if labels else 4), WIDTH - MARGIN - 12)
+        right = min(widest.right, *(widest.right_for(bar) for bar in bars))
+        return replace(widest, right=max(right, widest.left + LEAST))
+
+    def right_for(self, bar: Bar) -> float:
+        """Return how far to the right the axis may end if a bar's note is to have room."""
+        if not has_note_outside(bar, self):
+            return self.right
+        last = right_of(replace(bar, note=""), self)
+        room = LAST - SPACE - width_of(bar.note, LETTERS)
+        is_beyond = last > self.right
+        part = 1 if is_beyond else max((last - self.left) / (self.right - self.left), 0.01)
+        return self.left + (room - (last - self.right if is_beyond else 0) - self.left) / part
 
     def at(self, tick: float) -> float:
         """Return where a tick is."""
@@ -120,15 +132,20 @@ class Block:
 
     @property
     def windows(self) -> list[Bar]:
-        """All its windows."""
-        return [bar for lane in self.lanes for _, bar in lane.bars if bar.look is Look.WINDOW]
+        """Its windows; of several kinds, those of the first."""
+        windows = [bar for lane in self.lanes for _, bar in lane.bars if bar.look is Look.WINDOW]
+        return [bar for bar in windows if bar.label == first.label] if (first := next(iter(windows), None)) else []
+
+    @property
+    def has_events(self) -> bool:
+        """True if there is something for windows to be drawn behind."""
+        return any(lane.look is not Look.WINDOW for lane in self.lanes)
 
     @property
     def is_divided(self) -> bool:
-        """True if its windows are of one kind and no two of them overlap."""
+        """True if no two of its windows overlap."""
         windows = sorted(self.windows, key=lambda bar: bar.start)
-        apart = all(one.end <= other.start for one, other in pairwise(windows))
-        return apart and len({bar.label for bar in windows}) == 1
+        return all(one.end <= other.start for one, other in pairwise(windows))
 
 
 def blocks(rows: Sequence[Bar | str], axis: Axis) -> Iterator[Block]:
@@ -185,11 +202,13 @@ def _packed(bars: Sequence[Bar], axis: Axis) -> list[list[tuple[int, Bar]]]:
 def right_of(bar: Bar, axis: Axis) -> float:
     """Return how far to the right a bar reaches with its note."""
     last = axis.end_of(bar)
+    if bar.look is Look.EVENT and bar.is_open:
+        last += 3
+    elif bar.look is Look.EVENT and bar.end == bar.start + 1:
+        last = axis.at(bar.start + 0.5) + ROUND
     if bar.whole is not None:
         last = max(last, axis.right + 8 if bar.whole.is_open else axis.at(bar.whole.end))
-    if not has_note_outside(bar, axis):
-        return last
-    return LAST if axis.has_notes else last + 8 + width_of(bar.note, LETTERS)
+    return last + SPACE + width_of(bar.note, LETTERS) if has_note_outside(bar, axis) else last
 
 
 def has_note_outside(bar: Bar, axis: Axis) -> bool:

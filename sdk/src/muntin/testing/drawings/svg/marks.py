@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from muntin.testing.drawings.bar import Bar, Look
-from muntin.testing.drawings.svg.canvas import Canvas, width_of
-from muntin.testing.drawings.svg.layout import Axis, fits, right_of
+from muntin.testing.drawings.svg.canvas import Canvas, shortened, width_of
+from muntin.testing.drawings.svg.layout import LAST, ROUND, Axis, fits, right_of
 from muntin.testing.drawings.svg.style import LETTERS
-
-_ROUND: Final = 5.0
 
 
 def draw_bar(canvas: Canvas, axis: Axis, number: int, bar: Bar, middle: float, height: float) -> None:
@@ -26,10 +22,11 @@ def draw_bar(canvas: Canvas, axis: Axis, number: int, bar: Bar, middle: float, h
 
 
 def _note(canvas: Canvas, axis: Axis, bar: Bar, middle: float, look: str = "") -> None:
-    """Write a note to the right of a bar, or in the column of notes."""
-    gone = "gone " if bar.is_struck else ""
-    left = axis.right + 16 if axis.has_notes else right_of(bar, axis) - width_of(bar.note, LETTERS)
-    canvas.text(left, middle, bar.note, f"{gone}{look}".strip())
+    """Write a note to the right of a bar."""
+    left = right_of(bar, axis) - width_of(bar.note, LETTERS)
+    canvas.text(
+        left, middle, shortened(bar.note, LAST - left + 1, LETTERS), f"{'gone ' if bar.is_struck else ''}{look}".strip()
+    )
 
 
 def _event(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:
@@ -38,15 +35,15 @@ def _event(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:
     if bar.whole is not None:
         _rest(canvas, axis, bar, middle)
     if bar.end == bar.start + 1:
-        canvas.dot((left + right) / 2, middle, _ROUND, f"{gone}start")
+        canvas.dot((left + right) / 2, middle, ROUND, f"{gone}start")
     elif bar.is_open:
         canvas.line((left, middle), (right - 5, middle), f"{gone}life")
         canvas.arrow_head(right + 2, middle, f"{gone}start", 6)
-        canvas.dot(left + _ROUND, middle, _ROUND, f"{gone}start")
+        canvas.dot(left + ROUND, middle, ROUND, f"{gone}start")
     else:
-        canvas.line((left + _ROUND, middle), (right - _ROUND - 3, middle), f"{gone}life")
-        canvas.dot(left + _ROUND, middle, _ROUND, f"{gone}start")
-        canvas.dot(right - _ROUND, middle, _ROUND - 1, f"{gone}stop")
+        canvas.line((left + ROUND, middle), (right - ROUND - 3, middle), f"{gone}life")
+        canvas.dot(left + ROUND, middle, ROUND, f"{gone}start")
+        canvas.dot(right - ROUND, middle, ROUND - 1, f"{gone}stop")
     if bar.note:
         _note(canvas, axis, bar, middle)
 
@@ -54,14 +51,15 @@ def _event(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:
 def _rest(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:
     """Draw what was cut away on either side."""
     assert bar.whole is not None
+    past = "past given" if bar.look is Look.RESULT else "past"
     if bar.whole.start < bar.start:
-        canvas.line((axis.at(bar.whole.start) + 8, middle), (axis.at(bar.start), middle), "past")
-        canvas.dot(axis.at(bar.whole.start) + 4, middle, 3.5, "gone start")
+        canvas.line((axis.at(bar.whole.start) + 8, middle), (axis.at(bar.start), middle), past)
+        canvas.dot(axis.at(bar.whole.start) + 4, middle, 3.5, f"{past} start")
     if bar.whole.is_open and not bar.is_open:
-        canvas.line((axis.at(bar.end), middle), (axis.right + 8, middle), "past")
+        canvas.line((axis.at(bar.end), middle), (axis.right + 8, middle), past)
     elif bar.whole.end > bar.end:
-        canvas.line((axis.at(bar.end), middle), (axis.at(bar.whole.end) - 8, middle), "past")
-        canvas.dot(axis.at(bar.whole.end) - 4, middle, 3.5, "gone past-end")
+        canvas.line((axis.at(bar.end), middle), (axis.at(bar.whole.end) - 8, middle), past)
+        canvas.dot(axis.at(bar.whole.end) - 4, middle, 3.5, f"{past} stop")
 
 
 def _result(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
+from muntin.axis import INFINITY
 from muntin.testing.drawings.bar import Bar, Look
-from muntin.testing.drawings.svg.canvas import Canvas, width_of
-from muntin.testing.drawings.svg.layout import HEADING, MARGIN, Axis, Block, Lane, blocks
+from muntin.testing.drawings.svg.canvas import Canvas, shortened, width_of
+from muntin.testing.drawings.svg.layout import HEADING, LABEL, MARGIN, Axis, Block, Lane, blocks
 from muntin.testing.drawings.svg.marks import draw_bar
 from muntin.testing.drawings.svg.style import LETTERS, STYLE, WIDTH
 
@@ -32,10 +33,10 @@ def render(rows: Sequence[Bar | str], title: str, description: str) -> str:
         _heading(canvas, block)
     if bars:
         _ruler(canvas, axis, bottom + 6)
-    for block in parts:
-        for lane in block.lanes:
-            _lane(canvas, axis, lane)
-    _marks(canvas, axis, [lane for block in parts for lane in block.lanes], bottom + 6)
+    lanes = [lane for block in parts for lane in block.lanes]
+    _marks(canvas, axis, lanes, bottom + 6)
+    for lane in lanes:
+        _lane(canvas, axis, lane)
     return _document(str(canvas), height, title, description)
 
 
@@ -48,26 +49,29 @@ def _document(content: str, height: float, title: str, description: str) -> str:
 
 def _behind(canvas: Canvas, axis: Axis, block: Block) -> None:
     """Draw panes behind the events of windows that divide the axis; of others, where they begin and end."""
+    if not block.has_events:
+        return
     top = block.top + (HEADING - 4 if block.heading else 0)
     if block.windows and block.is_divided:
         for number, bar in enumerate(block.windows):
             left, look = axis.at(bar.start), "other-veil" if number % 2 else "veil"
             canvas.rect(left + 0.5, top, axis.end_of(bar) - left - 1, block.bottom - top, look, 3)
-    elif len({bar.label for bar in block.windows}) == 1:
-        lowest = {tick: lane.top for lane in block.lanes for tick in _edges(lane)}
-        for tick, bottom in sorted(lowest.items()):
-            canvas.line((axis.at(tick), top), (axis.at(tick), bottom + 2), "guide")
+        return
+    edges = {tick: lane.top for lane in block.lanes for tick in _edges(lane)}
+    for tick, bottom in sorted(edges.items()):
+        canvas.line((axis.at(tick), top), (axis.at(tick), bottom + 2), "guide")
 
 
 def _edges(lane: Lane) -> list[int]:
     windows = [bar for _, bar in lane.bars if bar.look is Look.WINDOW]
-    return [tick for bar in windows for tick in (bar.start, bar.end) if tick == bar.start or not bar.is_open]
+    return [tick for bar in windows for tick in (bar.start, bar.end) if tick != INFINITY]
 
 
 def _heading(canvas: Canvas, block: Block) -> None:
     if block.heading:
-        middle, width = block.top + HEADING / 2, width_of(block.heading, LETTERS)
-        canvas.text(MARGIN, middle, block.heading, "bold")
+        heading = shortened(block.heading, WIDTH - 2 * MARGIN, LETTERS)
+        middle, width = block.top + HEADING / 2, width_of(heading, 1.1 * LETTERS)
+        canvas.text(MARGIN, middle, heading, "bold")
         if MARGIN + width + 16 < WIDTH - MARGIN:
             canvas.line((MARGIN + width + 8, middle), (WIDTH - MARGIN, middle), "rule")
 
@@ -83,7 +87,7 @@ def _ruler(canvas: Canvas, axis: Axis, top: float) -> None:
 def _lane(canvas: Canvas, axis: Axis, lane: Lane) -> None:
     is_mark = lane.bars[0][1].is_mark
     if lane.label:
-        canvas.text(MARGIN, lane.middle, lane.label, "said" if is_mark else "")
+        canvas.text(MARGIN, lane.middle, shortened(lane.label, LABEL, LETTERS), "said" if is_mark else "")
     for number, bar in lane.bars:
         if not is_mark:
             draw_bar(canvas, axis, number, bar, lane.middle, lane.height)

@@ -34,8 +34,10 @@ STYLE: Final = f"""\
 .muntin-drawing .life{{stroke:var(--event);stroke-width:5}}
 .muntin-drawing .start{{fill:var(--event)}}
 .muntin-drawing .stop{{fill:var(--paper);stroke:var(--event);stroke-width:2.5}}
-.muntin-drawing .past{{stroke:var(--event);stroke-width:2.5;stroke-dasharray:3 4;opacity:.5}}
-.muntin-drawing .past-end{{fill:var(--paper);stroke:var(--event);stroke-width:1.5}}
+.muntin-drawing .past{{stroke:var(--event);stroke-width:2.5;opacity:.55}}
+.muntin-drawing line.past{{stroke-dasharray:3 4}}
+.muntin-drawing circle.past{{stroke-width:1.5}}
+.muntin-drawing .given{{stroke:var(--result)}}
 .muntin-drawing .box{{fill:var(--fill);stroke:var(--result)}}
 .muntin-drawing .base{{fill:var(--result)}}
 .muntin-drawing .mark{{stroke:var(--mark);stroke-width:1.5;stroke-dasharray:5 4}}

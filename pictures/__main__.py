@@ -1,0 +1,19 @@
+"""`python -m pictures`: write the pictures of the documentation."""
+
+from __future__ import annotations
+
+from pictures.album import FOLDER, album
+
+
+def main() -> None:
+    """Write all pictures, and remove those that are no more."""
+    FOLDER.mkdir(exist_ok=True)
+    made = {FOLDER / f"{picture.name}.svg": picture.svg() for picture in album()}
+    for old in set(FOLDER.glob("*.svg")) - set(made):
+        old.unlink()
+    for file, svg in made.items():
+        file.write_text(svg, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""A late row, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from muntin import (
+    ClipPolicy,
+    EmitPolicy,
+    Lateness,
+    LatePolicy,
+    Module,
+    OutputContract,
+    TimestampPolicy,
+    correct,
+    tumbling,
+)
+from muntin.testing import Bar, Script
+from muntin_engine.core.bucket import BatchResult
+from muntin_engine.core.changes import OutputKind
+from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_stats import Count
+from pictures.modules import Seen
+from pictures.picture import Picture
+from pictures.runs import inputs, outputs, play
+
+LATE: Final = "ride 2"
+
+STREAM: Final = (
+    Script(allow_illegal=True).insert(1, 2, 15, "ride 1").punctuate(10).batch().insert(2, 9, 12, LATE).batch().close()
+)
+"""The rides of the guide about late rows: the second left at 9, and came when all before 10 was said to be there."""
+
+
+def pictures() -> Iterator[Picture]:
+    """Yield one picture of all policies."""
+    rows: list[Bar | str] = ["what comes", *inputs(STREAM)]
+    for policy in LatePolicy:
+        late = correct(5) if policy is LatePolicy.CORRECT else Lateness(policy)
+        rows += [f"late={late}" if late.corrects else f"late={str(policy)!r}", *_fate(late)]
+    title = "a row behind the punctuation, what is seen of it, and counts in windows of 10 ticks, under each policy"
+    yield Picture("late", title, rows, tuple(LatePolicy))
+
+
+def _fate(late: Lateness) -> Iterator[Bar]:
+    """Yield what becomes of the late row, and the counts."""
+    seen = play(_query(Seen(), late), STREAM)
+    refused = [refusal.change for result in seen for _, refusal in result.refusals]
+    for row in refused:
+        assert row.end is not None
+        fate = "dropped" if late.policy is LatePolicy.DROP else "set aside"
+        yield Bar("late row", row.start, row.end, fate, is_struck=True)
+    if not refused:
+        yield _as_seen(seen)
+    yield from outputs(play(_query(Count(), late), STREAM))
+
+
+def _as_seen(results: list[BatchResult]) -> Bar:
+    """Return the late row from the first to the last tick that a module sees, with what it said itself."""
+    (said,) = (step.change.event for step in STREAM.changes() if step.change.event.payload == LATE)
+    changes = [change for result in results for _, changes in result.output for change in changes]
+    seen = [change for change in changes if change.value == LATE and change.kind is OutputKind.INSERT]
+    first, last = min(change.start for change in seen), max(change.end for change in seen)
+    return Bar("late row", first, last, whole=said.lifetime)
+
+
+def _query(module: Module, late: Lateness) -> WindowedQuery:
+    timestamps = TimestampPolicy.UNCHANGED if module.is_operator else TimestampPolicy.ALIGN
+    return WindowedQuery(
+        tumbling(10),
+        (Binding(module, first),),
+        ClipPolicy.FULL,
+        timestamps,
+        EmitPolicy.SPECULATIVE if late.corrects else EmitPolicy.FINAL,
+        OutputContract.WINDOW_BASED,
+        late=late,
+        waits_for_punctuation=late.corrects,
+    )
+
+
+def first(payload: tuple[str, ...]) -> str:
+    """Return the first column."""
+    return payload[0]

@@ -1,0 +1,32 @@
+"""A picture of the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muntin.testing import Bar, Drawing
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing under a name, with the kinds of windows and the policies that it is a picture of.
+
+    Attributes:
+        name: The name of its file, without the ending.
+        title: What it shows, in a few words.
+        rows: From top to bottom.
+        shows: Functions of `muntin.windows` and members of policies.
+    """
+
+    name: str
+    title: str
+    rows: Sequence[Bar | str]
+    shows: tuple[object, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
+
+    def svg(self) -> str:
+        """Return it as SVG."""
+        return Drawing(self.rows, self.title).svg()

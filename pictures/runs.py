@@ -1,0 +1,88 @@
+"""Streams through the general evaluator, micro-batch by micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from muntin import EARLIEST, INFINITY, Insertion, Lifetime
+from muntin.testing import Bar, Batch, Boundary, KeyedChange, Look, Script
+from muntin_engine.core.bucket import BatchResult, Bucket
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress, Timing
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.query import WindowedQuery
+
+
+def play(query: WindowedQuery, script: Script) -> list[BatchResult]:
+    """Run a stream of one key and return what each micro-batch gave."""
+    bucket = Bucket(query, MemoryCells(), Codec(), {})
+    return [bucket.process([((None,), _rows(query, batch))], _progress(batch)) for batch in script.batches()]
+
+
+def inputs(script: Script) -> Iterator[Bar]:
+    """Yield what each micro-batch brings, in a lane of its own."""
+    number = 1
+    for step in script.steps:
+        if isinstance(step, Boundary):
+            number += 1
+        elif isinstance(step, KeyedChange):
+            event = step.change.event
+            note = "" if event.payload is None else str(event.payload)
+            yield Bar(batch(number), event.start, event.end, note)
+        elif step.time != INFINITY:
+            yield Bar("punctuation", step.time, step.time, str(step.time))
+
+
+def outputs(results: Iterable[BatchResult]) -> Iterator[Bar]:
+    """Yield what each micro-batch puts out; one that puts out nothing has an empty lane."""
+    for number, given in enumerate(results, 1):
+        for change in sorted(chain.from_iterable(changes for _, changes in given.output), key=by_kind):
+            yield output_bar(batch(number), change)
+
+
+def by_kind(change: OutputChange) -> bool:
+    """Sort what is taken back before what is put out instead."""
+    return change.kind is OutputKind.INSERT
+
+
+def output_bar(label: str, change: OutputChange) -> Bar:
+    """Return a change of the output: what is taken back struck through, what is shortened with its rest pale."""
+    note = str(change.value[0]) if isinstance(change.value, tuple) else str(change.value)
+    if change.timing is Timing.EARLY:
+        note = f"early: {note}"
+    if change.kind is OutputKind.REVISE and change.new_end is not None:
+        whole = Lifetime(change.start, change.end)
+        return Bar(label, change.start, change.new_end, note, Look.RESULT, whole)
+    is_struck = change.kind is OutputKind.RETRACT
+    return Bar(label, change.start, change.end, note, Look.RESULT, is_struck=is_struck)
+
+
+def batch(number: int) -> str:
+    """Return what a micro-batch is called."""
+    return f"batch {number}"
+
+
+def _rows(query: WindowedQuery, given: Batch) -> Sequence[InputChange]:
+    return [_row(query, step) for step in given.changes]
+
+
+def _row(query: WindowedQuery, step: KeyedChange) -> InputChange:
+    change = step.change
+    new_end = None if isinstance(change, Insertion) else change.new_end
+    id = change.id if query.has_ids else None
+    return InputChange(id, change.event.start, change.event.end, (change.event.payload,), new_end)
+
+
+def _progress(given: Batch) -> Progress:
+    punctuation = EARLIEST if given.punctuation is None else given.punctuation
+    starts = [step.change.event.start for step in given.changes]
+    ends = [
+        end
+        for step in given.changes
+        for end in (step.change.event.end, getattr(step.change, "new_end", EARLIEST))
+        if end != INFINITY
+    ]
+    finite = [punctuation] if punctuation != INFINITY else []
+    horizon = max([*(start + 1 for start in starts), *ends, *finite], default=EARLIEST)
+    return Progress(punctuation, horizon, max(starts, default=EARLIEST))

@@ -1,0 +1,39 @@
+"""Which lifetime a result gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy, tumbling
+from muntin.testing import Bar, Computation, Script, WindowedQuery
+from muntin_engine.core.query import Binding
+from muntin_engine.core.query import WindowedQuery as EngineQuery
+from muntin_stats import Count
+from pictures.bars import pane, result
+from pictures.modules import Alarm
+from pictures.picture import Picture
+from pictures.runs import inputs, outputs, play
+
+
+def pictures() -> Iterator[Picture]:
+    """Yield one picture of all policies, and one of the two contracts that show in results."""
+    script = Script().point("smoke", 3, "smoke").close()
+    rows = [Bar("smoke", 3, 4)]
+    for policy in TimestampPolicy:
+        query = WindowedQuery(tumbling(10), [Computation(Alarm())], ClipPolicy.NONE, policy)
+        (row,) = script.run(query)[None]
+        rows += [pane("window", row)] if policy is TimestampPolicy.ALIGN else []
+        rows.append(result(str(policy), row, row.value))
+    title = "an operator that says [3, 14) in the window [0, 10), and its result under each policy of timestamps"
+    yield Picture("timestamps", title, rows, tuple(TimestampPolicy))
+    yield _contracts()
+
+
+def _contracts() -> Picture:
+    script = Script().point("a", 2).batch().point("b", 5).batch().point("c", 7).batch().close()
+    rows: list[Bar | str] = ["what comes", *inputs(script)]
+    for contract in (OutputContract.WINDOW_BASED, OutputContract.TIME_BOUND):
+        query = EngineQuery(tumbling(10), (Binding(Count()),), emit=EmitPolicy.EAGER, contract=contract)
+        rows += [f"contract = {str(contract)!r}", *outputs(play(query, script))]
+    title = "eager counts of a window: taken back and put out again, or shortened and continued"
+    return Picture("contracts", title, rows, (OutputContract.WINDOW_BASED, OutputContract.TIME_BOUND))

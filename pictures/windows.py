@@ -1,0 +1,76 @@
+"""Every kind of window over one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from muntin import ClipPolicy, WindowSpecification, count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin.testing import Bar, Computation, Script, WindowedQuery
+from muntin_stats import Count, TimeWeightedAverage
+from pictures.bars import counted, lifetimes, pane
+from pictures.modules import Longest
+from pictures.picture import Picture
+
+STREAM: Final = Script().insert("a", 1, 6).insert("b", 4, 9).insert("c", 12, 14).close()
+"""What the time model is explained with."""
+
+RIDES: Final = Script().insert("a", 2, 13).insert("b", 5, 8).insert("c", 11, 18).insert("d", 22, 26).close()
+"""What a window is chosen for."""
+
+
+def pictures() -> Iterator[Picture]:
+    """Yield a picture of each kind, of several at once, and of when they are final."""
+    yield _kind("tumbling", "tumbling windows of 5 ticks", tumbling, 5)
+    yield _kind("hopping", "hopping windows of 6 ticks, one every 3", hopping, 6, 3)
+    yield _kind("hopping-with-gaps", "hopping windows of 3 ticks, one every 5", hopping, 3, 5)
+    yield _kind("offset", "tumbling windows of 5 ticks, one of which starts at 2", tumbling, 5, 2)
+    yield _kind("reach", "tumbling windows of 5 ticks, of which events stay members for 3 ticks", tumbling, 5, reach=3)
+    yield _kind("snapshot", "snapshot windows", snapshot)
+    yield _kind("count-by-start", "count windows over 2 starts", count_by_start, 2)
+    yield _kind("count-by-end", "count windows over 2 ends", count_by_end, 2)
+    yield _samples()
+    yield _several()
+    yield _choice()
+    yield _final()
+
+
+def _kind(name: str, title: str, function: Callable[..., WindowSpecification], *sizes: int, **more: int) -> Picture:
+    rows = [*lifetimes(STREAM), *counted(STREAM, function(*sizes, **more), Count())]
+    return Picture(name, f"three events, and how many are members of {title}", rows, (function,))
+
+
+def _samples() -> Picture:
+    script = Script().edge("0", 1, 30.0).revise("0", 4).edge("1", 4, 10.0).revise("1", 8).edge("2", 8, 20.0)
+    script = script.punctuate(15)
+    query = WindowedQuery(tumbling(5), [Computation(TimeWeightedAverage())], ClipPolicy.FULL)
+    samples = [Bar("samples", event.start, event.end, f"{event.payload:g}") for event in _history(script)]
+    averages = [pane("averages", row, f"{row.value[0]:g}") for row in script.run(query)[None]]
+    title = "samples that last until the next, and their average over time in windows of 5 ticks"
+    return Picture("edge-events", title, [*samples, *averages], (tumbling,))
+
+
+def _history(script: Script) -> list[Any]:
+    return list(script.history()[None].values())
+
+
+def _several() -> Picture:
+    named: dict[str, WindowSpecification] = {"short": tumbling(3), "long": hopping(10, 5), "changes": snapshot()}
+    rows = [bar for name, window in named.items() for bar in counted(STREAM, window, Count(), name)]
+    return Picture("several-windows", "three windows by name over the same events", [*lifetimes(STREAM), *rows])
+
+
+def _choice() -> Picture:
+    rows: list[Bar | str] = list(lifetimes(RIDES))
+    for window in (tumbling(10), hopping(20, 10), snapshot(), count_by_start(3)):
+        rows += [str(window), *counted(RIDES, window, Count(), "rides")]
+    return Picture("rides", "one stream of rides under four kinds of windows, with the number of rides in each", rows)
+
+
+def _final() -> Picture:
+    script = Script().insert("a", 1, 6).insert("b", 4, 12).punctuate(7)
+    rows: list[Bar | str] = [*lifetimes(script), Bar("punctuation", 7, 7, "7")]
+    rows += ["tumbling(3)", *counted(script, tumbling(3), Count(), "final")]
+    rows += ["snapshot()", *counted(script, snapshot(), Count(), "final")]
+    rows += ["tumbling(3), unclipped lifetimes", *counted(script, tumbling(3), Longest(), "final")]
+    return Picture("final", "which windows are final when the punctuation is at 7", rows)
