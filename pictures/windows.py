@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
-from muntin import ClipPolicy, WindowSpecification, count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin import INFINITY, ClipPolicy, WindowSpecification, count_by_end, count_by_start, hopping, snapshot, tumbling
 from muntin.testing import Bar, Computation, Script, WindowedQuery
 from muntin_stats import Count, TimeWeightedAverage
 from pictures.bars import counted, lifetimes, pane
@@ -33,6 +34,7 @@ def pictures() -> Iterator[Picture]:
     yield _several()
     yield _choice()
     yield _final()
+    yield _command()
 
 
 def _kind(name: str, title: str, function: Callable[..., WindowSpecification], *sizes: int, **more: int) -> Picture:
@@ -55,9 +57,13 @@ def _history(script: Script) -> list[Any]:
 
 
 def _several() -> Picture:
-    named: dict[str, WindowSpecification] = {"short": tumbling(3), "long": hopping(10, 5), "changes": snapshot()}
-    rows = [bar for name, window in named.items() for bar in counted(STREAM, window, Count(), name)]
-    return Picture("several-windows", "three windows by name over the same events", [*lifetimes(STREAM), *rows])
+    script = Script()
+    for minute in (5, 12, 31, 50, 70):
+        script = script.point(minute, minute)
+    windows = {"quarter": tumbling(15), "hour": tumbling(60), "sliding": hopping(60, 30)}
+    rows = [bar for name, window in windows.items() for bar in counted(script.close(), window, Count(), name)]
+    dots = [replace(bar, label="rides") for bar in lifetimes(script)]
+    return Picture("several-windows", "rides in quarters of an hour, in hours and in sliding hours", [*dots, *rows])
 
 
 def _choice() -> Picture:
@@ -74,3 +80,10 @@ def _final() -> Picture:
     rows += ["snapshot()", *counted(script, snapshot(), Count(), "final")]
     rows += ["tumbling(3), unclipped lifetimes", *counted(script, tumbling(3), Longest(), "final")]
     return Picture("final", "which windows are final when the punctuation is at 7", rows)
+
+
+def _command() -> Picture:
+    script = Script().insert("a", 1, 6, 2.0).insert("b", 4, INFINITY, 1.0).batch().revise("b", 9).point("c", 12, 5.0)
+    query = WindowedQuery(tumbling(5), [Computation(TimeWeightedAverage())], ClipPolicy.FULL)
+    drawing = script.close().drawing(query)
+    return Picture("command", "what muntin run draws of a stream and an average over time", drawing.rows)

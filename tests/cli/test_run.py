@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -142,3 +143,21 @@ def test_a_missing_file_and_a_missing_module_are_refused(
     done = muntin("run", write(STREAM), "--module", "tides.averge")
     assert done.code == 2
     assert "did you mean 'tides.average'" in done.errors
+
+
+def test_the_drawing_can_be_had_as_a_picture(
+    write: Callable[[str], Path], muntin: Callable[..., Done], tmp_path: Path
+) -> None:
+    picture = tmp_path / "stream.svg"
+    done = muntin("run", write(STREAM), "--module", "tides.average", "--svg", picture)
+    assert done.code == 0
+    assert "output" in done.output
+    assert ElementTree.parse(picture).getroot().get("role") == "img"
+
+
+def test_a_picture_that_cannot_be_written_is_a_usage_error(
+    write: Callable[[str], Path], muntin: Callable[..., Done], tmp_path: Path
+) -> None:
+    done = muntin("run", write(STREAM), "--module", "tides.average", "--svg", tmp_path / "nowhere" / "stream.svg")
+    assert done.code == 2
+    assert "cannot be written: No such file or directory" in done.errors
