@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from pictures import clips, early, emission, events, late, slices, timestamps, windows
+from pictures import clips, early, emission, events, guides, late, progress, slices, timestamps, windows
 from pictures.picture import Picture
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "pictures"
@@ -16,5 +16,5 @@ FOLDER: Final = Path(__file__).parents[1] / "docs" / "pictures"
 
 def album() -> Iterator[Picture]:
     """Yield them all."""
-    chapters = (events, windows, clips, timestamps, emission, late, early, slices)
+    chapters = (events, windows, clips, timestamps, emission, progress, late, early, slices, guides)
     return chain.from_iterable(chapter.pictures() for chapter in chapters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from muntin import Event, TimeSensitiveAggregate, TimeSensitiveOperator, Window
+from muntin import Aggregate, ClipPolicy, Event, TimeSensitiveAggregate, TimeSensitiveOperator, Window
 
 
 class Seen(TimeSensitiveOperator[str, str]):
@@ -35,3 +35,29 @@ class Alarm(TimeSensitiveOperator[str, str]):
     def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterator[Event[str]]:
         """Return the alarms."""
         return (Event(event.start, event.start + 11, "alarm") for event in events if event.start >= window.start)
+
+
+class Pauses(TimeSensitiveOperator[str, int]):
+    """Each stretch of the window that no event covers, with its length."""
+
+    name, version = "pictures.pauses", "1.0.0"
+    accepted_clips = frozenset({ClipPolicy.FULL})
+
+    def compute_result(self, events: Sequence[Event[str]], window: Window) -> list[Event[int]]:
+        """Return the pauses."""
+        pauses, covered = [], window.start
+        for event in [*sorted(events, key=lambda event: event.start), Event.point(window.end, "")]:
+            if event.start > covered:
+                pauses.append(Event(covered, event.start, event.start - covered))
+            covered = max(covered, event.end)
+        return pauses
+
+
+class Range(Aggregate[float, float]):
+    """The highest level less the lowest."""
+
+    name, version = "pictures.range", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:
+        """Return the difference."""
+        return max(payloads) - min(payloads)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Final
 
+from muntin.axis import INFINITY
 from muntin.testing.drawings.bar import Bar, Look
 from muntin.testing.drawings.svg.canvas import width_of
 from muntin.testing.drawings.svg.style import LETTERS, WIDTH
@@ -22,7 +23,7 @@ LEAST: Final = 150
 LAST: Final = WIDTH - 8
 SPACE: Final = 8
 ROUND: Final = 5.0
-_STEPS: Final = (1, 2, 3, 5, 10, 15, 20, 30, 50)
+_STEPS: Final = tuple(step * 10**power for power in range(19) for step in (1, 2, 3, 5))
 _HEIGHTS: Final = {Look.EVENT: 24, Look.WINDOW: 44, Look.RESULT: 26}
 _BARE_WINDOW: Final = 26
 
@@ -76,11 +77,15 @@ class Axis:
         """Return where a bar ends; one without an end goes on to the arrow of the axis."""
         return self.right + 8 if bar.is_open else self.at(bar.end)
 
-    def labelled(self) -> range:
-        """Return the ticks that have their number below them: as many as there is room for."""
+    def labelled(self, bars: Iterable[Bar]) -> range:
+        """Return the ticks that have their number below them.
+
+        Of about as many as there is room for, they are those at which most windows and results start or end.
+        """
         widest = max(width_of(str(tick), LETTERS) for tick in (self.low, self.high)) + 12
-        steps = (step * 10**power for power in range(19) for step in _STEPS)
-        step = next(step for step in steps if step * self.tick >= widest)
+        fitting = [step for step in _STEPS if step * self.tick >= widest] or [self.high - self.low]
+        ends = [tick for bar in bars if bar.look is not Look.EVENT for tick in (bar.start, bar.end) if tick != INFINITY]
+        step = max(fitting[:3], key=lambda step: sum(tick % step == 0 for tick in ends))
         return range(-(-self.low // step) * step, self.high + 1, step)
 
 

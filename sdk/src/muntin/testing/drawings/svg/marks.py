@@ -41,9 +41,10 @@ def _event(canvas: Canvas, axis: Axis, bar: Bar, middle: float) -> None:
         canvas.arrow_head(right + 2, middle, f"{gone}start", 6)
         canvas.dot(left + ROUND, middle, ROUND, f"{gone}start")
     else:
-        canvas.line((left + ROUND, middle), (right - ROUND - 3, middle), f"{gone}life")
-        canvas.dot(left + ROUND, middle, ROUND, f"{gone}start")
-        canvas.dot(right - ROUND, middle, ROUND - 1, f"{gone}stop")
+        size = min(ROUND, (right - left) / 4)
+        canvas.line((left + size, middle), (right - size - 3, middle), f"{gone}life")
+        canvas.dot(left + size, middle, size, f"{gone}start")
+        canvas.dot(right - size, middle, size - 1, f"{gone}stop")
     if bar.note:
         _note(canvas, axis, bar, middle)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
@@ -32,7 +32,7 @@ def render(rows: Sequence[Bar | str], title: str, description: str) -> str:
     for block in parts:
         _heading(canvas, block)
     if bars:
-        _ruler(canvas, axis, bottom + 6)
+        _ruler(canvas, axis, axis.labelled(bars), bottom + 6)
     lanes = [lane for block in parts for lane in block.lanes]
     _marks(canvas, axis, lanes, bottom + 6)
     for lane in lanes:
@@ -76,10 +76,10 @@ def _heading(canvas: Canvas, block: Block) -> None:
             canvas.line((MARGIN + width + 8, middle), (WIDTH - MARGIN, middle), "rule")
 
 
-def _ruler(canvas: Canvas, axis: Axis, top: float) -> None:
+def _ruler(canvas: Canvas, axis: Axis, labelled: Iterable[int], top: float) -> None:
     canvas.line((axis.left, top), (axis.right + 8, top), "axis")
     canvas.arrow_head(axis.right + 12, top, "tip", 3)
-    for tick in axis.labelled():
+    for tick in labelled:
         canvas.line((axis.at(tick), top), (axis.at(tick), top + 5), "axis")
         canvas.text(axis.at(tick), top + 15, str(tick), "mid soft")
 
