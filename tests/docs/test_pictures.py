@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import get_args
 from xml.etree import ElementTree
 
@@ -66,6 +67,51 @@ def test_a_picture_says_what_it_shows(picture: Picture) -> None:
     assert root.get("role") == "img"
     assert [root[0].text, root.get("aria-label")] == [picture.title] * 2
     assert len(root[1].text or "") > 40
+
+
+@pytest.mark.parametrize("picture", ALBUM.values(), ids=ALBUM)
+def test_no_text_of_a_picture_lies_over_another(picture: Picture) -> None:
+    lines: dict[float, list[tuple[float, float, str]]] = {}
+    for text in ElementTree.fromstring(picture.svg()).iter("{http://www.w3.org/2000/svg}text"):
+        lines.setdefault(float(text.get("y", 0)), []).append(span(text))
+
+    assert len(lines) > 2
+    for texts in lines.values():
+        assert [(one, other) for one, other in pairwise(sorted(texts)) if one[1] > other[0]] == []
+
+
+def span(text: ElementTree.Element) -> tuple[float, float, str]:
+    """Return where a text begins and ends, if letters are about as wide as usual."""
+    said, looks, x = text.text or "", text.get("class", "").split(), float(text.get("x", 0))
+    width = sum(3.5 if letter in " .,:;'()[]il" else 7.3 for letter in said)
+    left = x - (width / 2 if "mid" in looks else width if "end" in looks else 0)
+    return left, left + width, said
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_letters_stand_out_from_what_is_behind_them(scheme: int) -> None:
+    """A ratio of 4.5 is what WCAG 2 asks for text of this size."""
+    found = re.findall(r"--(\w+):#([0-9a-f]+)", next(iter(ALBUM.values())).svg())
+    half = len(found) // 2
+    colours = dict(found[half:] if scheme else found[:half])
+    behind = {"ink": ("paper", "pane", "other", "fill"), "soft": ("paper", "pane", "other"), "mark": ("paper",)}
+
+    for letters, grounds in behind.items():
+        for ground in grounds:
+            assert contrast(colours[letters], colours[ground]) >= 4.5, (letters, ground)
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours (WCAG 2, 1.4.3)."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_an_image_of_a_page_has_a_text_for_those_who_do_not_see_it() -> None:
