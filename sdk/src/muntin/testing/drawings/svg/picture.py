@@ -9,8 +9,9 @@ from xml.sax.saxutils import escape, quoteattr
 from muntin.axis import INFINITY
 from muntin.testing.drawings.bar import Bar, Look
 from muntin.testing.drawings.svg.canvas import Canvas, shortened, width_of
-from muntin.testing.drawings.svg.layout import HEADING, LABEL, MARGIN, Axis, Block, Lane, blocks
-from muntin.testing.drawings.svg.marks import draw_bar
+from muntin.testing.drawings.svg.lanes import HEADING, Block, Lane, blocks
+from muntin.testing.drawings.svg.scale import LABEL, MARGIN, Scale
+from muntin.testing.drawings.svg.shapes import draw_bar
 from muntin.testing.drawings.svg.style import LETTERS, STYLE, WIDTH
 
 _FOOT: Final = 34
@@ -21,22 +22,22 @@ _NATURAL: Final = 480
 def render(rows: Sequence[Bar | str], title: str, description: str) -> str:
     """Return bars and lines of text as SVG."""
     bars = [row for row in rows if isinstance(row, Bar)]
-    axis = Axis.over(bars or [Bar("", 0, 1)])
-    parts = list(blocks(rows, axis))
+    scale = Scale.over(bars or [Bar("", 0, 1)])
+    parts = list(blocks(rows, scale))
     bottom = parts[-1].bottom if parts else 0
     canvas = Canvas()
     height = bottom + (_FOOT if bars else MARGIN)
     canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", 8)
     for block in parts:
-        _behind(canvas, axis, block)
+        _behind(canvas, scale, block)
     for block in parts:
         _heading(canvas, block)
     if bars:
-        _ruler(canvas, axis, axis.labelled(bars), bottom + 6)
+        _ruler(canvas, scale, scale.labelled(bars), bottom + 6)
     lanes = [lane for block in parts for lane in block.lanes]
-    _marks(canvas, axis, lanes, bottom + 6)
+    _marks(canvas, scale, lanes, bottom + 6)
     for lane in lanes:
-        _lane(canvas, axis, lane)
+        _lane(canvas, scale, lane)
     return _document(str(canvas), height, title, description)
 
 
@@ -47,19 +48,19 @@ def _document(content: str, height: float, title: str, description: str) -> str:
     return f"{opening} {size}>\n{said}\n<style>\n{STYLE}</style>\n{content}\n</svg>\n"
 
 
-def _behind(canvas: Canvas, axis: Axis, block: Block) -> None:
+def _behind(canvas: Canvas, scale: Scale, block: Block) -> None:
     """Draw panes behind the events of windows that divide the axis; of others, where they begin and end."""
     if not block.has_events:
         return
     top = block.top + (HEADING - 4 if block.heading else 0)
     if block.windows and block.is_divided:
         for number, bar in enumerate(block.windows):
-            left, look = axis.at(bar.start), "other-veil" if number % 2 else "veil"
-            canvas.rect(left + 0.5, top, axis.end_of(bar) - left - 1, block.bottom - top, look, 3)
+            left, look = scale.at(bar.start), "other-veil" if number % 2 else "veil"
+            canvas.rect(left + 0.5, top, scale.end_of(bar) - left - 1, block.bottom - top, look, 3)
         return
     edges = {tick: lane.top for lane in block.lanes for tick in _edges(lane)}
     for tick, bottom in sorted(edges.items()):
-        canvas.line((axis.at(tick), top), (axis.at(tick), bottom + 2), "guide")
+        canvas.line((scale.at(tick), top), (scale.at(tick), bottom + 2), "guide")
 
 
 def _edges(lane: Lane) -> list[int]:
@@ -76,40 +77,40 @@ def _heading(canvas: Canvas, block: Block) -> None:
             canvas.line((MARGIN + width + 8, middle), (WIDTH - MARGIN, middle), "rule")
 
 
-def _ruler(canvas: Canvas, axis: Axis, labelled: Iterable[int], top: float) -> None:
-    canvas.line((axis.left, top), (axis.right + 8, top), "axis")
-    canvas.arrow_head(axis.right + 12, top, "tip", 3)
+def _ruler(canvas: Canvas, scale: Scale, labelled: Iterable[int], top: float) -> None:
+    canvas.line((scale.left, top), (scale.right + 8, top), "axis")
+    canvas.arrow_head(scale.right + 12, top, "tip", 3)
     for tick in labelled:
-        canvas.line((axis.at(tick), top), (axis.at(tick), top + 5), "axis")
-        canvas.text(axis.at(tick), top + 15, str(tick), "mid soft")
+        canvas.line((scale.at(tick), top), (scale.at(tick), top + 5), "axis")
+        canvas.text(scale.at(tick), top + 15, str(tick), "mid soft")
 
 
-def _lane(canvas: Canvas, axis: Axis, lane: Lane) -> None:
+def _lane(canvas: Canvas, scale: Scale, lane: Lane) -> None:
     is_mark = lane.bars[0][1].is_mark
     if lane.label:
         canvas.text(MARGIN, lane.middle, shortened(lane.label, LABEL, LETTERS), "said" if is_mark else "")
     for number, bar in lane.bars:
         if not is_mark:
-            draw_bar(canvas, axis, number, bar, lane.middle, lane.height)
+            draw_bar(canvas, scale, number, bar, lane.middle, lane.height)
 
 
-def _marks(canvas: Canvas, axis: Axis, lanes: Sequence[Lane], bottom: float) -> None:
+def _marks(canvas: Canvas, scale: Scale, lanes: Sequence[Lane], bottom: float) -> None:
     """Draw how far marks move along the axis: each holds until the next one."""
     marks = [(lane.middle, bar) for lane in lanes for _, bar in lane.bars if bar.is_mark]
     ends = [middle for middle, _ in marks[1:]] + [bottom]
-    before = axis.left
+    before = scale.left
     for (middle, bar), end in zip(marks, ends, strict=False):
-        place = axis.at(bar.start)
+        place = scale.at(bar.start)
         if place - before > 1:
             canvas.line((before, middle), (place - 6, middle), "way")
             canvas.arrow_head(place, middle, "head")
         canvas.line((place, middle), (place, end), "mark")
-        _say(canvas, axis, place, middle, bar.note)
+        _say(canvas, scale, place, middle, bar.note)
         before = place
 
 
-def _say(canvas: Canvas, axis: Axis, place: float, middle: float, note: str) -> None:
-    if place + 8 + width_of(note, LETTERS) <= axis.right + 12:
+def _say(canvas: Canvas, scale: Scale, place: float, middle: float, note: str) -> None:
+    if place + 8 + width_of(note, LETTERS) <= scale.right + 12:
         canvas.text(place + 8, middle, note, "said")
     else:
         canvas.text(place - 12, middle, note, "said end halo")
