@@ -81,6 +81,24 @@ def test_bars_of_one_kind_share_a_lane_as_far_as_they_do_not_overlap() -> None:
     assert texts(Drawing(rows)).count("windows") == 1
 
 
+def test_events_of_one_label_stay_in_their_order() -> None:
+    events = [Bar("a", 0, 5), Bar("a", 2, 8), Bar("a", 6, 9), Bar("a", 9, 12)]
+    places = [(place(dot, "cy"), place(dot, "cx")) for dot in elements(Drawing(events), "circle", "start")]
+
+    assert places == sorted(places)
+    assert len({down for down, _ in places}) == 3
+
+
+@pytest.mark.parametrize("duration", [1, 4, 9, 60, 10**9, 3 * 10**15])
+def test_an_axis_says_where_it_is_however_large_its_numbers_are(duration: int) -> None:
+    start = 1_714_550_400_000_001
+    drawing = Drawing([Bar("a label", start, start + duration, "a note " * 5)])
+
+    numbers = [int(text) for text in texts(drawing, "soft")]
+    assert numbers
+    assert all(start <= number <= start + duration for number in numbers)
+
+
 def test_windows_that_divide_the_axis_lie_behind_the_events() -> None:
     apart = Drawing([Bar("a", 1, 9), Bar("w", 0, 5, look=Look.WINDOW), Bar("w", 5, 10, look=Look.WINDOW)])
     overlapping = Drawing([Bar("a", 1, 9), Bar("w", 0, 6, look=Look.WINDOW), Bar("w", 3, 9, look=Look.WINDOW)])

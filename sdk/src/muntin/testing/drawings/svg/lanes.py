@@ -121,11 +121,17 @@ def _height(look: Look, bars: Sequence[Bar]) -> int:
 
 
 def _packed(bars: Sequence[Bar], scale: Scale) -> list[list[tuple[int, Bar]]]:
-    """Return the bars in as few lanes as they need, each in the first that has room to its right."""
+    """Return the bars in as few lanes as they need.
+
+    Each is in the first that has room to its right. An event is in the last one, or in a new one below it: read from
+    left to right and from top to bottom, events stay in their order.
+    """
     lanes: list[list[tuple[int, Bar]]] = []
     reached: list[float] = []
     for number, bar in enumerate(bars):
-        place = next((place for place, end in enumerate(reached) if end <= scale.at(bar.start) + 0.01), len(lanes))
+        first = max(len(lanes) - 1, 0) if bar.look is Look.EVENT else 0
+        free = (place for place in range(first, len(lanes)) if reached[place] <= scale.at(bar.start) + 0.01)
+        place = next(free, len(lanes))
         if place == len(lanes):
             lanes.append([])
             reached.append(0)

@@ -81,7 +81,7 @@ class Scale:
         """Return where a bar ends; one without an end goes on to the arrow of the scale."""
         return self.right + 8 if bar.is_open else self.at(bar.end)
 
-    def labelled(self, bars: Iterable[Bar]) -> range:
+    def labelled(self, bars: Iterable[Bar]) -> Sequence[int]:
         """Return the ticks that have their number below them.
 
         Of about as many as there is room for, they are those at which most windows and results start or end.
@@ -90,7 +90,7 @@ class Scale:
         fitting = [step for step in _STEPS if step * self.tick >= widest] or [self.high - self.low]
         ends = [tick for bar in bars if bar.look is not Look.EVENT for tick in (bar.start, bar.end) if tick != INFINITY]
         step = max(fitting[:3], key=lambda step: sum(tick % step == 0 for tick in ends))
-        return range(-(-self.low // step) * step, self.high + 1, step)
+        return range(-(-self.low // step) * step, self.high + 1, step) or [self.low]
 
 
 def right_of(bar: Bar, scale: Scale) -> float:
