@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from muntin import Module, WindowSpecification
+from muntin import INFINITY, Module, WindowSpecification
 from muntin.testing import Bar, Computation, Look, OutputEvent, Script, WindowedQuery
 
 
 def lifetimes(script: Script) -> list[Bar]:
     """Return the events that a stream means, each beside its id."""
     return [Bar(str(id), event.start, event.end) for id, event in script.history()[None].items()]
+
+
+def punctuation(script: Script) -> Iterator[Bar]:
+    """Yield how far a stream is, unless it is closed."""
+    last = script.last_punctuation()
+    if last != INFINITY:
+        yield Bar("punctuation", last, last, str(last))
 
 
 def counted(script: Script, window: WindowSpecification, module: Module, label: str = "windows") -> list[Bar]:

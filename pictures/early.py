@@ -11,7 +11,7 @@ from muntin.triggers import every_count
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_stats import Sum
 from pictures.picture import Picture
-from pictures.runs import inputs, outputs, play
+from pictures.runs import first_column, inputs, outputs, play
 
 ORDERS: Final = (
     Script()
@@ -31,12 +31,7 @@ def pictures() -> Iterator[Picture]:
     rows: list[Bar | str] = ["orders that come", *inputs(ORDERS)]
     for refinement in Refinement:
         emit = early(every_count(2), refinement=refinement)
-        query = WindowedQuery(tumbling(60), (Binding(Sum(), first),), emit=emit, has_ids=False)
+        query = WindowedQuery(tumbling(60), (Binding(Sum(), first_column),), emit=emit, has_ids=False)
         rows += [f"refinement={str(refinement)!r}", *outputs(play(query, ORDERS))]
     title = "sums of orders in an hour, put out after every two orders and at the end"
     yield Picture("early", title, rows, tuple(Refinement))
-
-
-def first(payload: tuple[float, ...]) -> float:
-    """Return the first column."""
-    return payload[0]

@@ -23,7 +23,7 @@ from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_stats import Count
 from pictures.modules import Seen
 from pictures.picture import Picture
-from pictures.runs import inputs, outputs, play
+from pictures.runs import first_column, inputs, outputs, play
 
 LATE: Final = "ride 2"
 
@@ -69,7 +69,7 @@ def _query(module: Module, late: Lateness) -> WindowedQuery:
     timestamps = TimestampPolicy.UNCHANGED if module.is_operator else TimestampPolicy.ALIGN
     return WindowedQuery(
         tumbling(10),
-        (Binding(module, first),),
+        (Binding(module, first_column),),
         ClipPolicy.FULL,
         timestamps,
         EmitPolicy.SPECULATIVE if late.corrects else EmitPolicy.FINAL,
@@ -77,8 +77,3 @@ def _query(module: Module, late: Lateness) -> WindowedQuery:
         late=late,
         waits_for_punctuation=late.corrects,
     )
-
-
-def first(payload: tuple[str, ...]) -> str:
-    """Return the first column."""
-    return payload[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 from muntin import EARLIEST, INFINITY, Insertion, Lifetime
 from muntin.testing import Bar, Batch, Boundary, KeyedChange, Look, Script
@@ -56,6 +57,11 @@ def output_bar(label: str, change: OutputChange) -> Bar:
         return Bar(label, change.start, change.new_end, note, Look.RESULT, whole)
     is_struck = change.kind is OutputKind.RETRACT
     return Bar(label, change.start, change.end, note, Look.RESULT, is_struck=is_struck)
+
+
+def first_column(payload: tuple[Any, ...]) -> Any:
+    """Return what a module with one column reads of an event's payload."""
+    return payload[0]
 
 
 def batch(number: int) -> str:

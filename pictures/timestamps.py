@@ -9,7 +9,7 @@ from muntin.testing import Bar, Computation, Script, WindowedQuery
 from muntin_engine.core.query import Binding
 from muntin_engine.core.query import WindowedQuery as EngineQuery
 from muntin_stats import Count
-from pictures.bars import pane, result
+from pictures.bars import lifetimes, pane, result
 from pictures.modules import Alarm
 from pictures.picture import Picture
 from pictures.runs import inputs, outputs, play
@@ -18,7 +18,7 @@ from pictures.runs import inputs, outputs, play
 def pictures() -> Iterator[Picture]:
     """Yield one picture of all policies, and one of the two contracts that show in results."""
     script = Script().point("smoke", 3, "smoke").close()
-    rows = [Bar("smoke", 3, 4)]
+    rows = lifetimes(script)
     for policy in TimestampPolicy:
         query = WindowedQuery(tumbling(10), [Computation(Alarm())], ClipPolicy.NONE, policy)
         (row,) = script.run(query)[None]

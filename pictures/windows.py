@@ -9,7 +9,7 @@ from typing import Any, Final
 from muntin import INFINITY, ClipPolicy, WindowSpecification, count_by_end, count_by_start, hopping, snapshot, tumbling
 from muntin.testing import Bar, Computation, Script, WindowedQuery
 from muntin_stats import Count, TimeWeightedAverage
-from pictures.bars import counted, lifetimes, pane
+from pictures.bars import counted, lifetimes, pane, punctuation
 from pictures.modules import Longest
 from pictures.picture import Picture
 
@@ -75,7 +75,7 @@ def _choice() -> Picture:
 
 def _final() -> Picture:
     script = Script().insert("a", 1, 6).insert("b", 4, 12).punctuate(7)
-    rows: list[Bar | str] = [*lifetimes(script), Bar("punctuation", 7, 7, "7")]
+    rows: list[Bar | str] = [*lifetimes(script), *punctuation(script)]
     rows += ["tumbling(3)", *counted(script, tumbling(3), Count(), "final")]
     rows += ["snapshot()", *counted(script, snapshot(), Count(), "final")]
     rows += ["tumbling(3), unclipped lifetimes", *counted(script, tumbling(3), Longest(), "final")]
