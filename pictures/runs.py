@@ -36,14 +36,14 @@ def inputs(script: Script) -> Iterator[Bar]:
 
 
 def outputs(results: Iterable[BatchResult]) -> Iterator[Bar]:
-    """Yield what each micro-batch puts out; one that puts out nothing has an empty lane."""
+    """Yield what each micro-batch puts out, what is taken back first."""
     for number, given in enumerate(results, 1):
         for change in sorted(chain.from_iterable(changes for _, changes in given.output), key=by_kind):
             yield output_bar(batch(number), change)
 
 
 def by_kind(change: OutputChange) -> bool:
-    """Sort what is taken back before what is put out instead."""
+    """Return what sorts changes that take back before those that put out."""
     return change.kind is OutputKind.INSERT
 
 
