@@ -26,6 +26,7 @@ from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.testing.meaning import EndsStay
 from tests.differential.modules import OWN_TIMES, SHAPES
 
 WINDOWS: dict[str, WindowSpecification] = {
@@ -121,14 +122,6 @@ class Case:
         stream = random_stream(seed, keys=("a", "b", None), events=3 + seed % 13, starts=starts, disorder=seed % 24)
         shuffled = shuffle(until_closed(stream), seed, early_revisions=bool(seed % 3))
         return split(until_closed(shuffled), seed, cuts=(0.1, 0.3, 0.9)[seed % 3])
-
-
-class EndsStay(reference.WindowedQuery):
-    """A query over events that cannot be revised: no window waits for an end to stay where it is."""
-
-    @property
-    def waits_for_ends(self) -> bool:
-        return False
 
 
 def policies(shape: str) -> Iterator[tuple[ClipPolicy, TimestampPolicy]]:

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, Event, HoppingWindows, Insertion, fold
+from muntin import EARLIEST, INFINITY, Event, Insertion, fold
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.ledger import Ledger as StreamLedger
 from muntin.testing.scripts import Script
+from muntin.testing.shrinking import smallest_failing
 from muntin_engine.core.bucket import SHELVES, BatchResult, Bucket
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
@@ -21,9 +22,9 @@ from muntin_engine.core.held import Held
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key
 from muntin_engine.core.ledger import Ledger
+from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case, Described
 from tests.differential.meaning import Row, Table, expected_table, least_promise
-from tests.differential.shrink import smallest_failing
 
 CaseT = TypeVar("CaseT", bound=Described)
 
@@ -78,7 +79,7 @@ class Run:
 
     def _arrived(self, batch: Batch) -> Progress:
         """Return the progress by which windows close, as a batch moves it on."""
-        return progress_of(self.case, batch)
+        return progress_of(self.case.query.window, batch)
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
         return self._bucket.process(by_key(self.case, batch, self._random), arrived)
@@ -202,23 +203,6 @@ def difference(got: Table, wanted: Table) -> str:
 
 def row_of(change: OutputChange) -> Row:
     return change.window, change.start, change.end, change.value
-
-
-def progress_of(case: Described, batch: Batch) -> Progress:
-    """Return what a batch says of the progress of the whole input."""
-    window = case.query.window
-    reach = window.reach if isinstance(window, HoppingWindows) else 0
-    starts = [step.change.event.start for step in batch.changes]
-    ends = [end + reach for step in batch.changes for end in ends_of(step) if end != INFINITY]
-    punctuation = EARLIEST if batch.punctuation is None else batch.punctuation
-    finite = [punctuation] if punctuation != INFINITY else []
-    horizon = max([*(start + 1 for start in starts), *ends, *finite], default=EARLIEST)
-    return Progress(punctuation, horizon, max(starts, default=EARLIEST))
-
-
-def ends_of(step: KeyedChange) -> list[int]:
-    change = step.change
-    return [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]
 
 
 def by_key(case: Case, batch: Batch, random: Random) -> list[tuple[Key, list[InputChange]]]:

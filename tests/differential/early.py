@@ -29,8 +29,9 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case
-from tests.differential.drive import by_key, joined, progress_of
+from tests.differential.drive import by_key, joined
 from tests.triggers.meaning import life
 from tests.triggers.random_triggers import SIGNALS, random_trigger
 
@@ -186,7 +187,7 @@ def run_early(case: EarlyCase, stream: Script) -> None:
     before = Progress()
     for batch in stream.batches():
         told = tell(random, before)
-        arrived = replace(progress_of(case, batch), clock=told.clock)
+        arrived = replace(progress_of(case.query.window, batch), clock=told.clock)
         now = before.advance(arrived)
         wanted = meaning.take(batch, before, now, told)
         came = engine.take(batch, arrived, told.signals)
@@ -204,7 +205,7 @@ def put_out(case: EarlyCase, stream: Script) -> list[Line]:
     random, engine, lines = Random(case.seed), Engine(case, case.query), Counter[Line]()
     for batch in stream.batches():
         told = tell(random, Progress())
-        lines += engine.take(batch, replace(progress_of(case, batch), clock=told.clock), told.signals)
+        lines += engine.take(batch, replace(progress_of(case.query.window, batch), clock=told.clock), told.signals)
     return list(lines.elements())
 
 

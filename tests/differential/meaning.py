@@ -10,7 +10,6 @@ from muntin import (
     EARLIEST,
     INFINITY,
     CountWindows,
-    EmitPolicy,
     Event,
     HoppingWindows,
     OutputContract,
@@ -19,6 +18,7 @@ from muntin import (
 )
 from muntin.testing import reference
 from muntin_engine.core.changes import Progress
+from muntin_engine.testing.meaning import standing_output, windows_with_members
 from tests.differential.cases import Case, Described
 
 Row = tuple[Window, int, int, Hashable]
@@ -33,28 +33,8 @@ def expected_table(case: Described, histories: Histories, now: Progress) -> Tabl
 
 
 def expected(case: Described, events: Sequence[Event[Any]], now: Progress) -> list[reference.OutputEvent]:
-    """Return the output that must stand for a key.
-
-    Final: that of the closed windows. Speculative: that of the windows which the watermark has passed. Eager: that of
-    all windows the reference knows.
-    """
-    if case.emit is EmitPolicy.FINAL:
-        return reference.evaluate(case.reference, events, now.punctuation, now.horizon)
-    sight = INFINITY if case.emit is EmitPolicy.EAGER else now.watermark
-    output: list[reference.OutputEvent] = []
-    for window, members in windows_with_members(case, events, now):
-        if window.end <= sight:
-            output += reference.evaluate_window(case.reference, window, members)
-    return output
-
-
-def windows_with_members(
-    case: Described, events: Sequence[Event[Any]], now: Progress
-) -> list[tuple[Window, list[Event[Any]]]]:
-    specification = case.reference.window
-    found = reference.windows(specification, events, now.horizon)
-    pairs = [(window, [e for e in events if reference.belongs(specification, e, window)]) for window in found]
-    return [(window, members) for window, members in pairs if members]
+    """Return the output that must stand for a key."""
+    return standing_output(case.reference, case.emit, events, now)
 
 
 def least_promise(case: Case, histories: Histories, now: Progress) -> int:
@@ -79,7 +59,7 @@ def least_promise(case: Case, histories: Histories, now: Progress) -> int:
 def _unsettled(case: Case, events: Sequence[Event[Any]], now: Progress) -> Iterable[tuple[int, int]]:
     """Return the extents of the windows that may still change; for count windows, also of those still to come."""
     query = case.reference
-    for window, members in windows_with_members(case, events, now):
+    for window, members in windows_with_members(query, events, now.horizon):
         if not reference.is_closed(query, window, members, now.punctuation):
             yield window.start, window.end
     if isinstance(query.window, CountWindows):

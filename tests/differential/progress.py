@@ -14,9 +14,10 @@ from muntin_engine.core.bucket import BatchResult, Bucket
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.progress import ProgressTracker
+from muntin_engine.testing.meaning import progress_of
 from tests.core.progress.histories import Row, punctuations, seen_by_tasks
 from tests.differential.cases import Case
-from tests.differential.drive import Run, by_key, progress_of
+from tests.differential.drive import Run, by_key
 from tests.differential.meaning import Table, bag, expected
 
 MakePolicy = Callable[[Script], ProgressPolicy]
@@ -94,7 +95,7 @@ class DerivedRun(Run):
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
         closing = INFINITY if batch.punctuation == INFINITY else None
-        said = progress_of(self.case, replace(batch, punctuation=closing))
+        said = progress_of(self.case.query.window, replace(batch, punctuation=closing))
         marks = [] if closing is None else [Punctuation(closing)]
         steps: list[Step] = [*batch.changes, *marks]
         rows = [row for step in steps for row in _rows(step, self._sources)]
@@ -124,7 +125,7 @@ class KeyRun(Run):
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
         promises = [((key,), promise) for key, promise in self._new.items()]
-        said = progress_of(self.case, batch)
+        said = progress_of(self.case.query.window, batch)
         return self._bucket.process(by_key(self.case, batch, self._random), said, promises=promises)
 
     def expected(self) -> Table:
@@ -163,12 +164,12 @@ class CorrectingRun(Run):
         return Bucket(query, self.cells, Codec(), {"query": str(self.case)})
 
     def _arrived(self, batch: Batch) -> Progress:
-        said = progress_of(self.case, batch)
+        said = progress_of(self.case.query.window, batch)
         hasty = self._hasty(said.punctuation)
         return Progress(said.punctuation, max(said.horizon, EARLIEST if hasty == INFINITY else hasty), hasty)
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
-        said = progress_of(self.case, batch)
+        said = progress_of(self.case.query.window, batch)
         hasty = replace(said, punctuation=self._hasty(said.punctuation))
         return self._bucket.process(by_key(self.case, batch, self._random), hasty)
 

@@ -29,8 +29,9 @@ from muntin_engine.core.codec import Codec
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised, settled
 from muntin_engine.core.sliced.kept import KeptStores
-from tests.differential.cases import EndsStay, until_closed
-from tests.differential.drive import difference, progress_of
+from muntin_engine.testing.meaning import EndsStay, progress_of
+from tests.differential.cases import until_closed
+from tests.differential.drive import difference
 from tests.differential.forms import FORMS
 from tests.differential.meaning import Table, expected_table
 
@@ -121,7 +122,7 @@ class SliceRun:
             self._kept = KeptStores()
         for step in batch.changes:
             self._stream.take(step)
-        seen = progress_of(self.case, batch)
+        seen = progress_of(self.case.query.window, batch)
         arrived = replace(seen, punctuation=settled(self.case.windows, seen.punctuation))
         promised = {at_end: self._promised(at_end) for at_end in (False, True)}
         self.progress = self.progress.advance(arrived)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from muntin import EmitPolicy
+from muntin.testing import smallest_failing
 from muntin_engine.core import closing, retirement, speculative
 from muntin_engine.core.admission import Admission
 from muntin_engine.core.assignment import GridAssigner
@@ -16,7 +17,6 @@ from muntin_engine.core.key_state import KeyState
 from tests.differential.cases import Case, policies
 from tests.differential.drive import failure, run
 from tests.differential.modules import SHAPES
-from tests.differential.shrink import smallest_failing
 
 FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "windows close a tick early": (closing, "closing_limit", lambda _query, _state, punctuation: punctuation + 1),

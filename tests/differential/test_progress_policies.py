@@ -27,8 +27,9 @@ from muntin.testing.scripts import Script
 from muntin_engine.core.bucket import BatchResult, Bucket
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.codec import Codec
+from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import WINDOWS, Case, policies
-from tests.differential.drive import by_key, check, follow, progress_of
+from tests.differential.drive import by_key, check, follow
 from tests.differential.modules import SHAPES
 from tests.differential.progress import (
     CorrectingRun,
@@ -111,7 +112,7 @@ def test_late_insertions_are_adjusted_to_the_punctuation(window: str, emit: Emit
         adjusting = Bucket(query, MemoryCells(), Codec(), {})
         plain = Bucket(case.query, MemoryCells(), Codec(), {})
         for raw, clipped in zip(batches, adjusted(batches), strict=True):
-            arrived = progress_of(case, raw)
+            arrived = progress_of(case.query.window, raw)
             got = adjusting.process(by_key(case, raw, Random(0)), arrived)
             wanted = plain.process(by_key(case, clipped, Random(0)), arrived)
             assert spelled(got) == spelled(wanted)

@@ -16,9 +16,10 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.testing.meaning import progress_of
 from tests.core.build import Total, first_value
 from tests.differential.cases import WINDOWS, Case
-from tests.differential.drive import by_key, progress_of
+from tests.differential.drive import by_key
 from tests.differential.early import EXPRESSIONS, tell
 from tests.differential.test_early import HOPPING
 from tests.differential.test_inputs import insertions
@@ -31,7 +32,7 @@ def batches(query: WindowedQuery, case: Case) -> Iterator[list[tuple[Hashable, O
     cells, random = MemoryCells(), Random(case.seed)
     for batch in insertions(case).batches():
         told = tell(random, Progress())
-        arrived = replace(progress_of(case, batch), clock=told.clock)
+        arrived = replace(progress_of(case.query.window, batch), clock=told.clock)
         bucket = Bucket(query, cells, Codec(), {})
         result = bucket.process(by_key(case, batch, random), arrived, signals=told.signals)
         yield [(key, change) for (key,), changes in result.output for change in changes]

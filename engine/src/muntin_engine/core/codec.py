@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgpack
 
+from muntin import Module
 from muntin_engine.core.column import Column, join, split
 from muntin_engine.core.plain_kinds import COLUMN, NUMBER, READERS, RECORD, WRITERS
 from muntin_engine.core.records import field_names, is_record, make_record, record_name
@@ -120,6 +121,11 @@ def records_in(annotation: Any) -> set[type]:
             found.add(cls)
             pending += _hints(cls)
     return found
+
+
+def records_of(module: Module) -> set[type]:
+    """Return the dataclasses and named tuples in which a module's states and results may come."""
+    return records_in(module.state_type()) | records_in(module._types()["result"])
 
 
 def _hints(cls: type) -> list[Any]:

@@ -6,6 +6,7 @@ from muntin_engine.plan.evaluators import Choice, Evaluator, parse_evaluator
 from muntin_engine.plan.inputs import Input, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
 from muntin_engine.plan.plan import LATEST, Plan
+from muntin_engine.plan.windowed import windowed_query
 
 __all__ = [
     "LATEST",
@@ -24,4 +25,5 @@ __all__ = [
     "check_trigger",
     "parse_evaluator",
     "plan_module",
+    "windowed_query",
 ]

@@ -19,7 +19,7 @@ from pyspark import cloudpickle
 from muntin import HoppingWindows, Module, MuntinError
 from muntin.schemas import Field
 from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.core.codec import Codec, records_in
+from muntin_engine.core.codec import Codec, records_of
 from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
@@ -138,11 +138,7 @@ class Job:
     @cached_property
     def codec(self) -> Codec:
         """The codec for this query's state."""
-        records: set[type] = set()
-        for binding in self.query.bindings:
-            records |= records_in(binding.module.state_type())
-            records |= records_in(binding.module._types()["result"])
-        return Codec(records)
+        return Codec(set().union(*(records_of(binding.module) for binding in self.query.bindings)))
 
 
 def pack_job(job: Job) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyarrow as pa
@@ -18,14 +17,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, EmitPolicy, LatePolicy, QueryError
+from muntin import Axis, LatePolicy, QueryError
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.progress import ProgressTracker
-from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of
-from muntin_engine.plan import Evaluator, Plan, check_trigger
+from muntin_engine.plan import Evaluator, Plan, check_trigger, windowed_query
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import LATE, RESULTS, run_bucket
 from muntin_engine.spark.chaining import event_rows
@@ -191,7 +189,7 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
     plan = query.plan
     meters = [Meter(clock if query.is_timed else None) for _ in plan.modules]
     return Job(
-        query=_windowed(plan, meters),
+        query=windowed_query(plan, meters),
         identity=plan.identity(),
         keys=query.source.keys,
         inputs=query.source.inputs,
@@ -220,25 +218,6 @@ def _forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
         BoundForm(module.form, module.label, module.columns, module.known, meter)
         for module, meter in zip(plan.modules, meters, strict=True)
         if module.form is not None
-    )
-
-
-def _windowed(plan: Plan, meters: Sequence[Meter]) -> WindowedQuery:
-    return WindowedQuery(
-        axis=plan.axis,
-        window=plan.window,
-        bindings=tuple(
-            Binding(module.module, module.select, meter) for module, meter in zip(plan.modules, meters, strict=True)
-        ),
-        clip=plan.clip,
-        timestamps=plan.timestamps,
-        emit=plan.emission,
-        contract=plan.contract,
-        is_edge=plan.is_edge,
-        has_ids=plan.columns.id is not None,
-        expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
-        late=plan.input.late,
-        waits_for_punctuation=plan.input.late.corrects and plan.emit is EmitPolicy.FINAL,
     )
 
 

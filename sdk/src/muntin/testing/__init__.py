@@ -68,6 +68,7 @@ from muntin.testing.laws import (
 )
 from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, horizon_of
 from muntin.testing.scripts import Script
+from muntin.testing.shrinking import smallest_failing
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin.testing.timeline import draw_steps, draw_windows, timeline
 
@@ -107,6 +108,7 @@ __all__ = [
     "random_stream",
     "same_bag",
     "shuffle",
+    "smallest_failing",
     "split",
     "timeline",
     "try_laws",

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 
-from muntin import StreamError
+from muntin.errors import StreamError
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 
 
 def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
-    """Return a stream that still fails, with no event, seam or punctuation that it could do without."""
+    """Return a stream that still fails, with no event, seam or punctuation that it could do without.
+
+    Args:
+        stream: A stream that fails.
+        fails: Says whether a stream fails; it is called many times.
+
+    Example:
+        >>> stream = Script().point("a", 1, 5).point("b", 2, 50).batch().point("c", 3, 7).close()
+        >>> print(smallest_failing(stream, lambda script: any(step.change.event.payload > 9 for step in script.changes())))
+               2
+        + 'b'  [)   50
+    """
     current = stream
     while True:
         smaller = next((candidate for candidate in _smaller(current) if fails(candidate)), None)

@@ -1,0 +1,10 @@
+"""Testing a query on the engine's own evaluators, without Spark: does a restart show in the output?"""
+
+from muntin_engine.testing.crashing import Survived, crash_everywhere
+from muntin_engine.testing.error import RestartError
+
+__all__ = [
+    "RestartError",
+    "Survived",
+    "crash_everywhere",
+]

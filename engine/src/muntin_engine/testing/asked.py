@@ -1,0 +1,203 @@
+"""A query of a script, as the planner takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Any, Final
+
+from muntin import (
+    Axis,
+    EarlyEmission,
+    EmitPolicy,
+    Insertion,
+    Module,
+    ModuleContractError,
+    PolicyError,
+    Punctuation,
+    QueryError,
+    StreamError,
+    SupportsColumns,
+)
+from muntin.columnar.observed import observed
+from muntin.schemas import Field, Variable, variables_in
+from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
+from muntin.testing.fitting import misfit
+from muntin_engine.core.codec import Codec, records_of
+from muntin_engine.plan import Column, Columns, Evaluator, ModulePlan, Plan, check_trigger
+from muntin_engine.testing.meaning import EndsStay
+
+_TICKS: Final = "bigint"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A script, a query of it, and when its results are put out.
+
+    Attributes:
+        script: The stream; its own micro-batches do not count.
+        query: The query, whose modules are as they were made.
+        emit: When results are put out.
+
+    Raises:
+        StreamError: The script has illegal steps.
+        QueryError: The engine would not take the query.
+    """
+
+    script: Script
+    query: WindowedQuery
+    emit: EmitPolicy | EarlyEmission
+
+    def __post_init__(self) -> None:
+        if self.script.illegal():
+            raise StreamError(
+                "a script with illegal steps has no output that must come\n  leave them out",
+                illegal=self.script.illegal(),
+            )
+        if isinstance(self.emit, EarlyEmission) and self.emit.trigger.reads:
+            raise PolicyError(
+                f"{self.emit.trigger} reads {', '.join(map(repr, self.emit.trigger.reads))}, and a script has no columns\n"
+                "  use a trigger that does not, such as after_count(2)"
+            )
+        check_trigger(self.plan(Evaluator.GENERAL))
+
+    @cached_property
+    def evaluators(self) -> tuple[Evaluator, ...]:
+        """The evaluators that can run it, the most general first."""
+        others = () if self._is_revised else (Evaluator.SLICED, Evaluator.COLUMNAR)
+        return (Evaluator.GENERAL, *(evaluator for evaluator in others if self._can(evaluator)))
+
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        """The steps of the script, each in a micro-batch of its own."""
+        return tuple(
+            Batch((step,)) if isinstance(step, KeyedChange) else Batch((), step.time)
+            for step in self.script.steps
+            if isinstance(step, KeyedChange | Punctuation)
+        )
+
+    @cached_property
+    def keys(self) -> Mapping[Hashable, int]:
+        """The keys of the script, numbered."""
+        return {key: place for place, key in enumerate(dict.fromkeys(step.key for step in self.script.changes()))}
+
+    @cached_property
+    def ids(self) -> Mapping[Hashable, int]:
+        """The ids of its events, numbered."""
+        return {id: place for place, id in enumerate(dict.fromkeys(step.change.id for step in self.script.changes()))}
+
+    @cached_property
+    def codec(self) -> Codec:
+        """What writes the state. It knows the records of the modules, and those in the payloads."""
+        records = {type(part) for step in self.script.changes() for part in _records_in(step.change.event.payload)}
+        return Codec(records.union(*(records_of(computation.module) for computation in self.query.computations)))
+
+    @cached_property
+    def inputs(self) -> tuple[Field, ...]:
+        """What each module reads, with type variables bound by the payloads."""
+        return tuple(map(_reads, self.query.computations, self._payloads))
+
+    @property
+    def meaning(self) -> WindowedQuery:
+        """The query as the reference reads it, with modules that nobody has used yet."""
+        kind = WindowedQuery if self.has_ids else EndsStay
+        pairs = zip(self._fresh(), self.query.computations, strict=True)
+        computations = [Computation(module, computation.select) for module, computation in pairs]
+        return kind(self.query.window, computations, self.query.clip, self.query.timestamps)
+
+    @cached_property
+    def has_ids(self) -> bool:
+        """True if its events may be revised; where early results are not taken back, only if some are."""
+        return self._is_revised or not isinstance(self.emit, EarlyEmission)
+
+    @cached_property
+    def is_point(self) -> bool:
+        """True if all events last one tick, and are not revised."""
+        events = [step.change.event for step in self.script.changes()]
+        return not self._is_revised and all(event.end == event.start + 1 for event in events)
+
+    def plan(self, evaluator: Evaluator) -> Plan:
+        """Return its plan, as a new process has it: with modules that nobody has used yet.
+
+        Raises:
+            QueryError: The evaluator cannot run it.
+        """
+        has_ids = evaluator is Evaluator.GENERAL and self.has_ids
+        return Plan(
+            columns=Columns(
+                start=Column("start", _TICKS),
+                end=None if self.is_point else Column("end", _TICKS),
+                id=Column("id", _TICKS) if has_ids else None,
+                keys=(Column("key", _TICKS),),
+                inputs=tuple(Column(f"input {place}", "") for place in range(len(self.inputs))),
+            ),
+            axis=Axis.TICKS,
+            window=self.query.window,
+            clip=self.query.clip,
+            timestamps=self.query.timestamps,
+            emit=self.emit,
+            modules=tuple(map(self._plan_module, range(len(self.inputs)), self._fresh())),
+            wanted=evaluator,
+        )
+
+    def values(self, payload: Any) -> tuple[Any, ...]:
+        """Return what the modules read of a payload."""
+        return tuple(computation.select(payload) for computation in self.query.computations)
+
+    @cached_property
+    def _is_revised(self) -> bool:
+        return not all(isinstance(step.change, Insertion) for step in self.script.changes())
+
+    @cached_property
+    def _payloads(self) -> list[list[Any]]:
+        rows = [self.values(step.change.event.payload) for step in self.script.changes()]
+        return [[row[place] for row in rows] for place in range(len(self.query.computations))]
+
+    def _fresh(self) -> list[Module]:
+        """Return the modules as a process gets them that opens what was shipped to it."""
+        try:
+            return deepcopy([computation.module for computation in self.query.computations])
+        except Exception as error:
+            raise ModuleContractError(
+                f"a module cannot be copied: {type(error).__name__}: {error}\n"
+                "  modules travel to the workers in pickled form\n"
+                "  keep open files, connections and locks out of their attributes; open them at first use"
+            ) from error
+
+    def _can(self, evaluator: Evaluator) -> bool:
+        try:
+            self.plan(evaluator)
+        except QueryError:
+            return False
+        return True
+
+    def _plan_module(self, place: int, module: Module) -> ModulePlan:
+        reads = self.inputs[place]
+        fits = not variables_in(reads) and not any(misfit(reads, payload) for payload in self._payloads[place])
+        form = module.columnar_form(reads) if fits and isinstance(module, SupportsColumns) else None
+        any_result = Field("result", Variable(""))
+        return ModulePlan(
+            f"result {place}", module, {}, (place,), (reads,), itemgetter(place), any_result, form, (reads,)
+        )
+
+
+def _reads(computation: Computation, payloads: list[Any]) -> Field:
+    return observed(computation.module.input_field(), payloads)
+
+
+def _records_in(value: Any) -> Iterator[Any]:
+    """Yield the dataclasses and named tuples that a value is made of."""
+    if is_dataclass(value):
+        yield value
+        parts = [getattr(value, part.name) for part in fields(value)]
+    elif isinstance(value, dict):
+        parts = [*value, *value.values()]
+    else:
+        parts = list(value) if isinstance(value, list | tuple) else []
+    if hasattr(value, "_fields"):
+        yield value
+    for part in parts:
+        yield from _records_in(part)

@@ -1,0 +1,80 @@
+"""Running a script with a restart after each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from muntin import EarlyEmission, EmitPolicy, StreamError
+from muntin.policies import parse_policy
+from muntin.testing import Script, WindowedQuery
+from muntin_engine.plan import Evaluator
+from muntin_engine.testing.asked import Asked
+from muntin_engine.testing.error import RestartError
+from muntin_engine.testing.searching import first_difference, smallest
+
+
+@dataclass(frozen=True, slots=True)
+class Survived:
+    """What a query came through.
+
+    Attributes:
+        evaluators: Those that can run it; each of them did.
+        steps: How many steps the stream has; there was a restart after each, and each was run twice.
+    """
+
+    evaluators: tuple[Evaluator, ...]
+    steps: int
+
+
+def crash_everywhere(
+    script: Script,
+    query: WindowedQuery,
+    *,
+    emit: EmitPolicy | EarlyEmission | str = EmitPolicy.FINAL,
+    tolerance: float = 1e-6,
+) -> Survived:
+    """Run a script through the engine's evaluators, without Spark, and see whether restarts show in the output.
+
+    Each step of the script is a micro-batch of its own. Every evaluator that can run the query runs it three times: once
+    straight; once with a restart after each step, where all that is left is what was stored; and once with a crash in
+    each step, where what was stored is lost and the same process runs the step again. After each step the output
+    that stands must be the same, and what the reference evaluator says; of early results, the final ones.
+
+    A restarted process has modules as they were when the query was made: what they kept on themselves is gone. What
+    they keep in their class or in global variables is not, as it is one Python.
+
+    Args:
+        script: The stream. Its own seams do not count.
+        query: The query.
+        emit: When results are put out: `"final"`, `"speculative"`, `"eager"`, or `early(...)` on a trigger that waits
+            for neither a clock nor a column.
+        tolerance: Relative and absolute, for numbers in results.
+
+    Raises:
+        RestartError: They show; the smallest stream on which they do is drawn.
+        QueryError: The engine would not take the query.
+        StreamError: The script has no steps, or illegal ones.
+
+    Example:
+        >>> from muntin import IncrementalAggregate, tumbling
+        >>> from muntin.testing import Computation
+        >>> class Total(IncrementalAggregate[int, int, int]):
+        ...     name, version = "demo.total", "1.0.0"
+        ...     def create_state(self):
+        ...         return 0
+        ...     def add_events(self, state, payloads):
+        ...         return state + sum(payloads)
+        ...     def compute_result(self, state):
+        ...         return state
+        >>> script = Script().point("a", 1, 2).point("b", 4, 3).close()
+        >>> crash_everywhere(script, WindowedQuery(tumbling(10), [Computation(Total())])).steps
+        3
+    """
+    asked = Asked(script, query, emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit))
+    if not asked.batches:
+        raise StreamError("the script has no steps, so nothing can happen between them\n  add some, and .close() it")
+    found = first_difference(asked, tolerance)
+    if found is not None:
+        told = smallest(found, tolerance)
+        raise RestartError(told) from told.error
+    return Survived(asked.evaluators, len(asked.batches))

@@ -1,0 +1,124 @@
+"""What a mishap changed in the output, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from muntin import EarlyEmission
+from muntin.testing import Bar, Boundary, draw_steps, equal
+from muntin.testing.batches import Step
+from muntin_engine.core.changes import Timing
+from muntin_engine.errors import StateError
+from muntin_engine.plan import Evaluator
+from muntin_engine.testing.asked import Asked
+from muntin_engine.testing.following import Line, Mishap
+
+_IN_THE_STATE: Final = (
+    "keep all that a result depends on in the state, as plain data:\n"
+    "    nothing on self after __init__, nothing on the class, in a module's globals or in a default argument"
+)
+_REMEDIES: Final = {
+    Mishap.NOTHING: (
+        "compute from the members and the state alone: no clock, no random numbers, nothing kept between calls;\n"
+        "    the laws of its base class say which method is wrong; if it keeps them all, the fault is Muntin's"
+    ),
+    Mishap.RESTART: _IN_THE_STATE,
+    Mishap.CRASH: f"{_IN_THE_STATE};\n    a step whose writes were lost is run again, and what lies elsewhere then counts twice",
+}
+_RAISED: Final = "make it work for the stream above"
+_NOT_PLAIN: Final = (
+    "build states and results from plain data: numbers, text, bytes, dates, times, and lists, tuples, sets, dicts,\n"
+    "    dataclasses and named tuples of these; name the records in the types that the class declares"
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mishap that shows in the output.
+
+    Attributes:
+        asked: The query and its stream.
+        evaluator: What evaluated it.
+        mishap: What happened.
+        place: The step after which the output is another, or which raised.
+        wanted: What stands then without the mishap, and not with it; where there is none, what the reference says.
+        got: What stands instead.
+        error: What was raised, if anything.
+        only_after: The one step after which it need happen; None if it must happen several times.
+    """
+
+    asked: Asked
+    evaluator: Evaluator
+    mishap: Mishap
+    place: int
+    wanted: Sequence[Line] = ()
+    got: Sequence[Line] = ()
+    error: Exception | None = None
+    only_after: int | None = None
+
+    @property
+    def remedy(self) -> str:
+        """What the module's writer does about it."""
+        if isinstance(self.error, StateError):
+            return _NOT_PLAIN
+        return _RAISED if self.error is not None and self.mishap is Mishap.NOTHING else _REMEDIES[self.mishap]
+
+    @property
+    def facts(self) -> str:
+        """What was seen."""
+        emit = "early results" if isinstance(self.asked.emit, EarlyEmission) else f"{self.asked.emit} results"
+        what = f"{emit} of {self.asked.query.window}, evaluator {self.evaluator}, {self._when}:"
+        if self.error is not None:
+            return f"{what}\nstep {self.place + 1} raised {type(self.error).__name__}: {self.error}"
+        return f"{what}\nafter step {self.place + 1} the output is another"
+
+    @property
+    def drawing(self) -> str:
+        """The stream, with the mishap, and the lines of the output that differ."""
+        one, other = ("reference", "engine") if self.mishap is Mishap.NOTHING else ("without", f"with {self.mishap}")
+        bars = [_bar(one, line, self.asked) for line in self.wanted] + [
+            _bar(other, line, self.asked) for line in self.got
+        ]
+        return draw_steps(self._steps(), ["", *bars] if bars else [])
+
+    @property
+    def _when(self) -> str:
+        if self.mishap is Mishap.NOTHING:
+            return "without any restart"
+        if self.mishap is Mishap.RESTART:
+            return "with a restart after " + ("each step" if self.only_after is None else f"step {self.only_after + 1}")
+        again = "each step" if self.only_after is None else f"step {self.only_after + 1}"
+        return f"with {again} run again, as after a crash before its state was kept"
+
+    def _steps(self) -> Iterator[Step]:
+        steps = [step for step in self.asked.script.steps if not isinstance(step, Boundary)]
+        for place, step in enumerate(steps[: self.place + 1]):
+            yield step
+            if self.mishap is Mishap.RESTART and self.only_after in (None, place) and place < self.place:
+                yield Boundary.RESTART
+
+
+def bag_difference(left: Sequence[Line], right: Sequence[Line], tolerance: float) -> list[Line]:
+    """Return the lines on the left that are not on the right; values are compared within a tolerance."""
+    rest, missing = list(right), list[Line]()
+    for line in left:
+        place = next((place for place, other in enumerate(rest) if _is_same(line, other, tolerance)), None)
+        if place is None:
+            missing.append(line)
+        else:
+            del rest[place]
+    return missing
+
+
+def _is_same(line: Line, other: Line, tolerance: float) -> bool:
+    return line._replace(value=None) == other._replace(value=None) and equal(line.value, other.value, tolerance)
+
+
+def _bar(label: str, line: Line, asked: Asked) -> Bar:
+    name = label if line.key is None else f"{label} {line.key!r}"
+    computations = asked.query.computations
+    is_single = len(computations) == 1 and not computations[0].module.is_operator
+    early = f", early, pane {line.pane}" if line.timing is Timing.EARLY else ""
+    return Bar(name, line.start, line.end, f"{line.value[0] if is_single else line.value!r}{early}")

@@ -1,0 +1,38 @@
+"""How a query that does not survive a restart is reported."""
+
+from __future__ import annotations
+
+from muntin import ModuleError
+from muntin_engine.plan import Evaluator
+from muntin_engine.testing.difference import Difference
+from muntin_engine.testing.following import Mishap
+
+_CLAIMS = {
+    Mishap.NOTHING: "is not evaluated as the reference evaluates it",
+    Mishap.RESTART: "does not survive a restart",
+    Mishap.CRASH: "does not survive a crash",
+}
+
+
+class RestartError(ModuleError, AssertionError):
+    """A restart, or a crash, shows in the output of a query; the module writer must act.
+
+    Attributes:
+        evaluator: What evaluated the query.
+        mishap: What happened: a restart after a step, a crash in one, or nothing at all.
+        step: The number of the step, from 1, after which the output is another, or which raised.
+        stream: The smallest stream found that shows it, as a time line.
+    """
+
+    def __init__(self, found: Difference) -> None:
+        self.evaluator: Evaluator = found.evaluator
+        self.mishap: Mishap = found.mishap
+        self.step = found.place + 1
+        self.stream = found.drawing
+        labels = ", ".join(f"{each.module.name} {each.module.version}" for each in found.asked.query.computations)
+        told = [found.facts, "smallest stream:", _indented(self.stream), f"to do: {found.remedy}"]
+        super().__init__("\n".join([f"{labels} {_CLAIMS[found.mishap]}", *map(_indented, told)]))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}".rstrip() for line in text.splitlines())

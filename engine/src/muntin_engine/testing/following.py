@@ -1,0 +1,118 @@
+"""A stream on its way through an evaluator, step by step, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from muntin import EarlyEmission, EmitPolicy, Event, Window, fold
+from muntin.testing import Batch, equal
+from muntin.testing.ledger import Ledger
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
+from muntin_engine.plan import Evaluator
+from muntin_engine.testing.asked import Asked
+from muntin_engine.testing.meaning import progress_of, standing_output
+from muntin_engine.testing.processes import Process, start
+
+
+class Mishap(StrEnum):
+    """What happens to the process that evaluates a stream."""
+
+    NOTHING = "nothing"
+    """It lives as long as the stream."""
+    RESTART = "restart"
+    """It ends after a step, and a new one goes on with what was stored."""
+    CRASH = "crash"
+    """It evaluates a step, what it wrote is lost, and it evaluates the step again."""
+
+
+class Line(NamedTuple):
+    """A result that stands: put out, and not taken back."""
+
+    key: Hashable
+    window: Window
+    start: int
+    end: int
+    value: Any
+    timing: Timing = Timing.FINAL
+    pane: int = 0
+
+
+@dataclass
+class Standing:
+    """The output as it stands."""
+
+    _lines: list[tuple[int, int, Line]] = field(default_factory=list)
+
+    def apply(self, key: int, named: Hashable, change: OutputChange) -> None:
+        """Take a change of the output. One that takes back what was never put out takes nothing back."""
+        line = Line(named, change.window, change.start, change.end, change.value, change.timing, change.pane)
+        known = (key, change.id, line)
+        if change.kind is OutputKind.INSERT:
+            self._lines.append(known)
+            return
+        place = next((place for place, other in enumerate(self._lines) if equal(other, known)), None)
+        if place is None:
+            return
+        del self._lines[place]
+        if change.kind is OutputKind.REVISE and change.new_end is not None:
+            self._lines.append((key, change.id, line._replace(end=change.new_end)))
+
+    def lines(self) -> list[Line]:
+        """Return what stands."""
+        return [line for _, _, line in self._lines]
+
+
+def follow(asked: Asked, evaluator: Evaluator, mishap: Mishap, only_after: int | None = None) -> Iterator[list[Line]]:
+    """Yield the output as it stands after each step.
+
+    Args:
+        asked: The query and its stream.
+        evaluator: What evaluates it.
+        mishap: What happens.
+        only_after: The step after which it happens, or which crashes; None for every one.
+
+    Raises:
+        Exception: Whatever the module, or the engine on its behalf, raises.
+    """
+    cells, standing, progress = MemoryCells(), Standing(), Progress()
+    names = {number: key for key, number in asked.keys.items()}
+    process = start(asked, evaluator, cells)
+    for place, batch in enumerate(asked.batches):
+        arrived = progress_of(asked.query.window, batch)
+        progress = progress.advance(arrived)
+        happens = only_after in (None, place)
+        if happens and mishap is Mishap.CRASH:
+            _crash(process, cells, batch, arrived)
+        for key, change in process.take(batch, arrived):
+            standing.apply(key, names[key], change)
+        if happens and mishap is Mishap.RESTART:
+            process = start(asked, evaluator, cells)
+        yield standing.lines()
+
+
+def meant(asked: Asked) -> Iterator[list[Line]]:
+    """Yield what must stand after each step, according to the reference evaluator; of early results, the final ones."""
+    stream, progress = Ledger(), Progress()
+    for batch in asked.batches:
+        for step in batch.changes:
+            stream.take(step)
+        progress = progress.advance(progress_of(asked.query.window, batch))
+        events = {key: list(fold(changes).values()) for key, changes in stream.accepted.items()}
+        yield [line for key, some in events.items() for line in _meant(asked, key, some, progress)]
+
+
+def _meant(asked: Asked, key: Hashable, events: list[Event[Any]], progress: Progress) -> Iterator[Line]:
+    emit = EmitPolicy.FINAL if isinstance(asked.emit, EarlyEmission) else asked.emit
+    for row in standing_output(asked.meaning, emit, events, progress):
+        yield Line(key, row.window, row.start, row.end, row.value)
+
+
+def _crash(process: Process, cells: MemoryCells, batch: Batch, arrived: Progress) -> None:
+    """Evaluate a micro-batch that is not committed."""
+    before = dict(cells.cells)
+    process.take(batch, arrived)
+    cells.cells = before

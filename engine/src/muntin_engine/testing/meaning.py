@@ -1,0 +1,68 @@
+"""What the reference evaluator says of a stream that is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event, HoppingWindows, Insertion, Window, WindowSpecification
+from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, reference
+from muntin_engine.core.changes import Progress
+
+
+class EndsStay(WindowedQuery):
+    """A query over events that cannot be revised: no window waits for an end to stay where it is."""
+
+    @property
+    def waits_for_ends(self) -> bool:
+        """False."""
+        return False
+
+
+def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
+    """Return what a batch says of the progress of the whole input."""
+    reach = window.reach if isinstance(window, HoppingWindows) else 0
+    starts = [step.change.event.start for step in batch.changes]
+    ends = [end + reach for step in batch.changes for end in _ends_of(step) if end != INFINITY]
+    punctuation = EARLIEST if batch.punctuation is None else batch.punctuation
+    finite = [punctuation] if punctuation != INFINITY else []
+    horizon = max([*(start + 1 for start in starts), *ends, *finite], default=EARLIEST)
+    return Progress(punctuation, horizon, max(starts, default=EARLIEST))
+
+
+def standing_output(
+    query: WindowedQuery, emit: EmitPolicy, events: Sequence[Event[Any]], now: Progress
+) -> list[OutputEvent]:
+    """Return the output of one key that must stand when the input has come so far.
+
+    Final: that of the closed windows. Speculative: that of the windows which the watermark has passed. Eager: that of
+    all windows the reference knows.
+
+    Args:
+        query: The query.
+        emit: When results are put out.
+        events: The events of the key, as they stand.
+        now: How far the whole input is.
+    """
+    if emit is EmitPolicy.FINAL:
+        return reference.evaluate(query, events, now.punctuation, now.horizon)
+    sight = INFINITY if emit is EmitPolicy.EAGER else now.watermark
+    output: list[OutputEvent] = []
+    for window, members in windows_with_members(query, events, now.horizon):
+        if window.end <= sight:
+            output += reference.evaluate_window(query, window, members)
+    return output
+
+
+def windows_with_members(
+    query: WindowedQuery, events: Sequence[Event[Any]], horizon: int
+) -> list[tuple[Window, list[Event[Any]]]]:
+    """Return the windows that have members, with these."""
+    found = reference.windows(query.window, events, horizon)
+    pairs = [(window, [e for e in events if reference.belongs(query.window, e, window)]) for window in found]
+    return [(window, members) for window, members in pairs if members]
+
+
+def _ends_of(step: KeyedChange) -> list[int]:
+    change = step.change
+    return [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]

@@ -1,0 +1,124 @@
+"""Looking for a mishap that shows in the output, and for the smallest stream on which it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import NamedTuple
+
+from muntin import EarlyEmission, MuntinError, Refinement
+from muntin.testing import Script, smallest_failing
+from muntin_engine.core.changes import Timing
+from muntin_engine.plan import Evaluator
+from muntin_engine.testing.asked import Asked
+from muntin_engine.testing.difference import Difference, bag_difference
+from muntin_engine.testing.following import Line, Mishap, follow, meant
+
+
+def first_difference(
+    asked: Asked, tolerance: float, evaluators: Iterable[Evaluator] | None = None
+) -> Difference | None:
+    """Return the first difference that any mishap makes to any evaluator, or None.
+
+    Args:
+        asked: The query and its stream.
+        tolerance: Within which numbers in results are equal.
+        evaluators: Those that are tried; all that can run the query if it is None.
+    """
+    found = (
+        difference(asked, evaluator, mishap, tolerance)
+        for evaluator in (asked.evaluators if evaluators is None else evaluators)
+        for mishap in (Mishap.RESTART, Mishap.CRASH, Mishap.NOTHING)
+    )
+    return next((one for one in found if one is not None), None)
+
+
+def difference(
+    asked: Asked, evaluator: Evaluator, mishap: Mishap, tolerance: float, only_after: int | None = None
+) -> Difference | None:
+    """Return the first difference that a mishap makes to an evaluator, or None.
+
+    Nothing happening is compared with the reference, and all else with nothing happening. What raises without a mishap
+    is a difference that nothing makes.
+    """
+    straight = _record(asked, evaluator, Mishap.NOTHING)
+    if straight.error is not None:
+        return Difference(asked, evaluator, Mishap.NOTHING, len(straight.steps), error=straight.error)
+    if mishap is Mishap.NOTHING:
+        seen = _seen_against_reference(asked, straight, tolerance)
+    else:
+        seen = _seen(straight.steps, _record(asked, evaluator, mishap, only_after), tolerance)
+    return Difference(asked, evaluator, mishap, *seen, only_after=only_after) if seen else None
+
+
+def smallest(found: Difference, tolerance: float) -> Difference:
+    """Return the same kind of difference on the smallest stream that shows it, with the one step that it takes."""
+
+    def on(script: Script) -> Difference | None:
+        try:
+            smaller = replace(found.asked, script=script)
+            again = difference(smaller, found.evaluator, found.mishap, tolerance)
+        except MuntinError:  # the evaluator cannot run what is left
+            return None
+        is_alike = again is not None and (again.mishap, type(again.error)) == (found.mishap, type(found.error))
+        return again if is_alike else None
+
+    best = on(smallest_failing(found.asked.script, lambda script: on(script) is not None)) or found
+    return best if best.mishap is Mishap.NOTHING else _lone(best, tolerance) or best
+
+
+def _lone(found: Difference, tolerance: float) -> Difference | None:
+    """Return the difference that a single mishap makes, if one is enough."""
+    alone = (
+        difference(found.asked, found.evaluator, found.mishap, tolerance, only_after=place)
+        for place in range(len(found.asked.batches))
+    )
+    return next((one for one in alone if one is not None), None)
+
+
+@dataclass(slots=True)
+class _Record:
+    """What stood after each step, up to one that raised."""
+
+    steps: list[Sequence[Line]] = field(default_factory=list)
+    error: Exception | None = None
+
+
+class _Seen(NamedTuple):
+    """Where two records differ first, and in what."""
+
+    place: int
+    wanted: Sequence[Line] = ()
+    got: Sequence[Line] = ()
+    error: Exception | None = None
+
+
+def _record(asked: Asked, evaluator: Evaluator, mishap: Mishap, only_after: int | None = None) -> _Record:
+    record = _Record()
+    try:
+        for lines in follow(asked, evaluator, mishap, only_after):
+            record.steps.append(lines)
+    except Exception as error:  # a module may raise anything
+        record.error = error
+    return record
+
+
+def _seen(wanted: Sequence[Sequence[Line]], record: _Record, tolerance: float) -> _Seen | None:
+    for place, (some, others) in enumerate(zip_longest(wanted, record.steps)):
+        if others is None:
+            return _Seen(place, error=record.error)
+        missing, surplus = bag_difference(some, others, tolerance), bag_difference(others, some, tolerance)
+        if missing or surplus:
+            return _Seen(place, missing, surplus)
+    return None
+
+
+def _seen_against_reference(asked: Asked, straight: _Record, tolerance: float) -> _Seen | None:
+    """Compare with the reference evaluator, which knows of no early results."""
+    if not isinstance(asked.emit, EarlyEmission):
+        return _seen(list(meant(asked)), straight, tolerance)
+    if asked.emit.refinement is Refinement.DISCARD:
+        return None  # a final result then holds what no early one held
+    finals = [[line._replace(pane=0) for line in lines if line.timing is Timing.FINAL] for lines in straight.steps]
+    return _seen(list(meant(asked)), _Record(list(finals)), tolerance)
