@@ -161,3 +161,58 @@ def test_a_picture_that_cannot_be_written_is_a_usage_error(
     done = muntin("run", write(STREAM), "--module", "tides.average", "--svg", tmp_path / "nowhere" / "stream.svg")
     assert done.code == 2
     assert "cannot be written: No such file or directory" in done.errors
+
+
+REMEMBERS = """
+from muntin import IncrementalAggregate, tumbling
+from muntin.testing import Computation, WindowedQuery
+
+class Remembers(IncrementalAggregate[float, float, float]):
+    name, version = "mine.remembers", "1.0.0"
+    def __init__(self):
+        self.total = 0.0
+    def create_state(self):
+        return 0.0
+    def add_events(self, state, payloads):
+        self.total += sum(payloads)
+        return self.total
+    def compute_result(self, state):
+        return state
+
+query = WindowedQuery(tumbling(10), [Computation(Remembers())])
+"""
+
+
+def test_a_stream_may_be_run_with_a_restart_after_each_step(
+    write: Callable[[str], Path], muntin: Callable[..., Done]
+) -> None:
+    done = muntin("run", write(STREAM), "--module", "tides.average", "--crash-everywhere")
+    assert done.code == 0
+    assert done.output.endswith(
+        """
+output       [---------)        1.5
+output                 [---------)   5.0
+
+final results survived a restart after each of 5 steps (general)
+speculative results survived a restart after each of 5 steps (general)
+eager results survived a restart after each of 5 steps (general)
+"""
+    )
+
+
+def test_a_module_that_does_not_survive_one_ends_with_the_report(
+    write: Callable[[str], Path], muntin: Callable[..., Done]
+) -> None:
+    done = muntin("run", write(STREAM + REMEMBERS), "--crash-everywhere")
+    assert done.code == 1
+    assert done.errors.startswith("muntin: mine.remembers 1.0.0 does not survive a ")
+    assert "smallest stream:" in done.errors
+
+
+def test_restarts_need_the_engine(
+    write: Callable[[str], Path], muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muntin_cli.restarting.find_spec", lambda name: None)
+    done = muntin("run", write(STREAM), "--module", "tides.average", "--crash-everywhere")
+    assert done.code == 3
+    assert "pip install 'muntin-cli[engine]'" in done.errors

@@ -64,6 +64,10 @@ LAYERS = (
         for_types=("pyspark",),
         never=TESTING,
     ),
+    Layer(
+        "muntin_engine.testing",
+        (*PLAIN, *TESTING, "muntin_engine.columnar", "muntin_engine.testing", "numpy", "pyarrow"),
+    ),
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
     Layer(
         "muntin_engine",
@@ -148,6 +152,9 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.core.anything", "from muntin_engine.spark.session import local_session"),
         ("muntin_engine.plan", "import pyspark.sql"),
         ("muntin_engine.columnar.anything", "from pyspark.sql import functions"),
+        ("muntin_engine.testing.anything", "from muntin_engine.spark import job"),
+        ("muntin_engine.testing.anything", "def late():\n    import pyspark"),
+        ("muntin_engine.core.anything", "from muntin_engine.testing import crash_everywhere"),
         ("muntin_engine.query", "from muntin_engine.spark import session"),
         ("muntin_engine.query", "import pyspark"),
         ("muntin_engine.query", "def late():\n    import pyspark"),

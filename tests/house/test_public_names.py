@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("muntin", "muntin.adapters", "muntin.combinators", "muntin.triggers", "muntin_cli", "muntin_engine")
+PACKAGES = (
+    "muntin",
+    "muntin.adapters",
+    "muntin.combinators",
+    "muntin.triggers",
+    "muntin_cli",
+    "muntin_engine",
+    "muntin_engine.testing",
+)
 LIST = Path(__file__).with_name("public_names.txt")
 REGENERATE = ".venv/bin/python tests/house/test_public_names.py"
 
@@ -50,6 +58,12 @@ def test_importing_muntin_or_its_engine_loads_neither_spark_nor_arrow_nor_numpy(
 def test_a_name_that_the_engine_does_not_have_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="module 'muntin_engine' has no attribute 'locl_session'"):
         assert import_module("muntin_engine").locl_session
+
+
+def test_importing_what_tests_restarts_does_not_load_spark() -> None:
+    code = "import sys, muntin_engine.testing; print(*sorted({'pyspark', 'py4j'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
 from muntin_cli.parameters import make, parse_parameters
+from muntin_cli.restarting import restarted
 from muntin_cli.running import ScriptFile, parse_window, query_of, read_script
 
 
@@ -25,6 +26,9 @@ def run(
     clip: Annotated[str, typer.Option(help="What a time-sensitive module sees of lifetimes.")] = "none",
     timestamps: Annotated[str, typer.Option(help="Which lifetime the output gets.")] = "align",
     svg: Annotated[Path | None, typer.Option(help="Write the drawing into this file too, as a picture.")] = None,
+    crash_everywhere: Annotated[
+        bool, typer.Option("--crash-everywhere", help="Run it on the engine too, with a restart after each step.")
+    ] = False,
     parameters: With = None,
 ) -> ExitCode:
     """Run a module on a stream, without Spark, and draw what goes in and what comes out."""
@@ -38,6 +42,8 @@ def run(
     show(str(drawing))
     if svg is not None:
         _write(svg, drawing.svg())
+    if crash_everywhere:
+        show("\n".join(["", *restarted(file.script, query)]))
     return ExitCode.OK
 
 

@@ -2,9 +2,11 @@
 
 from muntin_engine.testing.crashing import Survived, crash_everywhere
 from muntin_engine.testing.error import RestartError
+from muntin_engine.testing.restart_laws import RestartLaws
 
 __all__ = [
     "RestartError",
+    "RestartLaws",
     "Survived",
     "crash_everywhere",
 ]

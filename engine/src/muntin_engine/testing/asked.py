@@ -54,13 +54,14 @@ class Asked:
     def __post_init__(self) -> None:
         if self.script.illegal():
             raise StreamError(
-                "a script with illegal steps has no output that must come\n  leave them out",
+                "a script with illegal steps has no output that must come\n  to do: leave them out",
                 illegal=self.script.illegal(),
             )
         if isinstance(self.emit, EarlyEmission) and self.emit.trigger.reads:
+            reads = ", ".join(map(repr, self.emit.trigger.reads))
             raise PolicyError(
-                f"{self.emit.trigger} reads {', '.join(map(repr, self.emit.trigger.reads))}, and a script has no columns\n"
-                "  use a trigger that does not, such as after_count(2)"
+                f"{self.emit.trigger} reads {reads}, and a script has no columns\n"
+                "  use a trigger that does not, such as every_count(2)"
             )
         check_trigger(self.plan(Evaluator.GENERAL))
 

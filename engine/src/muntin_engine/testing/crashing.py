@@ -10,7 +10,7 @@ from muntin.testing import Script, WindowedQuery
 from muntin_engine.plan import Evaluator
 from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.error import RestartError
-from muntin_engine.testing.searching import first_difference, smallest
+from muntin_engine.testing.searching import Search, smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def crash_everywhere(
 ) -> Survived:
     """Run a script through the engine's evaluators, without Spark, and see whether restarts show in the output.
 
-    Each step of the script is a micro-batch of its own. Every evaluator that can run the query runs it three times: once
+    Each step of the script is a micro-batch of its own. Each evaluator that can run the query runs it three times: once
     straight; once with a restart after each step, where all that is left is what was stored; and once with a crash in
     each step, where what was stored is lost and the same process runs the step again. After each step the output
     that stands must be the same, and what the reference evaluator says; of early results, the final ones.
@@ -73,7 +73,7 @@ def crash_everywhere(
     asked = Asked(script, query, emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit))
     if not asked.batches:
         raise StreamError("the script has no steps, so nothing can happen between them\n  add some, and .close() it")
-    found = first_difference(asked, tolerance)
+    found = Search(asked, tolerance).first(asked.evaluators)
     if found is not None:
         told = smallest(found, tolerance)
         raise RestartError(told) from told.error

@@ -21,11 +21,22 @@ _IN_THE_STATE: Final = (
 )
 _REMEDIES: Final = {
     Mishap.NOTHING: (
-        "compute from the members and the state alone: no clock, no random numbers, nothing kept between calls;\n"
+        "compute from the members and the state alone, and let no two parts of the state be one object;\n"
         "    the laws of its base class say which method is wrong; if it keeps them all, the fault is Muntin's"
     ),
+    Mishap.SECOND_RUN: (
+        "compute from the members and the state alone: no clock, no random numbers, nothing kept in the class or in\n"
+        "    global variables"
+    ),
     Mishap.RESTART: _IN_THE_STATE,
-    Mishap.CRASH: f"{_IN_THE_STATE};\n    a step whose writes were lost is run again, and what lies elsewhere then counts twice",
+    Mishap.CRASH: f"{_IN_THE_STATE};\n"
+    "    a step whose writes were lost is run again, and what lies elsewhere counts twice",
+}
+_LABELS: Final = {
+    Mishap.NOTHING: ("reference", "engine"),
+    Mishap.SECOND_RUN: ("first run", "second run"),
+    Mishap.RESTART: ("without", "restarted"),
+    Mishap.CRASH: ("without", "run again"),
 }
 _RAISED: Final = "make it work for the stream above"
 _NOT_PLAIN: Final = (
@@ -77,15 +88,14 @@ class Difference:
     @property
     def drawing(self) -> str:
         """The stream, with the mishap, and the lines of the output that differ."""
-        one, other = ("reference", "engine") if self.mishap is Mishap.NOTHING else ("without", f"with {self.mishap}")
-        bars = [_bar(one, line, self.asked) for line in self.wanted] + [
-            _bar(other, line, self.asked) for line in self.got
-        ]
+        one, other = _LABELS[self.mishap]
+        bars = [_bar(one, line, self.asked) for line in self.wanted]
+        bars += [_bar(other, line, self.asked) for line in self.got]
         return draw_steps(self._steps(), ["", *bars] if bars else [])
 
     @property
     def _when(self) -> str:
-        if self.mishap is Mishap.NOTHING:
+        if self.mishap in (Mishap.NOTHING, Mishap.SECOND_RUN):
             return "without any restart"
         if self.mishap is Mishap.RESTART:
             return "with a restart after " + ("each step" if self.only_after is None else f"step {self.only_after + 1}")

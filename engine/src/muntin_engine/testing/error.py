@@ -9,6 +9,7 @@ from muntin_engine.testing.following import Mishap
 
 _CLAIMS = {
     Mishap.NOTHING: "is not evaluated as the reference evaluates it",
+    Mishap.SECOND_RUN: "gives another output each time",
     Mishap.RESTART: "does not survive a restart",
     Mishap.CRASH: "does not survive a crash",
 }
@@ -19,7 +20,7 @@ class RestartError(ModuleError, AssertionError):
 
     Attributes:
         evaluator: What evaluated the query.
-        mishap: What happened: a restart after a step, a crash in one, or nothing at all.
+        mishap: What happened: a restart after a step, a crash in one, a second run, or nothing at all.
         step: The number of the step, from 1, after which the output is another, or which raised.
         stream: The smallest stream found that shows it, as a time line.
     """
@@ -29,9 +30,10 @@ class RestartError(ModuleError, AssertionError):
         self.mishap: Mishap = found.mishap
         self.step = found.place + 1
         self.stream = found.drawing
+        claim = "cannot be evaluated" if found.error and found.mishap is Mishap.NOTHING else _CLAIMS[found.mishap]
         labels = ", ".join(f"{each.module.name} {each.module.version}" for each in found.asked.query.computations)
         told = [found.facts, "smallest stream:", _indented(self.stream), f"to do: {found.remedy}"]
-        super().__init__("\n".join([f"{labels} {_CLAIMS[found.mishap]}", *map(_indented, told)]))
+        super().__init__("\n".join([f"{labels} {claim}", *map(_indented, told)]))
 
 
 def _indented(text: str) -> str:

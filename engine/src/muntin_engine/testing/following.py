@@ -25,6 +25,8 @@ class Mishap(StrEnum):
     """It lives as long as the stream."""
     RESTART = "restart"
     """It ends after a step, and a new one goes on with what was stored."""
+    SECOND_RUN = "second run"
+    """It lives as long, and another one evaluates the stream once more."""
     CRASH = "crash"
     """It evaluates a step, what it wrote is lost, and it evaluates the step again."""
 

@@ -16,40 +16,60 @@ from muntin_engine.testing.difference import Difference, bag_difference
 from muntin_engine.testing.following import Line, Mishap, follow, meant
 
 
-def first_difference(
-    asked: Asked, tolerance: float, evaluators: Iterable[Evaluator] | None = None
-) -> Difference | None:
-    """Return the first difference that any mishap makes to any evaluator, or None.
+class Search:
+    """Runs a query in all ways, and compares."""
 
-    Args:
-        asked: The query and its stream.
-        tolerance: Within which numbers in results are equal.
-        evaluators: Those that are tried; all that can run the query if it is None.
-    """
-    found = (
-        difference(asked, evaluator, mishap, tolerance)
-        for evaluator in (asked.evaluators if evaluators is None else evaluators)
-        for mishap in (Mishap.RESTART, Mishap.CRASH, Mishap.NOTHING)
-    )
-    return next((one for one in found if one is not None), None)
+    def __init__(self, asked: Asked, tolerance: float) -> None:
+        """Prepare to look.
 
+        Args:
+            asked: The query and its stream.
+            tolerance: Within which numbers in results are equal.
+        """
+        self._asked = asked
+        self._tolerance = tolerance
+        self._straight: dict[Evaluator, _Record] = {}
 
-def difference(
-    asked: Asked, evaluator: Evaluator, mishap: Mishap, tolerance: float, only_after: int | None = None
-) -> Difference | None:
-    """Return the first difference that a mishap makes to an evaluator, or None.
+    def first(self, evaluators: Iterable[Evaluator]) -> Difference | None:
+        """Return the first difference that any mishap makes to one of some evaluators, or None."""
+        found = (
+            self.difference(evaluator, mishap)
+            for evaluator in evaluators
+            for mishap in (Mishap.RESTART, Mishap.CRASH, Mishap.NOTHING)
+        )
+        return next((one for one in found if one is not None), None)
 
-    Nothing happening is compared with the reference, and all else with nothing happening. What raises without a mishap
-    is a difference that nothing makes.
-    """
-    straight = _record(asked, evaluator, Mishap.NOTHING)
-    if straight.error is not None:
-        return Difference(asked, evaluator, Mishap.NOTHING, len(straight.steps), error=straight.error)
-    if mishap is Mishap.NOTHING:
-        seen = _seen_against_reference(asked, straight, tolerance)
-    else:
-        seen = _seen(straight.steps, _record(asked, evaluator, mishap, only_after), tolerance)
-    return Difference(asked, evaluator, mishap, *seen, only_after=only_after) if seen else None
+    def difference(self, evaluator: Evaluator, mishap: Mishap, only_after: int | None = None) -> Difference | None:
+        """Return the first difference that a mishap makes to an evaluator, or None.
+
+        Nothing happening is compared with the reference, and all else with nothing happening. What raises without a
+        mishap is a difference that nothing makes, and what is another at each run is one that a second run makes.
+        """
+        straight = self._run_straight(evaluator)
+        if straight.error is not None:
+            return Difference(self._asked, evaluator, Mishap.NOTHING, len(straight.steps), error=straight.error)
+        if mishap is Mishap.NOTHING:
+            seen = _seen_against_reference(self._asked, straight, self._tolerance)
+        else:
+            other = _record(self._asked, evaluator, mishap, only_after)
+            seen = _seen(straight.steps, other, self._tolerance)
+        if seen is None:
+            return None
+        is_chance = mishap is not Mishap.SECOND_RUN and self.difference(evaluator, Mishap.SECOND_RUN)
+        return is_chance or Difference(self._asked, evaluator, mishap, *seen, only_after=only_after)
+
+    def alone(self, found: Difference) -> Difference:
+        """Return the difference that a single mishap makes; the one that was found, if a single one is not enough."""
+        if found.mishap not in (Mishap.RESTART, Mishap.CRASH):
+            return found
+        places = range(len(self._asked.batches))
+        alone = (self.difference(found.evaluator, found.mishap, place) for place in places)
+        return next((one for one in alone if one is not None), found)
+
+    def _run_straight(self, evaluator: Evaluator) -> _Record:
+        if evaluator not in self._straight:
+            self._straight[evaluator] = _record(self._asked, evaluator, Mishap.NOTHING)
+        return self._straight[evaluator]
 
 
 def smallest(found: Difference, tolerance: float) -> Difference:
@@ -57,24 +77,14 @@ def smallest(found: Difference, tolerance: float) -> Difference:
 
     def on(script: Script) -> Difference | None:
         try:
-            smaller = replace(found.asked, script=script)
-            again = difference(smaller, found.evaluator, found.mishap, tolerance)
+            again = Search(replace(found.asked, script=script), tolerance).difference(found.evaluator, found.mishap)
         except MuntinError:  # the evaluator cannot run what is left
             return None
         is_alike = again is not None and (again.mishap, type(again.error)) == (found.mishap, type(found.error))
         return again if is_alike else None
 
     best = on(smallest_failing(found.asked.script, lambda script: on(script) is not None)) or found
-    return best if best.mishap is Mishap.NOTHING else _lone(best, tolerance) or best
-
-
-def _lone(found: Difference, tolerance: float) -> Difference | None:
-    """Return the difference that a single mishap makes, if one is enough."""
-    alone = (
-        difference(found.asked, found.evaluator, found.mishap, tolerance, only_after=place)
-        for place in range(len(found.asked.batches))
-    )
-    return next((one for one in alone if one is not None), None)
+    return Search(best.asked, tolerance).alone(best)
 
 
 @dataclass(slots=True)

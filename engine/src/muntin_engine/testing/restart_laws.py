@@ -1,0 +1,112 @@
+"""The laws of a module that only a restarted engine can see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
+
+import pytest
+from hypothesis import strategies as st
+
+from muntin import (
+    EarlyEmission,
+    EmitPolicy,
+    HoppingWindows,
+    Module,
+    Refinement,
+    SupportsColumns,
+    SupportsCombine,
+    WindowSpecification,
+    count_by_start,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin.testing.laws.law import Law, law
+from muntin.testing.laws.module_laws import ModuleLaws
+from muntin.triggers import every_count
+from muntin_engine.testing.restart_trial import RestartTrial
+
+_REMEDY: Final = "keep all that a result depends on in the state, as plain data"
+
+
+def _is_never_sliced(module: Any) -> str | None:
+    if module.is_time_sensitive or module.is_operator:
+        return f"{module.name} is {'time-sensitive' if module.is_time_sensitive else 'an operator'}"
+    if isinstance(module, SupportsCombine | SupportsColumns):
+        return None
+    return f"{module.name} has no combine and no columnar_form"
+
+
+class RestartLaws(ModuleLaws):
+    """No restart shows in the output of a module: subclass it, give it a module of any base class.
+
+    Random streams of the module's payloads run through the engine's evaluators, without Spark, as `crash_everywhere`
+    runs one: with a restart after each step, and with a crash in each.
+
+    Attributes:
+        windows: What the axis may be cut by; some windows of each kind unless set.
+
+    Example:
+        >>> from muntin import Aggregate
+        >>> class Largest(Aggregate[int, int]):
+        ...     name, version = "demo.largest", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return max(payloads)
+        >>> class TestLargestRestarts(RestartLaws):
+        ...     module = Largest()
+        >>> TestLargestRestarts().test_final_results_survive_restarts()
+    """
+
+    windows: ClassVar[Sequence[WindowSpecification]] = (
+        tumbling(8),
+        hopping(10, 4),
+        hopping(3, 5),
+        tumbling(6, reach=4),
+        snapshot(),
+        count_by_start(2),
+    )
+
+    _subject_type: ClassVar[type] = Module
+
+    @classmethod
+    def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
+        """Try a law once."""
+        windows = _hopping(cls.windows) if law.name == _OVER_SLICES else cls.windows
+        body(cls(), RestartTrial(law, cls.subject(), cls._payload_strategy(), windows, cls.tolerance, data))
+
+    @law(_REMEDY)
+    def test_final_results_survive_restarts(self, trial: RestartTrial) -> None:
+        """A restart after any step, or a crash in it, does not show in final results."""
+        trial.survives("revised", EmitPolicy.FINAL)
+
+    @law(_REMEDY)
+    def test_speculative_results_survive_restarts(self, trial: RestartTrial) -> None:
+        """A restart after any step, or a crash in it, does not show in results that may be taken back."""
+        trial.survives("revised", EmitPolicy.SPECULATIVE)
+
+    @law(_REMEDY)
+    def test_eager_results_survive_restarts(self, trial: RestartTrial) -> None:
+        """A restart after any step, or a crash in it, does not show in the results of windows that are open."""
+        trial.survives("revised", EmitPolicy.EAGER)
+
+    @law(_REMEDY)
+    def test_early_results_survive_restarts(self, trial: RestartTrial) -> None:
+        """A restart after any step, or a crash in it, does not show in results that a trigger puts out early."""
+        trial.survives("intervals", EarlyEmission(every_count(1), Refinement.RETRACT))
+
+    @law(_REMEDY, does_not_apply=_is_never_sliced)
+    def test_results_over_slices_survive_restarts(self, trial: RestartTrial) -> None:
+        """A restart after any step, or a crash in it, does not show where windows are made of slices."""
+        kind = trial.draw(st.sampled_from(["points", "intervals"]))
+        is_tried = trial.survives_over_slices(kind)
+        if kind == "points" and not is_tried:
+            pytest.skip("does not apply: its payloads are of no type for which it has a columnar form")
+
+
+_OVER_SLICES: Final = "results over slices survive restarts"
+
+
+def _hopping(windows: Sequence[WindowSpecification]) -> list[WindowSpecification]:
+    """Return the windows that have slices."""
+    return [window for window in windows if isinstance(window, HoppingWindows) and not window.reach]

@@ -1,0 +1,77 @@
+"""One attempt to find a restart that shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from muntin import ClipPolicy, EarlyEmission, EmitPolicy, TimestampPolicy, WindowSpecification
+from muntin.testing import Computation, LawError, WindowedQuery
+from muntin.testing.laws.law import Law
+from muntin.testing.laws.trial import Trial
+from muntin_engine.plan import Evaluator
+from muntin_engine.testing.asked import Asked
+from muntin_engine.testing.difference import Difference
+from muntin_engine.testing.searching import Search
+from muntin_engine.testing.streams import scripts
+
+
+class RestartTrial(Trial):
+    """Draws a stream and a query of a module, and runs it with restarts."""
+
+    def __init__(
+        self,
+        law: Law,
+        module: Any,
+        payloads: SearchStrategy[Any],
+        windows: Sequence[WindowSpecification],
+        tolerance: float,
+        data: Any,
+    ) -> None:
+        """Prepare an attempt."""
+        super().__init__(law, f"{module.name} {module.version}", tolerance, data)
+        self._module = module
+        self._payloads = payloads
+        self._windows = windows
+
+    def survives(self, kind: str, emit: EmitPolicy | EarlyEmission) -> None:
+        """Raise unless no restart shows in the output of the general evaluator.
+
+        Args:
+            kind: What kind of stream is drawn, see `scripts`.
+            emit: When results are put out.
+        """
+        self._expect_none(self._asked(kind, emit), [Evaluator.GENERAL])
+
+    def survives_over_slices(self, kind: str) -> bool:
+        """Raise unless no restart shows in the output of the evaluators over slices; return whether there is any."""
+        asked = self._asked(kind, EmitPolicy.FINAL)
+        self._expect_none(asked, asked.evaluators[1:])
+        return len(asked.evaluators) > 1
+
+    def _asked(self, kind: str, emit: EmitPolicy | EarlyEmission) -> Asked:
+        window = self.draw(st.sampled_from(self._windows))
+        clip = self.draw(st.sampled_from([each for each in ClipPolicy if each in self._module.accepted_clips]))
+        timestamps = self.draw(st.sampled_from(_timestamps(self._module)))
+        query = WindowedQuery(window, [Computation(self._module)], clip, timestamps)
+        return Asked(self.draw(scripts(self._payloads, kind)), query, emit)
+
+    def _expect_none(self, asked: Asked, evaluators: Sequence[Evaluator]) -> None:
+        search = Search(asked, self.tolerance)
+        found = search.first(evaluators)
+        if found is not None:
+            told = search.alone(found)
+            raise self._report(told) from told.error
+
+    def _report(self, found: Difference) -> LawError:
+        return LawError(
+            self.law.name, self.law.statement, self.module, found.facts, found.drawing, found.remedy or self.law.remedy
+        )
+
+
+def _timestamps(module: Any) -> list[TimestampPolicy]:
+    own = [TimestampPolicy.UNCHANGED] if module.is_time_sensitive and module.is_operator else []
+    return [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END, *own]

@@ -1,0 +1,157 @@
+"""Modules that a restart does something to, each in its own way, and one that it does nothing to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+from muntin import ColumnarAggregate, Component, IncrementalAggregate
+
+
+class Total(IncrementalAggregate[int, int, int]):
+    """Keeps all that counts in its state."""
+
+    name, version = "test.total", "1"
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state + sum(payloads)
+
+    def combine(self, state: int, other: int) -> int:
+        return state + other
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+class TotalOnSelf(Total):
+    """Keeps its sum on itself; the state is a copy that nothing reads."""
+
+    name, version = "test.total_on_self", "1"
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        self.total += sum(payloads)
+        return self.total
+
+
+class Calls(Total):
+    """Counts what it has seen on itself."""
+
+    name, version = "test.calls", "1"
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        self.seen += payloads
+        return state + sum(payloads)
+
+    def compute_result(self, state: int) -> int:
+        return state if len(self.seen) < 3 else -1
+
+
+class CombinesOnSelf(Total):
+    """Knows on itself how many states it combined."""
+
+    name, version = "test.combines_on_self", "1"
+
+    def __init__(self) -> None:
+        self.combined = 0
+
+    def combine(self, state: int, other: int) -> int:
+        self.combined += 1
+        return state + other + (self.combined > 1)
+
+
+class Cache(Total):
+    """Remembers results, which is allowed: they are the same when it has forgotten them."""
+
+    name, version = "test.cache", "1"
+
+    def __init__(self) -> None:
+        self.known: dict[int, int] = {}
+
+    def compute_result(self, state: int) -> int:
+        return self.known.setdefault(state, state)
+
+
+class Opaque(IncrementalAggregate[int, Any, int]):
+    """Keeps an object that cannot be stored."""
+
+    name, version = "test.opaque", "1"
+
+    def create_state(self) -> Any:
+        return object()
+
+    def add_events(self, state: Any, payloads: Sequence[int]) -> Any:
+        return state
+
+    def compute_result(self, state: Any) -> int:
+        return 1
+
+
+class Shared(IncrementalAggregate[int, list[list[int]], int]):
+    """Relies on two parts of its state being one object."""
+
+    name, version = "test.shared", "1"
+
+    def create_state(self) -> list[list[int]]:
+        part = [0]
+        return [part, part]
+
+    def add_events(self, state: list[list[int]], payloads: Sequence[int]) -> list[list[int]]:
+        state[0][0] += sum(payloads)
+        return state
+
+    def compute_result(self, state: list[list[int]]) -> int:
+        return state[1][0]
+
+
+class Locked(Total):
+    """Has a lock, which cannot travel."""
+
+    name, version = "test.locked", "1"
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+
+class Negative(Total):
+    """Raises on one payload."""
+
+    name, version = "test.negative", "1"
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        if min(payloads) < 0:
+            raise ArithmeticError("no negative numbers")
+        return super().add_events(state, payloads)
+
+
+class Random(Total):
+    """Gives another result each time."""
+
+    name, version = "test.random", "1"
+    drawn = 0
+
+    def compute_result(self, state: int) -> int:
+        Random.drawn += 1
+        return Random.drawn
+
+
+class Mean(ColumnarAggregate[float, float]):
+    name, version = "test.mean", "1"
+
+    def components(self) -> dict[str, Component]:
+        return {"total": Component.sum(), "count": Component.count()}
+
+    def lift(self, payloads: Any) -> dict[str, Any]:
+        return {"total": payloads}
+
+    def compute_results(self, components: Any) -> Any:
+        return components["total"] / components["count"]

@@ -1,0 +1,237 @@
+"""`crash_everywhere`: what survives a restart after any step, what does not, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pytest
+
+from muntin import (
+    INFINITY,
+    Aggregate,
+    ClipPolicy,
+    EarlyEmission,
+    EmitPolicy,
+    Insertion,
+    Module,
+    ModuleContractError,
+    PolicyError,
+    Refinement,
+    StreamError,
+    TimestampPolicy,
+    WindowSpecification,
+    count_by_start,
+    hopping,
+    snapshot,
+    tumbling,
+)
+from muntin.events import Event
+from muntin.testing import Computation, Script, WindowedQuery, equal, random_stream
+from muntin.triggers import every, every_count, when
+from muntin_engine import StateError
+from muntin_engine.plan import Evaluator
+from muntin_engine.testing import RestartError, crash_everywhere
+from tests.crashing.modules import (
+    Cache,
+    Calls,
+    CombinesOnSelf,
+    Locked,
+    Mean,
+    Negative,
+    Opaque,
+    Random,
+    Shared,
+    Total,
+    TotalOnSelf,
+)
+from tests.differential.modules import OWN_TIMES, SHAPES
+
+POINTS = Script().point("a", 1, 2).point("b", 4, 3).punctuate(10).point("c", 17, 7, key="k").point("d", 12, 1).close()
+NEGATIVE = Script().point("a", 1, 2).point("b", 2, -1).close()
+REVISED = Script().insert("a", 1, 9, 2).insert("b", 3, INFINITY, 3).punctuate(2).revise("b", 6).retract("b").close()
+
+
+def query(module: Module, window: WindowSpecification | None = None) -> WindowedQuery:
+    return WindowedQuery(window or tumbling(10), [Computation(module)])
+
+
+def failure(script: Script, asked: WindowedQuery, **options: Any) -> RestartError:
+    with pytest.raises(RestartError) as failed:
+        crash_everywhere(script, asked, **options)
+    return failed.value
+
+
+@pytest.mark.parametrize("emit", EmitPolicy)
+@pytest.mark.parametrize("window", [tumbling(10), hopping(10, 4), snapshot(), count_by_start(2)], ids=str)
+@pytest.mark.parametrize("script", [POINTS, REVISED], ids=["points", "revised"])
+def test_a_module_that_keeps_all_in_its_state_survives(script: Script, window: Any, emit: EmitPolicy) -> None:
+    assert crash_everywhere(script, query(Total(), window), emit=emit).steps == 6
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_module_of_any_shape_survives_on_a_random_stream(shape: str) -> None:
+    timestamps = TimestampPolicy.UNCHANGED if shape in OWN_TIMES else TimestampPolicy.ALIGN
+    computations = [Computation(module) for module in SHAPES[shape]]
+    asked = WindowedQuery(hopping(9, 4), computations, ClipPolicy.FULL, timestamps)
+    stream = random_stream(len(shape), events=5, closed=True)
+    assert crash_everywhere(stream, asked, emit="speculative").evaluators == (Evaluator.GENERAL,)
+
+
+def test_every_evaluator_that_can_run_the_query_runs_it() -> None:
+    assert crash_everywhere(POINTS, query(Total())).evaluators == (Evaluator.GENERAL, Evaluator.SLICED)
+    assert crash_everywhere(POINTS, query(Total()), emit="eager").evaluators == (Evaluator.GENERAL,)
+    everything = (Evaluator.GENERAL, Evaluator.SLICED, Evaluator.COLUMNAR)
+    assert crash_everywhere(POINTS, query(Mean(), hopping(10, 5))).evaluators == everything
+    lasting = Script().insert("a", 1, 9, 2.0).insert("b", 3, INFINITY, 4.5).close()
+    assert crash_everywhere(lasting, query(Mean())).evaluators == (Evaluator.GENERAL, Evaluator.COLUMNAR)
+    assert crash_everywhere(REVISED, query(Mean())).evaluators == (Evaluator.GENERAL,)
+
+
+def test_the_report_draws_the_smallest_stream_the_restart_and_both_outputs() -> None:
+    assert str(failure(POINTS, query(TotalOnSelf()))) == (
+        "test.total_on_self 1 does not survive a restart\n"
+        "  final results of tumbling(10), evaluator general, with a restart after step 2:\n"
+        "  after step 4 the output is another\n"
+        "  smallest stream:\n"
+        "                 4         14\n"
+        "    + 'b'        [)                  3\n"
+        "    punctuation        !             10\n"
+        "    ======= restart\n"
+        "    + 'd'                [)          1\n"
+        "    the stream is closed\n"
+        "\n"
+        "    without            [---------)   4\n"
+        "    restarted          [---------)   1\n"
+        "  to do: keep all that a result depends on in the state, as plain data:\n"
+        "      nothing on self after __init__, nothing on the class, in a module's globals or in a default argument"
+    )
+
+
+def test_the_error_carries_what_it_says() -> None:
+    error = failure(POINTS, query(TotalOnSelf()), emit="eager")
+    assert (error.evaluator, error.mishap, error.step) == (Evaluator.GENERAL, "restart", 2)
+    assert error.stream.count("======= restart") == 1
+
+
+@pytest.mark.parametrize("emit", EmitPolicy)
+def test_a_count_on_self_is_found(emit: EmitPolicy) -> None:
+    assert failure(POINTS, query(Calls()), emit=emit).mishap == "restart"
+
+
+def test_what_counts_twice_is_found_by_a_step_that_is_run_again() -> None:
+    # With the one event of its window a restart has nothing to forget.
+    error = failure(Script().point("a", 1, 2), query(TotalOnSelf()), emit="eager")
+    assert (error.mishap, error.step) == ("crash", 1)
+    assert "with step 1 run again, as after a crash before its state was kept" in str(error)
+
+
+def test_a_state_that_shares_an_object_with_itself_is_found() -> None:
+    script = Script().point("a", 1, 2).point("b", 4, 3).point("c", 5, 7).close()
+    error = failure(script, query(Shared()), emit="eager")
+    assert str(error).startswith("test.shared 1 is not evaluated as the reference evaluates it\n")
+    assert "let no two parts of the state be one object" in str(error)
+
+
+def test_what_combine_keeps_elsewhere_is_found_over_slices() -> None:
+    steps = Script()
+    for place in range(6):
+        steps = steps.point(place, 3 * place, 1).punctuate(3 * place)
+    error = failure(steps.close(), query(CombinesOnSelf(), hopping(12, 3)))
+    assert (error.evaluator, error.mishap) == (Evaluator.SLICED, "restart")
+
+
+def test_a_cache_of_what_can_be_computed_again_is_allowed() -> None:
+    assert crash_everywhere(POINTS, query(Cache(), hopping(10, 5))).steps == 6
+
+
+def test_a_state_that_cannot_be_stored_is_told_with_what_can() -> None:
+    error = failure(POINTS, query(Opaque()), emit="eager")
+    assert str(error).startswith("test.opaque 1 cannot be evaluated\n")
+    assert "build states and results from plain data" in str(error)
+    assert isinstance(error.__cause__, StateError)
+
+
+def test_what_a_module_raises_is_told_with_the_stream_on_which_it_does() -> None:
+    error = failure(NEGATIVE, query(Negative()))
+    assert "step 2 raised ModuleFailedError: " in str(error)
+    assert "no negative numbers" in str(error)
+    assert error.stream.count("+ ") == 1
+
+
+def test_a_result_that_is_another_each_time_is_not_blamed_on_the_restart() -> None:
+    error = failure(POINTS, query(Random()))
+    assert error.mishap == "second run"
+    assert str(error).startswith("test.random 1 gives another output each time\n")
+    assert "no clock, no random numbers" in str(error)
+
+
+def test_a_module_that_cannot_travel_is_refused() -> None:
+    with pytest.raises(ModuleContractError, match=r"cannot pickle '_thread.lock'.*\n.*\n  keep open files"):
+        crash_everywhere(POINTS, query(Locked()))
+
+
+@pytest.mark.parametrize("refinement", Refinement)
+def test_early_results_survive_as_well(refinement: Refinement) -> None:
+    emit = EarlyEmission(every_count(1), refinement)
+    assert crash_everywhere(POINTS, query(Total()), emit=emit).evaluators == (Evaluator.GENERAL,)
+    assert failure(POINTS, query(TotalOnSelf()), emit=emit).mishap == "restart"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "why"), [(when("x > 5"), "a script has no columns"), (every("1 minute"), "waits for a clock")]
+)
+def test_a_trigger_that_waits_for_what_no_script_has_is_refused(trigger: Any, why: str) -> None:
+    with pytest.raises(PolicyError, match=why):
+        crash_everywhere(POINTS, query(Total()), emit=EarlyEmission(trigger))
+
+
+def test_a_clip_that_a_module_does_not_accept_is_refused_as_in_any_query() -> None:
+    class Short(Total):
+        name = "test.short"
+        accepted_clips = frozenset({ClipPolicy.FULL})
+
+    with pytest.raises(PolicyError, match="is not right under clip='none'"):
+        crash_everywhere(POINTS, query(Short()))
+
+
+def test_a_script_without_steps_or_with_illegal_ones_is_refused() -> None:
+    with pytest.raises(StreamError, match="no steps"):
+        crash_everywhere(Script(), query(Total()))
+    late = Script((*POINTS.steps,), allow_illegal=True).add(Insertion("z", Event(0, 1, 1)))
+    with pytest.raises(StreamError, match="illegal steps"):
+        crash_everywhere(late, query(Total()))
+
+
+@dataclass
+class Ride:
+    length: float
+    tags: list[str]
+
+
+class Pair(NamedTuple):
+    ride: Ride
+    weight: int
+
+
+class Longest(Aggregate[Pair, Ride]):
+    """Reads records in records, and returns one."""
+
+    name, version = "test.longest", "1"
+
+    def compute_result(self, payloads: Sequence[Pair]) -> Ride:
+        return max((pair.ride for pair in payloads), key=lambda ride: (ride.length, ride.tags))
+
+
+def test_payloads_and_results_may_be_records() -> None:
+    script = Script().point("a", 1, Pair(Ride(2.5, ["x"]), 1)).point("b", 2, Pair(Ride(4.0, []), 2)).close()
+    assert crash_everywhere(script, query(Longest()), emit="eager").steps == 3
+    (row,) = script.run(query(Longest()))[None]
+    assert equal(row.value, (Ride(4.0, []),))
+
+
+def test_several_modules_read_the_parts_of_a_payload_that_they_select() -> None:
+    script = Script().point("a", 1, (2, 0.5)).point("b", 4, (3, 1.5)).punctuate(10).point("c", 12, (1, 2.5)).close()
+    both = [Computation(Total(), lambda payload: payload[0]), Computation(Mean(), lambda payload: payload[1])]
+    assert Evaluator.SLICED in crash_everywhere(script, WindowedQuery(hopping(10, 5), both)).evaluators
