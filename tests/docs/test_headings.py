@@ -13,6 +13,7 @@ import pytest
 
 import muntin.modules
 import muntin.testing
+import muntin_engine.testing
 from muntin import Function, Module, errors, hooks, installed, policies
 from muntin.schemas import spell
 from muntin.testing import laws_of
@@ -25,7 +26,7 @@ HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{h
 ERRORS = sorted(
     {
         error.__name__
-        for module in (errors, engine_errors, muntin.testing)
+        for module in (errors, engine_errors, muntin.testing, muntin_engine.testing)
         for error in vars(module).values()
         if isinstance(error, type) and issubclass(error, errors.MuntinError)
     }
@@ -38,9 +39,10 @@ POLICIES = [
 MEMBERS = [f"{policy.__name__}.{member.name}" for policy in POLICIES for member in policy]
 LAWS = [
     (laws, test, statement)
-    for laws in muntin.testing.__all__
+    for kit in (muntin.testing, muntin_engine.testing)
+    for laws in kit.__all__
     if laws.endswith("Laws")
-    for test, statement in laws_of(getattr(muntin.testing, laws)).items()
+    for test, statement in laws_of(getattr(kit, laws)).items()
 ]
 OURS = [plugin for plugin in installed().plugins()[0] if plugin.name in ("patterns", "stats")]
 MODULES = [(plugin.name, name, cls) for plugin in OURS for name, cls in plugin.modules.items()]

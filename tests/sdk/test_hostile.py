@@ -29,6 +29,8 @@ LAWS_CLASSES = [
 OTHERS = (FunctionLaws, TriggerLaws)
 MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws)]
 HOSTILE_CASES = [(laws, law, module) for (laws, law), modules in HOSTILE.items() for module in modules]
+MOST_LINES = 8
+"""How long the drawing of a smallest stream may be: a ruler, a window and a few members."""
 ROWS = st.tuples(st.integers(-9, 9))
 
 
@@ -54,6 +56,9 @@ def test_a_module_that_breaks_a_law_fails_under_its_name(
     assert broken.value.law == law.removeprefix("test_").replace("_", " ")
     assert f"{module.name} {module.version} breaks the law: {broken.value.law}" in str(broken.value)
     assert "to do: " in str(broken.value)
+    if law != "test_definition_is_complete" and module.name != "hostile.columnar_keeps_nothing":
+        assert "smallest stream:" in str(broken.value)
+        assert 0 < len(broken.value.stream.splitlines()) <= MOST_LINES
 
 
 @pytest.mark.parametrize(("law", "function"), HOSTILE_FUNCTIONS.items(), ids=name_of)

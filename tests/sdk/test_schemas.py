@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from enum import Enum
 from typing import Any, Generic, Literal, NamedTuple, TypedDict
 
 import pytest
 from typing_extensions import TypeVar
 
 from muntin import Instant, ModuleDefinitionError
-from muntin.schemas import Field, ListOf, Struct, Variable, bind, describe, spell, variables_in
+from muntin.schemas import Field, ListOf, Scalar, Struct, Variable, bind, describe, spell, variables_in
 from tests.naming import spelled
 
 T = TypeVar("T")
@@ -32,6 +33,10 @@ class Place(NamedTuple):
 class Labelled(NamedTuple, Generic[T]):
     label: T
     weight: float
+
+
+class Colour(Enum):
+    RED = "red"
 
 
 class Options(TypedDict):
@@ -72,6 +77,7 @@ class Pair(Generic[T]):
         (Options, "struct<fast: boolean>"),
         (Pair[int], "struct<first: integer, rest: list[integer]>"),
         (Literal["a", "b"], "string"),
+        (Literal[1, 2, None], "integer | None"),
         (T, "T"),
         (Any, "any | None"),
         (None, "any | None"),
@@ -82,10 +88,19 @@ def test_an_annotation_has_a_column_type(annotation: Any, spelt: str) -> None:
     assert spell(describe(annotation)) == spelt
 
 
-@pytest.mark.parametrize("annotation", [list, complex, int | str, tuple, object()], ids=spelled)
+@pytest.mark.parametrize(
+    "annotation", [list, complex, int | str, tuple, object(), Literal["a", 1], Literal[None], Colour], ids=spelled
+)
 def test_an_annotation_without_a_column_type_is_refused(annotation: Any) -> None:
     with pytest.raises(ModuleDefinitionError, match=r"has no column type|no single column type|does not say"):
         describe(annotation)
+
+
+def test_the_values_of_a_literal_are_known_and_make_no_other_type() -> None:
+    field = describe(Literal["a", "b"])
+    assert field.type == describe(str).type
+    assert isinstance(field.type, Scalar)
+    assert field.type.values == ("a", "b")
 
 
 def test_a_class_whose_annotations_cannot_be_read_is_refused_by_name() -> None:

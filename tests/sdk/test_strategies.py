@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import pytest
 from hypothesis import find, given, settings
@@ -60,6 +60,8 @@ ANNOTATIONS: list[Any] = [
     Trade,
     Place,
     Options,
+    Literal["up", "down"],
+    dict[Literal[1, 2], Literal["up", None]],
     T,
     list[T],  # type: ignore[valid-type]  # it is data here
     Any,
@@ -97,6 +99,18 @@ def test_every_kind_of_scalar_has_a_strategy() -> None:
 )
 def test_payloads_are_made_as_the_writer_declared_them(annotation: Any, is_wanted: Callable[[Any], bool]) -> None:
     assert is_wanted(find(strategies.payloads(describe(annotation)), is_wanted, settings=QUICK))
+
+
+@QUICK
+@given(strategies.payloads(describe(Literal["up", "down"])))
+def test_of_a_literal_come_the_values_that_it_names(payload: str) -> None:
+    assert payload in ("up", "down")
+
+
+@QUICK
+@given(strategies.payloads(describe(int)))
+def test_integers_fit_a_column(payload: int) -> None:
+    assert -(2**63) <= payload < 2**63
 
 
 @QUICK

@@ -37,9 +37,10 @@ class ScalarKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One value of a kind."""
+    """One value of a kind; where a `Literal` names them, one of some values, of which a column does not know."""
 
     kind: ScalarKind
+    values: tuple[Any, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ def describe(annotation: Any, name: str = "") -> Field:
     """Return an annotation as a field.
 
     Understood are bool, int, float, str, bytes, Decimal, date, datetime, timedelta, `muntin.Instant`, lists and
-    other sequences, dicts, tuples, dataclasses, named tuples, typed dicts, `X | None`, type variables and `Any`.
+    other sequences, dicts, tuples, dataclasses, named tuples, typed dicts, `Literal`, `X | None`, type variables and
+    `Any`.
 
     Raises:
         ModuleDefinitionError: The annotation has no column type.
@@ -130,7 +132,7 @@ def _describe_compound(annotation: Any, name: str) -> Field:
     if origin in (Union, types.UnionType):
         return _describe_union(annotation, arguments, name)
     if origin is Literal:
-        return describe(type(arguments[0]), name)
+        return _describe_literal(annotation, arguments, name)
     if origin is tuple:
         return Field(name, _struct_of_tuple(annotation, arguments))
     struct = _struct_of_class(annotation, origin, arguments)  # before lists: a NamedTuple is an iterable too
@@ -145,6 +147,15 @@ def _describe_compound(annotation: Any, name: str) -> Field:
         "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list,\n"
         "  a dict, a tuple, a dataclass, a NamedTuple or a TypedDict of these, X | None, a type variable or Any"
     )
+
+
+def _describe_literal(annotation: Any, arguments: tuple[Any, ...], name: str) -> Field:
+    values = tuple(value for value in arguments if value is not None)
+    if len({type(value) for value in values}) != 1 or type(values[0]) not in _SCALARS:
+        raise ModuleDefinitionError(
+            f"{annotation!r} has no single column type; the values that it names must be of one, and None"
+        )
+    return Field(name, Scalar(_SCALARS[type(values[0])], values=values), is_nullable=None in arguments)
 
 
 def _describe_union(annotation: Any, arguments: tuple[Any, ...], name: str) -> Field:

@@ -49,17 +49,22 @@ def _misfits(field: Field, value: Any, path: str) -> Iterator[str]:
         return
     kind = field.type
     if isinstance(kind, Scalar):
-        is_fit = _ACCEPTS[kind.kind](value)
+        is_fit = _ACCEPTS[kind.kind](value) and (not kind.values or value in kind.values)
     elif isinstance(kind, ListOf):
         is_fit = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     else:
         is_fit = isinstance(value, Mapping) or not isinstance(kind, MapOf)
     parts = _parts(kind, value, path) if is_fit else None
     if parts is None:
-        yield f"{path or 'it'} is {value!r}, expected {spell(field)}"
+        yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
         return
     for part, part_value, part_path in parts:
         yield from _misfits(part, part_value, part_path)
+
+
+def _spell(field: Field) -> str:
+    values = field.type.values if isinstance(field.type, Scalar) else ()
+    return f"one of {', '.join(map(repr, values))}" if values else spell(field)
 
 
 def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]] | None:

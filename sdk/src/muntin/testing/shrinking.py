@@ -19,7 +19,9 @@ def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
 
     Example:
         >>> stream = Script().point("a", 1, 5).point("b", 2, 50).batch().point("c", 3, 7).close()
-        >>> print(smallest_failing(stream, lambda script: 50 in (step.change.event.payload for step in script.changes())))
+        >>> def fails(script):
+        ...     return any(step.change.event.payload > 9 for step in script.changes())
+        >>> print(smallest_failing(stream, fails))
                2
         + 'b'  [)   50
     """

@@ -25,8 +25,8 @@ def payloads(field: Field) -> SearchStrategy[Any]:
     """Return values of a type, as a query would hand them to a module.
 
     Floats are finite and small multiples of 1/8, so that sums of them are exact; integers are small, so that equal
-    ones are common; timestamps are aware and in UTC. A type variable, and `Any`, is an integer. What may be null
-    sometimes is.
+    ones are common; timestamps are aware and in UTC; of a `Literal` come the values that it names. A type variable,
+    and `Any`, is an integer. What may be null sometimes is.
 
     Args:
         field: For example a module's `input_field()`.
@@ -71,7 +71,7 @@ def _event(window: Window, start: int, duration: int, payload: Any) -> Event[Any
 
 def _of_type(data_type: DataType) -> SearchStrategy[Any]:
     if isinstance(data_type, Scalar):
-        return _SCALARS[data_type.kind]()
+        return st.sampled_from(data_type.values) if data_type.values else _SCALARS[data_type.kind]()
     if isinstance(data_type, ListOf):
         return st.lists(payloads(data_type.element), max_size=_MOST_PARTS)
     if isinstance(data_type, MapOf):
