@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muntin import Plugin, installed
-from muntin_cli.checking import Result
+from muntin_cli.checking import Result, find_package
 from muntin_cli.checking.laws import check_laws
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import MOST_BYTES, check_pickling, check_worker
@@ -135,14 +137,72 @@ def test_a_worker_that_does_not_run_is_a_finding(tides: list[Plugin], monkeypatc
     assert "/no/such/python does not run" in item.text
 
 
-def test_what_cannot_be_judged_is_a_note_and_no_finding(installation: Installation, allow: Callable[..., None]) -> None:
-    picky = TIDES.replace("return metres / 0.3048", "raise ValueError(f'{metres} is not for me')")
-    installation.plugin("tides", source=picky)
+@pytest.fixture
+def picky(installation: Installation, allow: Callable[..., None]) -> list[Plugin]:
+    """A plugin whose function refuses what its types allow."""
+    source = TIDES.replace("return metres / 0.3048", "raise ValueError(f'{metres} is not for me')")
+    installation.plugin("tides", source=source)
     allow("tides")
-    items = check_laws(subjects_in(installed().plugins()[0], {})).items
-    (note,) = [item.text for item in items if item.result is Result.NOTE]
+    return installed().plugins()[0]
+
+
+def test_what_cannot_be_judged_is_a_note_and_no_finding(picky: list[Plugin]) -> None:
+    (note,) = [item.text for item in check_laws(subjects_in(picky, {})).items if item.result is Result.NOTE]
     assert note.startswith("tides.feet 1.0.0: 3 laws not tried")
     assert "is not for me" in note
+
+
+OWN_TESTS = """
+import pytest
+from hypothesis import strategies as st
+from muntin import function
+from muntin.testing import FunctionLaws
+
+@function("tides.feet", version="1.0.0")
+def feet(metres: float) -> float:
+    return {result}
+
+class TestFeet(FunctionLaws):
+    function = feet
+    arguments = st.tuples(st.floats(1, 2))
+
+def test_something_else():
+    raise AssertionError("only laws are run")
+"""
+
+
+def test_what_the_types_do_not_say_the_tests_of_the_package_may(picky: list[Plugin], tmp_path: Path) -> None:
+    (tmp_path / "test_feet.py").write_text(OWN_TESTS.format(result="metres / 0.3048"), encoding="utf-8")
+    items = check_laws(subjects_in(picky, {}), tmp_path).items
+    assert {item.result for item in items if "tides.feet" in item.text} == {Result.OK}
+    texts = [item.text for item in items]
+    assert "tides.feet 1.0.0 keeps 4 laws, 3 of them tried by its own tests, not applicable: 1" in texts
+
+
+def test_a_law_that_is_broken_there_is_a_finding(picky: list[Plugin], tmp_path: Path) -> None:
+    (tmp_path / "test_feet.py").write_text(OWN_TESTS.format(result="'far'"), encoding="utf-8")
+    found = [item.text for item in check_laws(subjects_in(picky, {}), tmp_path).items if item.result is Result.FINDING]
+    assert [text.splitlines()[0] for text in found] == ["tides.feet 1.0.0 breaks the law: result has declared type"]
+    assert "smallest stream:" in found[0]
+
+
+def test_tests_that_try_no_laws_leave_the_note(picky: list[Plugin], tmp_path: Path) -> None:
+    (tmp_path / "test_feet.py").write_text("raise RuntimeError('cannot be imported')", encoding="utf-8")
+    (note,) = [item for item in check_laws(subjects_in(picky, {}), tmp_path).items if item.result is Result.NOTE]
+    assert note.text.startswith("tides.feet 1.0.0: 3 laws not tried")
+
+
+def test_the_tests_are_found_in_the_folder_that_is_named_or_was_installed_to_be_edited(
+    tmp_path: Path, installation: Installation
+) -> None:
+    package = create_package("weather", tmp_path)
+    install(package, installation)
+    entries = tuple(entry_points(group="muntin"))
+    assert find_package(str(package), entries).tests == package / "tests"
+    assert find_package("weather", entries).tests is None
+    origin = {"url": package.as_uri(), "dir_info": {"editable": True}}
+    (installation.folder / "muntin_weather-0.1.0.dist-info" / "direct_url.json").write_text(json.dumps(origin))
+    assert find_package("weather", entries).tests == package / "tests"
 
 
 def test_a_trigger_is_tried_and_pickled_as_a_module_is(tides: list[Plugin]) -> None:

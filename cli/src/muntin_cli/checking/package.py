@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
+from importlib.metadata import Distribution, EntryPoint
 from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 from muntin_cli.errors import UsageError
 
@@ -20,11 +23,19 @@ class Package:
         name: Its name.
         version: Its version.
         entries: Its entry points of the group `muntin`; at least one.
+        folder: Where its sources and tests are: the folder that was named, or that of an editable install.
     """
 
     name: str
     version: str
     entries: tuple[EntryPoint, ...]
+    folder: Path | None = None
+
+    @property
+    def tests(self) -> Path | None:
+        """The folder of its tests, if there is one."""
+        tests = self.folder and self.folder / "tests"
+        return tests if tests and tests.is_dir() else None
 
     @property
     def imports(self) -> tuple[str, ...]:
@@ -54,7 +65,16 @@ def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
         )
     owner = found[0].dist
     own = {entry.name: entry for entry in entries if entry.dist and entry.dist.name == owner.name}
-    return Package(owner.name, owner.version, tuple(own.values()))
+    folder = Path(name).resolve() if _is_path(name) else _editable_folder(owner)
+    return Package(owner.name, owner.version, tuple(own.values()), folder)
+
+
+def _editable_folder(owner: Distribution) -> Path | None:
+    """Return the folder from which a distribution was installed so that it can be edited (PEP 610)."""
+    origin = json.loads(owner.read_text("direct_url.json") or "{}")
+    if not origin.get("dir_info", {}).get("editable"):
+        return None
+    return Path(url2pathname(urlparse(origin["url"]).path))
 
 
 def _names_of(entry: EntryPoint) -> set[str]:

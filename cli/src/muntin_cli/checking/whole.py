@@ -26,5 +26,5 @@ def check(package: Package, catalog: Catalog, given: Given) -> Report:
     pickling, pickled = check_pickling(subjects)
     sections = [discovery, check_import(package), check_types(package)]
     if plugins:
-        sections += [check_laws(subjects), pickling, check_worker(pickled)]
+        sections += [check_laws(subjects, package.tests), pickling, check_worker(pickled)]
     return Report(f"{package.name} {package.version}", tuple(sections))
