@@ -10,7 +10,15 @@ import pytest
 from tests.docs.pages import DOCS, PAGES, REFERENCE, blocks, headings, name_of
 
 GLOSSARY = DOCS / "glossary.md"
-PACKAGES = ("muntin", "muntin.adapters", "muntin.combinators", "muntin.triggers", "muntin_engine", "muntin.testing")
+PACKAGES = (
+    "muntin",
+    "muntin.adapters",
+    "muntin.combinators",
+    "muntin.triggers",
+    "muntin.testing",
+    "muntin_engine",
+    "muntin_engine.testing",
+)
 NAMES = [f"{package}.{name}" for package in PACKAGES for name in import_module(package).__all__]
 PLAIN = "Plain words in public names"
 ENTRIES = {heading.text: heading.section for heading in headings(GLOSSARY) if heading.level == 3}

@@ -82,6 +82,7 @@ LAYERS = (
         in_functions=("muntin_engine",),
         for_types=("muntin_engine.plan",),
     ),
+    Layer("muntin_cli.probes", (*SDK, "pytest")),
     *(Layer(own, ("*",), never=("muntin_engine", "pyspark", *(set(PLUGINS) - {own}))) for own in PLUGINS),
 )
 
