@@ -80,12 +80,11 @@ def follow(asked: Asked, evaluator: Evaluator, mishap: Mishap, only_after: int |
     Raises:
         Exception: Whatever the module, or the engine on its behalf, raises.
     """
-    cells, standing, progress = MemoryCells(), Standing(), Progress()
+    cells, standing = MemoryCells(), Standing()
     names = {number: key for key, number in asked.keys.items()}
     process = start(asked, evaluator, cells)
     for place, batch in enumerate(asked.batches):
         arrived = progress_of(asked.query.window, batch)
-        progress = progress.advance(arrived)
         happens = only_after in (None, place)
         if happens and mishap is Mishap.CRASH:
             _crash(process, cells, batch, arrived)

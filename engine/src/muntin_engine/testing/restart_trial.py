@@ -67,9 +67,7 @@ class RestartTrial(Trial):
             raise self._report(told) from told.error
 
     def _report(self, found: Difference) -> LawError:
-        return LawError(
-            self.law.name, self.law.statement, self.module, found.facts, found.drawing, found.remedy or self.law.remedy
-        )
+        return LawError(self.law.name, self.law.statement, self.module, found.facts, found.drawing, found.remedy)
 
 
 def _timestamps(module: Any) -> list[TimestampPolicy]:
