@@ -6,19 +6,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, Insertion, Lifetime
+from muntin import INFINITY, Insertion, Lifetime
 from muntin.testing import Bar, Batch, Boundary, KeyedChange, Look, Script
 from muntin_engine.core.bucket import BatchResult, Bucket
 from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress, Timing
+from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.testing.meaning import progress_of
 
 
 def play(query: WindowedQuery, script: Script) -> list[BatchResult]:
     """Run a stream of one key and return what each micro-batch gave."""
     bucket = Bucket(query, MemoryCells(), Codec(), {})
-    return [bucket.process([((None,), _rows(query, batch))], _progress(batch)) for batch in script.batches()]
+    return [
+        bucket.process([((None,), _rows(query, batch))], progress_of(query.window, batch)) for batch in script.batches()
+    ]
 
 
 def inputs(script: Script) -> Iterator[Bar]:
@@ -78,17 +81,3 @@ def _row(query: WindowedQuery, step: KeyedChange) -> InputChange:
     new_end = None if isinstance(change, Insertion) else change.new_end
     id = change.id if query.has_ids else None
     return InputChange(id, change.event.start, change.event.end, (change.event.payload,), new_end)
-
-
-def _progress(given: Batch) -> Progress:
-    punctuation = EARLIEST if given.punctuation is None else given.punctuation
-    starts = [step.change.event.start for step in given.changes]
-    ends = [
-        end
-        for step in given.changes
-        for end in (step.change.event.end, getattr(step.change, "new_end", EARLIEST))
-        if end != INFINITY
-    ]
-    finite = [punctuation] if punctuation != INFINITY else []
-    horizon = max([*(start + 1 for start in starts), *ends, *finite], default=EARLIEST)
-    return Progress(punctuation, horizon, max(starts, default=EARLIEST))
