@@ -1,0 +1,55 @@
+"""Finding the Chromium that is installed; nothing is downloaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from playwright.sync_api import Browser, sync_playwright
+
+NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+VARIABLE: Final = "CHROMIUM"
+
+
+class BrowserNotFoundError(LookupError):
+    """No Chromium is installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no Chromium was found to look at the pages with\n"
+            f"  looked for on the path: {', '.join(NAMES)}\n"
+            f"  install one (Debian and Ubuntu: apt install chromium), or name it: {VARIABLE}=/path/to/it make docs-check"
+        )
+
+
+def find_browser() -> str:
+    """Return the path of a Chromium, the one that the environment names or the first on the path.
+
+    Raises:
+        BrowserNotFoundError: There is none.
+    """
+    named = [os.environ[VARIABLE]] if VARIABLE in os.environ else NAMES
+    found = next(filter(None, map(shutil.which, named)), None)
+    if found is None:
+        raise BrowserNotFoundError
+    return found
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Run the browser that was found, without a window."""
+    path = find_browser()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if _is_root() else [])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def _is_root() -> bool:
+    """Return whether Chromium would refuse its sandbox, as in a container."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0

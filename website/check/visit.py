@@ -1,0 +1,81 @@
+"""What a browser finds on a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
+
+SMALLEST_TEXT: Final = 11.5
+"""Pixels; text below it is not read on a phone."""
+
+_LOOK: Final = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One page, seen at one width.
+
+    Attributes:
+        address: Where the page is.
+        links: The addresses to which it links.
+        anchors: The ids of its elements.
+        faults: What is wrong with it, one sentence each.
+    """
+
+    address: str
+    links: frozenset[str]
+    anchors: frozenset[str]
+    faults: tuple[str, ...]
+
+
+def visit(context: BrowserContext, address: str, site: str, picture: Path | None = None) -> Visit:
+    """Open a page and look at it.
+
+    Args:
+        context: The browser at some width.
+        address: The page.
+        site: The beginning of every address that a page may ask for.
+        picture: Where to save what it looks like.
+    """
+    faults: list[str] = []
+    page = context.new_page()
+    _listen(page, site, faults)
+    page.goto(address, wait_until="networkidle")
+    page.evaluate("document.fonts.ready")
+    found = page.evaluate(_LOOK.replace("SMALLEST", str(SMALLEST_TEXT)))
+    if picture is not None:
+        page.screenshot(path=picture)
+    page.close()
+    faults += _faults_of(found)
+    return Visit(address, frozenset(found["links"]), frozenset(found["anchors"]), tuple(faults))
+
+
+def _listen(page: Page, site: str, faults: list[str]) -> None:
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            faults.append(f"the console says: {message.text}")
+
+    def on_request(request: Request) -> None:
+        if not request.url.startswith((site, "data:", "blob:")):
+            faults.append(f"asks another host: {request.url}")
+
+    def on_response(response: Response) -> None:
+        if response.status >= 400:
+            faults.append(f"got {response.status} for {response.url}")
+
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: faults.append(f"a script failed: {error}"))
+    page.on("request", on_request)
+    page.on("requestfailed", lambda request: faults.append(f"could not load {request.url}"))
+    page.on("response", on_response)
+
+
+def _faults_of(found: dict[str, list[str]]) -> list[str]:
+    faults = ["the page scrolls sideways"] if found["scrolls"] else []
+    faults += [f"wider than the page: {text!r}" for text in found["wide"][:5]]
+    faults += [f"text too small to read: {text}" for text in found["small"][:5]]
+    faults += [f"an image does not load: {source}" for source in found["broken"]]
+    return faults + [f"an image says nothing to who cannot see it: {source}" for source in found["nameless"]]

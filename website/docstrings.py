@@ -1,0 +1,30 @@
+"""Docstrings as griffe reads them for the pages of names."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import griffe
+
+_OUR_RULES: Final = re.compile(r"\s\([A-Z]{2}-\d[^()]*\)")
+_EXAMPLE: Final = re.compile(r"^( *)Example:$", re.MULTILINE)
+
+
+class HouseDocstrings(griffe.Extension):
+    """Read docstrings in the layout of the house."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Change a docstring, when an object has been read."""
+        if obj.docstring is not None:
+            obj.docstring.value = as_read(obj.docstring.value)
+
+
+def as_read(docstring: str) -> str:
+    """Return a docstring with `Example:` as the section that it is, and without the numbers of our own rules.
+
+    Example:
+        >>> as_read("Return windows one after the other (SI-32).")
+        'Return windows one after the other.'
+    """
+    return _EXAMPLE.sub(r"\1Examples:", _OUR_RULES.sub("", docstring))

@@ -1,0 +1,55 @@
+"""Pages of names: a list of links to sources on a code host, the names' docstrings on the site.
+
+A line ``- [`muntin.hopping`](../../../sdk/src/muntin/windows.py)`` asks mkdocstrings for the docstring of the name, and
+one that names a command, such as ``- [`muntin new`](...)``, for what the command says of itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from website.command_line import describe_command
+
+_ENTRY: Final = re.compile(r"^- \[`(?P<name>[\w. ]+)`\]\((?P<source>\S+\.py)\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name on a page, and the link to the file that defines it."""
+
+    name: str
+    source: str
+
+    @property
+    def is_command(self) -> bool:
+        """True if it is a command of the command line, not a name of Python."""
+        return " " in self.name
+
+
+def entries_of(text: str) -> Iterator[Entry]:
+    """Yield the names that a page is to show.
+
+    Example:
+        >>> [entry.name for entry in entries_of("- [`muntin.ticks`](../axis.py)\\n- [Glossary](glossary.md)")]
+        ['muntin.ticks']
+    """
+    for line in text.splitlines():
+        entry = _ENTRY.match(line)
+        if entry:
+            yield Entry(entry["name"], entry["source"])
+
+
+def with_docstrings(text: str) -> str:
+    """Return a page's Markdown with its names replaced by what is said of them."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        found = list(entries_of(line))
+        lines += [_shown(found[0]), ""] if found else [line]
+    return "\n".join(lines)
+
+
+def _shown(entry: Entry) -> str:
+    return describe_command(entry.name) if entry.is_command else f"::: {entry.name}"

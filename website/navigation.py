@@ -1,0 +1,76 @@
+"""The navigation: docs/index.md lists the pages by reader, and the site follows it.
+
+A heading `## To <verb> ...` becomes a tab, a paragraph that ends with a colon becomes a group in it, and each link of a
+list to a page of docs/ an entry, under the title of that page. A link to a `README.md` becomes a group of its own, with
+the pages that are linked there.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+INDEX: Final = "index.md"
+_TAB: Final = re.compile(r"^## To (?P<title>.+)$")
+_GROUP: Final = re.compile(r"^(?P<title>[A-Z][^:]*):$")
+_LINK: Final = re.compile(r"\[[^\]]*\]\((?P<target>[^)#\s]+\.md)\)")
+
+Entry: TypeAlias = str | dict[str, Any]
+
+
+def navigation_of(docs: Path) -> list[Entry]:
+    """Return the `nav` of mkdocs for a folder of pages."""
+    tabs: list[Entry] = [INDEX]
+    entries: list[Entry] | None = None
+    for line in (docs / INDEX).read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            entries = []
+            tab = _TAB.match(line)
+            tabs += [{_capitalized(tab["title"]): entries}] if tab else []
+            target = entries
+        elif entries is not None and (group := _GROUP.match(line)):
+            target = []
+            entries.append({group["title"]: target})
+        elif entries is not None and line.startswith("- "):
+            target += _entries(docs, line)
+    return tabs
+
+
+def pages_in(navigation: list[Entry]) -> Iterator[str]:
+    """Yield the pages of a `nav` in order.
+
+    Example:
+        >>> list(pages_in(["index.md", {"Learn": ["tutorials/one.md", {"More": ["two.md"]}]}]))
+        ['index.md', 'tutorials/one.md', 'two.md']
+    """
+    for entry in navigation:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            for entries in entry.values():
+                yield from pages_in(entries)
+
+
+def _entries(docs: Path, line: str) -> Iterator[Entry]:
+    for link in _LINK.finditer(line):
+        page = posixpath.normpath(link["target"])
+        if posixpath.basename(page) == "README.md":
+            yield {_title_of(docs / page): [page, *_linked_by(docs, page)]}
+        elif not page.startswith(".."):
+            yield page
+
+
+def _linked_by(docs: Path, page: str) -> list[str]:
+    text = (docs / page).read_text(encoding="utf-8")
+    return [posixpath.join(posixpath.dirname(page), link["target"]) for link in _LINK.finditer(text)]
+
+
+def _title_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
+def _capitalized(title: str) -> str:
+    return title[:1].upper() + title[1:]
