@@ -37,6 +37,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn what code hosts and tests read into what the site shows."""
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation", "toc"]
     return readable_fences(readable_links(with_docstrings(markdown), place_of(page.file)))
 
 

@@ -14,11 +14,10 @@ from playwright.sync_api import Browser
 from website.check.browser import BrowserNotFoundError, running_browser
 from website.check.dead_links import dead_links
 from website.check.server import served
-from website.check.visit import Visit, visit
+from website.check.visit import WIDTHS, Visit, visit
 
 SITE: Final = Path("build/site")
 PICTURES: Final = Path("build/site-pictures")
-WIDTHS: Final = {"phone": (375, 812), "desk": (1366, 900)}
 PICTURED: Final = (
     "index.html",
     "tutorials/first-query.html",
@@ -39,31 +38,30 @@ def main() -> int:
         return 2
     try:
         with served(SITE) as site, running_browser() as browser:
-            faults = [fault for name in WIDTHS for fault in _look_at(browser, site, pages, name)]
+            faults = _look_at(browser, site, pages)
     except BrowserNotFoundError as error:
         print(error, file=sys.stderr)
         return 2
     print(*faults, sep="\n")
-    print(f"{len(pages)} pages at {len(WIDTHS)} widths, {len(faults)} faults; pictures are in {PICTURES}")
+    print(f"{len(pages)} pages, at widths of {', '.join(WIDTHS)}: {len(faults)} faults; pictures are in {PICTURES}")
     return 1 if faults else 0
 
 
-def _look_at(browser: Browser, site: str, pages: list[str], width: str) -> list[str]:
+def _look_at(browser: Browser, site: str, pages: list[str]) -> list[str]:
     PICTURES.mkdir(parents=True, exist_ok=True)
-    x, y = WIDTHS[width]
-    context = browser.new_context(viewport={"width": x, "height": y})
-    visits = [visit(context, site + page, site, _picture(page, width)) for page in pages]
+    context = browser.new_context()
+    visits = [visit(context, site + page, site, _picture(page)) for page in pages]
     context.close()
-    return [*_faults(visits, site, width), *dead_links(visits, site)]
+    return [*_faults(visits, site), *dead_links(visits, site)]
 
 
-def _faults(visits: list[Visit], site: str, width: str) -> list[str]:
-    return [f"{seen.address.removeprefix(site)} ({width}): {fault}" for seen in visits for fault in seen.faults]
+def _faults(visits: list[Visit], site: str) -> list[str]:
+    return [f"{seen.address.removeprefix(site)}: {fault}" for seen in visits for fault in seen.faults]
 
 
-def _picture(page: str, width: str) -> Path | None:
+def _picture(page: str) -> Path | None:
     name = page.removesuffix(".html").replace("/", "-")
-    return PICTURES / f"{name}-{width}.png" if page in PICTURED else None
+    return PICTURES / name if page in PICTURED else None
 
 
 if __name__ == "__main__":

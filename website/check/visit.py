@@ -11,6 +11,10 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, R
 SMALLEST_TEXT: Final = 11.5
 """Pixels; text below it is not read on a phone."""
 
+WIDTHS: Final = {"phone": (375, 812), "desk": (1366, 900)}
+"""Width and height of what a page is read on, in pixels."""
+
+_SETTLED: Final = "document.fonts.ready.then(() => new Promise(done => setTimeout(done, 100)))"
 _LOOK: Final = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
 
@@ -31,26 +35,42 @@ class Visit:
     faults: tuple[str, ...]
 
 
-def visit(context: BrowserContext, address: str, site: str, picture: Path | None = None) -> Visit:
-    """Open a page and look at it.
+def visit(context: BrowserContext, address: str, site: str, pictures: Path | None = None) -> Visit:
+    """Open a page and look at it at each width.
 
     Args:
-        context: The browser at some width.
+        context: The browser.
         address: The page.
         site: The beginning of every address that a page may ask for.
-        picture: Where to save what it looks like.
+        pictures: How the files with its pictures begin; without it none are taken.
     """
     faults: list[str] = []
     page = context.new_page()
     _listen(page, site, faults)
-    page.goto(address, wait_until="networkidle")
-    page.evaluate("document.fonts.ready")
-    found = page.evaluate(_LOOK.replace("SMALLEST", str(SMALLEST_TEXT)))
-    if picture is not None:
-        page.screenshot(path=picture)
+    page.goto(address, wait_until="load")
+    page.evaluate(_SETTLED)
+    looks = [_look_at(page, width, pictures) for width in WIDTHS]
     page.close()
-    faults += _faults_of(found)
-    return Visit(address, frozenset(found["links"]), frozenset(found["anchors"]), tuple(faults))
+    faults += [fault for look in looks for fault in look.faults]
+    return Visit(address, looks[0].links, looks[0].anchors, tuple(faults))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    links: frozenset[str]
+    anchors: frozenset[str]
+    faults: list[str]
+
+
+def _look_at(page: Page, width: str, pictures: Path | None) -> _Look:
+    x, y = WIDTHS[width]
+    page.set_viewport_size({"width": x, "height": y})
+    page.evaluate(_SETTLED)
+    found = page.evaluate(_LOOK.replace("SMALLEST", str(SMALLEST_TEXT)))
+    if pictures is not None:
+        page.screenshot(path=f"{pictures}-{width}.png")
+    faults = [f"{fault} ({width})" for fault in _faults_of(found)]
+    return _Look(frozenset(found["links"]), frozenset(found["anchors"]), faults)
 
 
 def _listen(page: Page, site: str, faults: list[str]) -> None:
