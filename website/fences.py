@@ -17,10 +17,10 @@ _FILE: Final = re.compile(r"\bfile=(?P<name>\S+)")
 
 
 def readable_fences(text: str) -> str:
-    """Return a page's Markdown with fences as the site's highlighter takes them.
+    r"""Return a page's Markdown with fences as the site's highlighter takes them.
 
     Example:
-        >>> print(readable_fences("<!-- prints -->\\n```text\\n42\\n```"))
+        >>> print(readable_fences("<!-- prints -->\n```text\n42\n```"))
         ```{ .text .output }
         42
         ```

@@ -16,6 +16,7 @@ from website.navigation import navigation_of
 
 ROOT: Final = Path(__file__).parents[1]
 
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Take the navigation from the index of pages."""
     config.nav = navigation_of(Path(config.docs_dir))

@@ -12,10 +12,10 @@ _FENCE: Final = re.compile(r"^(?P<ticks>`{3,})(?P<info>[^`]*)$")
 
 
 def lines_of(text: str) -> Iterator[tuple[Kind, str]]:
-    """Yield each line and what it is; the line that closes a block is inside.
+    r"""Yield each line and what it is; the line that closes a block is inside.
 
     Example:
-        >>> [kind for kind, line in lines_of("See:\\n```python\\nx = 1\\n```\\nDone.")]
+        >>> [kind for kind, line in lines_of("See:\n```python\nx = 1\n```\nDone.")]
         ['prose', 'opening', 'inside', 'inside', 'prose']
     """
     opened = ""

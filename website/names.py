@@ -30,10 +30,10 @@ class Entry:
 
 
 def entries_of(text: str) -> Iterator[Entry]:
-    """Yield the names that a page is to show.
+    r"""Yield the names that a page is to show.
 
     Example:
-        >>> [entry.name for entry in entries_of("- [`muntin.ticks`](../axis.py)\\n- [Glossary](glossary.md)")]
+        >>> [entry.name for entry in entries_of("- [`muntin.ticks`](../axis.py)\n- [Glossary](glossary.md)")]
         ['muntin.ticks']
     """
     for line in text.splitlines():

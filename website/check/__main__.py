@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Final
-
-from playwright.sync_api import Browser
+from typing import TYPE_CHECKING, Final
 
 from website.check.browser import BrowserNotFoundError, running_browser
 from website.check.dead_links import dead_links
 from website.check.server import served
 from website.check.visit import WIDTHS, Visit, visit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 SITE: Final = Path("build/site")
 PICTURES: Final = Path("build/site-pictures")

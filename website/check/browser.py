@@ -6,9 +6,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from playwright.sync_api import Browser, sync_playwright
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 VARIABLE: Final = "CHROMIUM"
@@ -21,7 +22,8 @@ class BrowserNotFoundError(LookupError):
         super().__init__(
             "no Chromium was found to look at the pages with\n"
             f"  looked for on the path: {', '.join(NAMES)}\n"
-            f"  install one (Debian and Ubuntu: apt install chromium), or name it: {VARIABLE}=/path/to/it make docs-check"
+            "  install one (Debian and Ubuntu: apt install chromium), or name it:\n"
+            f"  {VARIABLE}=/path/to/chromium make docs-check"
         )
 
 
@@ -41,6 +43,8 @@ def find_browser() -> str:
 @contextmanager
 def running_browser() -> Iterator[Browser]:
     """Run the browser that was found, without a window."""
+    from playwright.sync_api import sync_playwright
+
     path = find_browser()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if _is_root() else [])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
 
 SMALLEST_TEXT: Final = 11.5
 """Pixels; text below it is not read on a phone."""

@@ -1,0 +1,96 @@
+"""The pictures of the page on architecture; `python -m website.architecture` writes them anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from website.diagram import Arrow, Box, diagram
+
+FOLDER: Final = Path(__file__).parents[1] / "docs/explanation/pictures"
+
+_ENGINE: Final = Box(
+    "muntin_engine",
+    (
+        "event_stream, query: the API",
+        "plan: one checked plan",
+        "core: evaluators, in plain Python",
+        "columnar: evaluators, on arrays",
+        "spark: the only one with PySpark",
+        "writing, monitoring",
+    ),
+    width=228,
+)
+_PLUGIN: Final = Box(
+    "plugins", ("muntin_stats,", "muntin_patterns,", "yours: found by", "entry points"), "yours", 262, 126
+)
+_SDK: Final = Box(
+    "muntin",
+    (
+        "events, windows, policies, triggers: plain data",
+        "modules: the base classes and their contracts",
+        "adapters, combinators: modules from other things",
+        "hooks, catalog: what is installed",
+        "testing: streams, laws, the reference evaluator",
+    ),
+)
+_DISTRIBUTE: Final = Box(
+    "distribute: mapInArrow",
+    (
+        "a bad row is set aside, with its reason",
+        "rows of a bucket become one blob, or partial states",
+        "each bucket is told how far the input is",
+    ),
+)
+_BUCKET: Final = Box(
+    "a bucket: transformWithState",
+    (
+        "ledger first: whose state, how far, what is due",
+        "admit, find windows, compute, close, forget",
+        "cells written last: none of them if a module fails",
+    ),
+)
+
+
+def pictures() -> dict[str, str]:
+    """Return the pictures by the names of their files."""
+    return {"floors.svg": floors(), "journey.svg": journey()}
+
+
+def floors() -> str:
+    """Draw who names whom."""
+    return diagram(
+        "The floors: a query, the engine and plugins, the SDK",
+        [
+            (Box("a query", ("names modules, windows and policies",), "yours"),),
+            (Arrow("imports", 60), Arrow("finds by name", 280)),
+            (_ENGINE, _PLUGIN),
+            (Arrow("imports", 60), Arrow("imports", 280)),
+            (_SDK,),
+        ],
+    )
+
+
+def journey() -> str:
+    """Draw how a row travels."""
+    return diagram(
+        "The journey of a row from a DataFrame to a result",
+        [
+            (Box("a row of any DataFrame", look="plain"),),
+            (Arrow(),),
+            (Box("project: Spark SQL", ("its key, times and inputs, and the bucket of its key",), "spark"),),
+            (Arrow("Arrow batches, to Python"),),
+            (_DISTRIBUTE,),
+            (Arrow("the shuffle, by bucket"),),
+            (_BUCKET,),
+            (Arrow("state, payloads or events, window"),),
+            (Box("your module", ("create_state, add_events, compute_result, ...",), "yours"),),
+            (Arrow("blobs: results, late rows, rejected rows, numbers"),),
+            (Box("typed rows, or sinks", ("results(), late(), rejected(), write()",), "spark"),),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    for name, text in pictures().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
