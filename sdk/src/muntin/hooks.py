@@ -32,6 +32,7 @@ PROJECT: Final = "muntin"
 
 hookspec: Final = pluggy.HookspecMarker(PROJECT)
 hookimpl: Final = pluggy.HookimplMarker(PROJECT)
+"""Marks a function of a plugin as the implementation of the hook of that name."""
 
 
 @hookspec

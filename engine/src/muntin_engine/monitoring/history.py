@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from muntin_engine.measures import MEASURES, Unit
-from muntin_engine.monitoring.batch_numbers import BatchNumbers
+from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
 from muntin_engine.monitoring.reading import batch_numbers
 
 MOST_KEPT: Final = 60

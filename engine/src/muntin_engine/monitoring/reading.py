@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from muntin import EARLIEST
 from muntin_engine.measures import MEASURES, STAGES, TIME_AXIS, Unit, module_of, stage_measure
-from muntin_engine.monitoring.batch_numbers import BatchNumbers
+from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
 
 _TIMES: Final = {"punctuation", "output_punctuation", "newest", "clock"}
 _PLAIN: Final = [measure.name for measure in MEASURES if measure.unit is not Unit.MICROSECONDS or measure.is_level]

@@ -1,0 +1,98 @@
+"""The pages of names: each public name has one place, and the link beside it leads to where it is defined."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import griffe
+
+from tests.docs.pages import REFERENCE, ROOT, name_of
+from website.command_line import command_names
+from website.names import Entry, entries_of
+
+PACKAGES = (
+    "muntin",
+    "muntin.adapters",
+    "muntin.combinators",
+    "muntin.testing",
+    "muntin.triggers",
+    "muntin_cli",
+    "muntin_engine",
+    "muntin_patterns",
+    "muntin_stats",
+)
+MORE = {
+    "muntin.hooks.muntin_functions",
+    "muntin.hooks.muntin_modules",
+    "muntin.hooks.muntin_triggers",
+    "muntin_engine.spark.session.local_session",
+}
+"""Names that users meet outside of these packages."""
+
+
+class Listed(NamedTuple):
+    page: Path
+    entry: Entry
+
+
+LISTED = [Listed(page, entry) for page in sorted(REFERENCE.glob("api/*.md")) for entry in entries_of(page.read_text())]
+COMMANDS = [listed.entry.name for listed in LISTED if listed.entry.is_command]
+NAMES = [listed for listed in LISTED if not listed.entry.is_command]
+
+
+@cache
+def collection() -> griffe.ModulesCollection:
+    sources = [*ROOT.glob("*/src"), *ROOT.glob("plugins/*/src")]
+    loader = griffe.GriffeLoader(search_paths=sources)
+    for package in {name.partition(".")[0] for name in PACKAGES}:
+        loader.load(package)
+    loader.resolve_aliases()
+    return loader.modules_collection
+
+
+def defined(name: str) -> griffe.Object:
+    """Return what a name stands for, where it is defined."""
+    found = collection()[name]
+    return found.final_target if isinstance(found, griffe.Alias) else found
+
+
+def place_of(name: str) -> Path:
+    path = defined(name).filepath
+    assert isinstance(path, Path)
+    return path
+
+
+def public_names() -> list[str]:
+    return [f"{package}.{name}" for package in PACKAGES for name in collection()[package].exports]
+
+
+def test_every_public_name_has_one_place_in_the_reference() -> None:
+    places = Counter(defined(listed.entry.name).path for listed in NAMES)
+    missing = {defined(name).path: name for name in public_names() if defined(name).path not in places}
+    lines = [f"- [`{name}`](../../../{name_of(place_of(name))})" for name in missing.values()]
+
+    assert len(NAMES) > 150
+    assert lines == [], "add these lines to the fitting pages in docs/reference/api"
+    assert [path for path, count in places.items() if count > 1] == []
+
+
+def test_what_is_listed_is_public() -> None:
+    public = set(public_names()) | MORE
+    assert [f"{name_of(page)}: {entry.name}" for page, entry in NAMES if entry.name not in public] == []
+
+
+def test_a_name_links_to_the_file_that_defines_it() -> None:
+    linked = {entry.name: (page.parent / entry.source).resolve() for page, entry in NAMES}
+    assert {name: name_of(file) for name, file in linked.items() if file != place_of(name)} == {}
+
+
+def test_a_name_has_a_docstring_or_it_would_not_show() -> None:
+    assert [entry.name for _, entry in NAMES if defined(entry.name).docstring is None] == []
+
+
+def test_every_command_has_one_place_in_the_reference() -> None:
+    assert sorted(COMMANDS) == sorted(command_names())
+
