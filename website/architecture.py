@@ -16,7 +16,7 @@ _ENGINE: Final = Box(
         "plan: one checked plan",
         "core: evaluators, in plain Python",
         "columnar: evaluators, on arrays",
-        "spark: the only one with PySpark",
+        "spark: alone knows PySpark",
         "writing, monitoring",
     ),
     width=228,
@@ -63,9 +63,9 @@ def floors() -> str:
         "The floors: a query, the engine and plugins, the SDK",
         [
             (Box("a query", ("names modules, windows and policies",), "yours"),),
-            (Arrow("imports", 60), Arrow("finds by name", 280)),
+            (Arrow("imports", 60), Arrow("finds by name", 268)),
             (_ENGINE, _PLUGIN),
-            (Arrow("imports", 60), Arrow("imports", 280)),
+            (Arrow("imports", 60), Arrow("imports", 268)),
             (_SDK,),
         ],
     )

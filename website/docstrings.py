@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import griffe
+
+from website.cross_links import targets_of, with_cross_links
+from website.names import entries_of
+
+_PAGES: Final = Path(__file__).parents[1] / "docs/reference/api"
 
 _OUR_RULES: Final = re.compile(r"\s\([A-Z]{2}-\d[^()]*\)|,\s[A-Z]{2}-\d+(?=\))")
 _EXAMPLE: Final = re.compile(r"^( *)Example:$", re.MULTILINE)
@@ -17,7 +24,7 @@ class HouseDocstrings(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Change a docstring, when an object has been read."""
         if obj.docstring is not None:
-            obj.docstring.value = as_read(obj.docstring.value)
+            obj.docstring.value = with_cross_links(as_read(obj.docstring.value), _targets())
 
 
 def as_read(docstring: str) -> str:
@@ -28,3 +35,9 @@ def as_read(docstring: str) -> str:
         'Return windows one after the other.'
     """
     return _EXAMPLE.sub(r"\1Examples:", _OUR_RULES.sub("", docstring))
+
+
+@cache
+def _targets() -> dict[str, str]:
+    texts = (page.read_text(encoding="utf-8") for page in sorted(_PAGES.glob("*.md")))
+    return targets_of(entry.name for text in texts for entry in entries_of(text) if not entry.is_command)

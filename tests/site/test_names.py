@@ -28,6 +28,7 @@ MORE = {
     "muntin.hooks.muntin_functions",
     "muntin.hooks.muntin_modules",
     "muntin.hooks.muntin_triggers",
+    "muntin_cli.app.app",
     "muntin_engine.spark.session.local_session",
 }
 """Names that users meet outside of these packages."""
@@ -56,7 +57,9 @@ def collection() -> griffe.ModulesCollection:
 def defined(name: str) -> griffe.Object:
     """Return what a name stands for, where it is defined."""
     found = collection()[name]
-    return found.final_target if isinstance(found, griffe.Alias) else found
+    found = found.final_target if isinstance(found, griffe.Alias) else found
+    _, _, last = name.rpartition(".")
+    return found[last] if found.is_module and last in found.members else found  # `muntin_cli.app` is in a module `app`
 
 
 def place_of(name: str) -> Path:
@@ -95,4 +98,3 @@ def test_a_name_has_a_docstring_or_it_would_not_show() -> None:
 
 def test_every_command_has_one_place_in_the_reference() -> None:
     assert sorted(COMMANDS) == sorted(command_names())
-

@@ -23,6 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+"""The commands, for a program that adds some or runs them itself."""
+
 for command in (new, modules, describe, check, stubs, run, doctor):
     app.command()(command)
 
