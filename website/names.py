@@ -24,6 +24,20 @@ class Entry:
     source: str
 
     @property
+    def identifier(self) -> str:
+        """The name for mkdocstrings, which would take `muntin.triggers.after` for the module of that name.
+
+        Example:
+            >>> Entry("muntin.triggers.after", "../../../sdk/src/muntin/triggers/after.py").identifier
+            'muntin.triggers.after.after'
+            >>> Entry("muntin.hopping", "../../../sdk/src/muntin/windows.py").identifier
+            'muntin.hopping'
+        """
+        _, _, module = self.source.removesuffix(".py").rpartition("/src/")
+        last = self.name.rpartition(".")[2]
+        return f"{module.replace('/', '.')}.{last}" if module.endswith(f"/{last}") else self.name
+
+    @property
     def is_command(self) -> bool:
         """True if it is a command of the command line, not a name of Python."""
         return " " in self.name
@@ -52,4 +66,4 @@ def with_docstrings(text: str) -> str:
 
 
 def _shown(entry: Entry) -> str:
-    return describe_command(entry.name) if entry.is_command else f"::: {entry.name}"
+    return describe_command(entry.name) if entry.is_command else f"::: {entry.identifier}"

@@ -23,6 +23,14 @@ NAMES = [f"{package}.{name}" for package in PACKAGES for name in import_module(p
 PLAIN = "Plain words in public names"
 ENTRIES = {heading.text: heading.section for heading in headings(GLOSSARY) if heading.level == 3}
 
+HOUSE = (
+    *("module", "function", "aggregate", "operator", "plugin", "event", "lifetime", "payload"),
+    *("window", "window specification", "slice", "watermark", "punctuation", "revision", "retraction", "state"),
+)
+"""One word per concept: these are ours, and no others."""
+
+VERBS = ("create_state", "add_events", "remove_events", "combine", "deduct", "compute_result")
+
 
 def words_of(text: str) -> list[str]:
     """Return the words of a name or a phrase, in lower case."""
@@ -47,6 +55,14 @@ def elsewhere() -> list[str]:
 def test_a_glossary_word_is_used_on_other_pages(phrase: str) -> None:
     pages = [page.read_text(encoding="utf-8").lower() for page in PAGES if page != GLOSSARY]
     assert any(phrase.lower() in text for text in pages), f"nobody says {phrase!r}"
+
+
+def test_the_words_of_the_house_are_in_the_glossary() -> None:
+    listed = {phrase.lower() for phrase in entry_words()}
+    verbs = next(section for section in ENTRIES.values() if "The verbs of a module" in section)
+
+    assert [word for word in HOUSE if word not in listed] == []
+    assert [verb for verb in VERBS if f"`{verb}`" not in verbs] == []
 
 
 def test_a_glossary_entry_says_what_the_word_means() -> None:

@@ -28,7 +28,6 @@ MORE = {
     "muntin.hooks.muntin_functions",
     "muntin.hooks.muntin_modules",
     "muntin.hooks.muntin_triggers",
-    "muntin_cli.app.app",
     "muntin_engine.spark.session.local_session",
 }
 """Names that users meet outside of these packages."""
@@ -54,12 +53,16 @@ def collection() -> griffe.ModulesCollection:
     return loader.modules_collection
 
 
-def defined(name: str) -> griffe.Object:
-    """Return what a name stands for, where it is defined."""
+def target_of(name: str) -> griffe.Object:
+    """Return what griffe takes a name for."""
     found = collection()[name]
-    found = found.final_target if isinstance(found, griffe.Alias) else found
-    _, _, last = name.rpartition(".")
-    return found[last] if found.is_module and last in found.members else found  # `muntin_cli.app` is in a module `app`
+    return found.final_target if isinstance(found, griffe.Alias) else found
+
+
+def defined(name: str) -> griffe.Object:
+    """Return what a name stands for: not the module in which it is, if that has the same name."""
+    found, last = target_of(name), name.rpartition(".")[2]
+    return target_of(f"{found.path}.{last}") if found.is_module else found
 
 
 def place_of(name: str) -> Path:
@@ -90,6 +93,12 @@ def test_what_is_listed_is_public() -> None:
 def test_a_name_links_to_the_file_that_defines_it() -> None:
     linked = {entry.name: (page.parent / entry.source).resolve() for page, entry in NAMES}
     assert {name: name_of(file) for name, file in linked.items() if file != place_of(name)} == {}
+
+
+def test_a_name_is_shown_and_not_the_module_of_that_name() -> None:
+    shown = {entry.identifier: entry.name for _, entry in NAMES}
+    assert len(shown) == len(NAMES)
+    assert [name for identifier, name in shown.items() if target_of(identifier).is_module] == []
 
 
 def test_a_name_has_a_docstring_or_it_would_not_show() -> None:
