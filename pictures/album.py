@@ -7,14 +7,41 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from pictures import clips, early, emission, events, guides, late, progress, slices, timestamps, windows
+from pictures import (
+    architecture,
+    clips,
+    early,
+    emission,
+    events,
+    guides,
+    late,
+    progress,
+    slices,
+    timestamps,
+    title,
+    windows,
+)
+from pictures.diagram import Diagram
 from pictures.picture import Picture
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "pictures"
 """Where they are kept."""
 
 
-def album() -> Iterator[Picture]:
+def album() -> Iterator[Picture | Diagram]:
     """Yield them all."""
-    chapters = (events, windows, clips, timestamps, emission, progress, late, early, slices, guides)
+    chapters = (
+        title,
+        events,
+        windows,
+        clips,
+        timestamps,
+        emission,
+        progress,
+        late,
+        early,
+        slices,
+        guides,
+        architecture,
+    )
     return chain.from_iterable(chapter.pictures() for chapter in chapters)

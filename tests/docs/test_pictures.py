@@ -13,6 +13,7 @@ import pytest
 
 from muntin import ClipPolicy, EmitPolicy, LatePolicy, Refinement, TimestampPolicy, windows
 from pictures.album import FOLDER, album
+from pictures.diagram import Diagram
 from pictures.picture import Picture
 from tests.docs.pages import DOCS, PAGES, name_of
 
@@ -39,7 +40,7 @@ def test_the_pictures_in_the_folder_are_those_of_the_album() -> None:
 
 
 @pytest.mark.parametrize("picture", ALBUM.values(), ids=ALBUM)
-def test_drawing_a_picture_again_gives_the_same_bytes(picture: Picture) -> None:
+def test_drawing_a_picture_again_gives_the_same_bytes(picture: Picture | Diagram) -> None:
     assert (FOLDER / f"{picture.name}.svg").read_bytes() == picture.svg().encode(), REGENERATE
 
 
@@ -62,7 +63,7 @@ def test_a_policy_has_a_picture_which_its_reference_shows(member: object) -> Non
 
 
 @pytest.mark.parametrize("picture", ALBUM.values(), ids=ALBUM)
-def test_a_picture_says_what_it_shows(picture: Picture) -> None:
+def test_a_picture_says_what_it_shows(picture: Picture | Diagram) -> None:
     root = ElementTree.fromstring(picture.svg())
     assert root.get("role") == "img"
     assert [root[0].text, root.get("aria-label")] == [picture.title] * 2
@@ -70,7 +71,7 @@ def test_a_picture_says_what_it_shows(picture: Picture) -> None:
 
 
 @pytest.mark.parametrize("picture", ALBUM.values(), ids=ALBUM)
-def test_no_text_of_a_picture_lies_over_another(picture: Picture) -> None:
+def test_no_text_of_a_picture_lies_over_another(picture: Picture | Diagram) -> None:
     lines: dict[float, list[tuple[float, float, str]]] = {}
     for text in ElementTree.fromstring(picture.svg()).iter("{http://www.w3.org/2000/svg}text"):
         lines.setdefault(float(text.get("y", 0)), []).append(span(text))

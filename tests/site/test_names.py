@@ -28,7 +28,6 @@ MORE = {
     "muntin.hooks.muntin_functions",
     "muntin.hooks.muntin_modules",
     "muntin.hooks.muntin_triggers",
-    "muntin_engine.spark.session.local_session",
 }
 """Names that users meet outside of these packages."""
 

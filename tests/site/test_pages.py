@@ -7,10 +7,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from tests.docs.pages import DOCS, PAGES, name_of
-from website.architecture import FOLDER, pictures
 from website.fences import readable_fences
 from website.lines import lines_of
 from website.navigation import navigation_of, pages_in
@@ -60,12 +57,6 @@ def test_a_nested_list_is_indented_by_four() -> None:
     assert [f"{name_of(page)}: {line}" for page in PAGES for line in prose_of(page) if _NESTED.match(line)] == []
 
 
-def test_a_picture_says_what_is_on_it() -> None:
-    pictured = [(name_of(page), line) for page in PAGES for line in prose_of(page) if "![" in line]
-    assert len(pictured) > 3
-    assert [(name, line) for name, line in pictured if re.search(r"!\[\s*\]\(", line)] == []
-
-
 def test_a_block_with_a_file_gets_its_name_as_title() -> None:
     assert readable_fences("```python file=src/a.py\nx = 1\n```").splitlines()[0] == '```python title="src/a.py"'
 
@@ -76,9 +67,3 @@ def test_a_reason_not_to_run_a_block_is_not_shown() -> None:
 
 def test_the_comment_above_an_output_is_not_shown() -> None:
     assert readable_fences("<!-- prints -->\n```text\n1\n```\n").splitlines()[0] == "```{ .text .output }"
-
-
-@pytest.mark.parametrize("name", pictures())
-def test_a_picture_of_the_architecture_is_as_the_program_draws_it(name: str) -> None:
-    drawn = (FOLDER / name).read_text(encoding="utf-8")
-    assert drawn == pictures()[name], "run: .venv/bin/python -m website.architecture"

@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import Final
 
 from muntin_engine.measures import STAGES
-from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
 from muntin_engine.monitoring.history import History
+from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
 from muntin_engine.monitoring.spelling import (
     sparkline,
     spell_bytes,

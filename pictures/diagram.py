@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 from xml.sax.saxutils import escape, quoteattr
@@ -51,6 +51,11 @@ class Box:
         """How high it is, by its lines."""
         return _HEAD + _LINE * len(self.lines) + (6 if self.lines else 2)
 
+    @property
+    def said(self) -> str:
+        """Its text."""
+        return ": ".join(filter(None, (self.title, ", ".join(self.lines))))
+
     def drawn(self, top: int, height: int) -> Iterator[str]:
         """Yield its elements."""
         yield f'<rect x="{self.left}" y="{top}" width="{self.width}" height="{height}" rx="5" class="{self.look}"/>'
@@ -73,6 +78,11 @@ class Arrow:
     at: int = 30
     height: int = 30
 
+    @property
+    def said(self) -> str:
+        """Its text."""
+        return self.text
+
     def drawn(self, top: int, height: int) -> Iterator[str]:
         """Yield its elements."""
         tip = top + height - 3
@@ -82,23 +92,51 @@ class Arrow:
             yield _text(self.at + 14, top + height // 2 + 4, self.text, "said")
 
 
-def diagram(title: str, rows: Iterable[tuple[Box | Arrow, ...]]) -> str:
-    """Return rows of boxes and of arrows, from top to bottom, as SVG.
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """Rows of boxes and of arrows, from top to bottom.
 
-    Example:
-        >>> diagram("two steps", [(Box("one"),), (Arrow("then"),), (Box("two"),)]).count("<rect")
-        3
+    Attributes:
+        name: The name of its file, without the ending.
+        title: What it shows, in a few words.
+        rows: What stands beside each other.
+        shows: The kinds of windows and the policies that it is a picture of: none.
     """
-    parts: list[str] = []
-    top = 12
-    for row in rows:
-        height = max(part.height for part in row)
-        parts += [line for part in row for line in part.drawn(top, height)]
-        top += height
-    card = f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{top + 11}" rx="8" class="card"/>'
-    frame = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top + 12}" class="muntin-diagram"'
-    opening = f'<svg {frame} role="img" aria-label={quoteattr(title)}>'
-    return "\n".join([opening, f"<style>\n{_STYLE}</style>", card, *parts, "</svg>", ""])
+
+    name: str
+    title: str
+    rows: tuple[tuple[Box | Arrow, ...], ...]
+    shows: tuple[object, ...] = ()
+
+    @property
+    def description(self) -> str:
+        """What is in it, for those who do not see it."""
+        return "; ".join(filter(None, (part.said for row in self.rows for part in row)))
+
+    def svg(self) -> str:
+        """Return it as SVG.
+
+        Example:
+            >>> steps = Diagram("steps", "two steps", ((Box("one"),), (Arrow("then"),), (Box("two"),)))
+            >>> steps.svg().count("<rect"), steps.description
+            (3, 'one; then; two')
+        """
+        parts: list[str] = []
+        top = 12
+        for row in self.rows:
+            height = max(part.height for part in row)
+            parts += [line for part in row for line in part.drawn(top, height)]
+            top += height
+        return "\n".join([*self._opening(top + 12), *parts, "</svg>", ""])
+
+    def _opening(self, height: int) -> Iterator[str]:
+        frame = f'class="muntin-diagram" role="img" aria-label={quoteattr(self.title)}'
+        size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH * 6 // 5}" style="max-width:100%;height:auto"'
+        yield f'<svg xmlns="http://www.w3.org/2000/svg" {frame} {size}>'
+        yield f"<title>{escape(self.title)}</title>"
+        yield f"<desc>{escape(self.description)}</desc>"
+        yield f"<style>\n{_STYLE}</style>"
+        yield f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8" class="card"/>'
 
 
 def _text(x: int, y: int, text: str, look: str) -> str:

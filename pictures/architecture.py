@@ -1,13 +1,11 @@
-"""The pictures of the page on architecture; `python -m website.architecture` writes them anew."""
+"""The pictures of the page on architecture."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Final
 
-from website.diagram import Arrow, Box, diagram
-
-FOLDER: Final = Path(__file__).parents[1] / "docs/explanation/pictures"
+from pictures.diagram import Arrow, Box, Diagram
 
 _ENGINE: Final = Box(
     "muntin_engine",
@@ -52,30 +50,23 @@ _BUCKET: Final = Box(
 )
 
 
-def pictures() -> dict[str, str]:
-    """Return the pictures by the names of their files."""
-    return {"floors.svg": floors(), "journey.svg": journey()}
-
-
-def floors() -> str:
-    """Draw who names whom."""
-    return diagram(
+def pictures() -> Iterator[Diagram]:
+    """Yield who imports whom, and how a row travels."""
+    yield Diagram(
+        "floors",
         "The floors: a query, the engine and plugins, the SDK",
-        [
+        (
             (Box("a query", ("names modules, windows and policies",), "yours"),),
             (Arrow("imports", 60), Arrow("finds by name", 268)),
             (_ENGINE, _PLUGIN),
             (Arrow("imports", 60), Arrow("imports", 268)),
             (_SDK,),
-        ],
+        ),
     )
-
-
-def journey() -> str:
-    """Draw how a row travels."""
-    return diagram(
+    yield Diagram(
+        "journey",
         "The journey of a row from a DataFrame to a result",
-        [
+        (
             (Box("a row of any DataFrame", look="plain"),),
             (Arrow(),),
             (Box("project: Spark SQL", ("its key, times and inputs, and the bucket of its key",), "spark"),),
@@ -87,10 +78,5 @@ def journey() -> str:
             (Box("your module", ("create_state, add_events, compute_result, ...",), "yours"),),
             (Arrow("blobs: results, late rows, rejected rows, numbers"),),
             (Box("typed rows, or sinks", ("results(), late(), rejected(), write()",), "spark"),),
-        ],
+        ),
     )
-
-
-if __name__ == "__main__":
-    for name, text in pictures().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")

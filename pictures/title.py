@@ -1,0 +1,21 @@
+"""The picture of the first page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from muntin import snapshot
+from muntin.testing import Bar, Script
+from pictures.bars import counted
+from pictures.modules import Range
+from pictures.picture import Picture
+
+RIDES: Final = Script().insert("ride 1", 0, 20, 3.0).insert("ride 2", 5, 15, 1.5).insert("ride 3", 10, 30, 4.0).close()
+
+
+def pictures() -> Iterator[Picture]:
+    """Yield it."""
+    rides = [Bar(str(id), event.start, event.end, f"{event.payload} km") for id, event in RIDES.history()[None].items()]
+    windows = counted(RIDES, snapshot(), Range())
+    yield Picture("title", "three rides, and their spread in every snapshot window", [*rides, "", *windows])
