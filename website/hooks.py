@@ -16,6 +16,9 @@ from website.navigation import navigation_of
 
 ROOT: Final = Path(__file__).parents[1]
 
+_PLACES: Final[dict[str, str]] = {}
+"""What the pages of files outside of docs/ show, by the pages' own paths."""
+
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Take the navigation from the index of pages."""
@@ -45,10 +48,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def place_of(file: File) -> str:
     """Return the path in the repository of what a page shows."""
-    return str(_PLACES.get(file.src_uri, f"docs/{file.src_uri}"))
-
-
-_PLACES: dict[str, str] = {}
+    return _PLACES.get(file.src_uri, f"docs/{file.src_uri}")
 
 
 def _generated(config: MkDocsConfig, address: str, path: str) -> File:

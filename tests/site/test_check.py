@@ -45,5 +45,5 @@ def test_the_site_is_served_on_this_machine_alone(tmp_path: Path) -> None:
 
 def test_without_a_browser_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHROMIUM", "no-such-browser")
-    with pytest.raises(BrowserNotFoundError, match="install one"):
+    with pytest.raises(BrowserNotFoundError, match="no-such-browser"):
         find_browser()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -16,12 +16,17 @@ VARIABLE: Final = "CHROMIUM"
 
 
 class BrowserNotFoundError(LookupError):
-    """No Chromium is installed."""
+    """No Chromium is installed.
 
-    def __init__(self) -> None:
+    Attributes:
+        names: The programs that were looked for.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
         super().__init__(
             "no Chromium was found to look at the pages with\n"
-            f"  looked for on the path: {', '.join(NAMES)}\n"
+            f"  looked for: {', '.join(names)}\n"
             "  install one (Debian and Ubuntu: apt install chromium), or name it:\n"
             f"  {VARIABLE}=/path/to/chromium make docs-check"
         )
@@ -33,10 +38,10 @@ def find_browser() -> str:
     Raises:
         BrowserNotFoundError: There is none.
     """
-    named = [os.environ[VARIABLE]] if VARIABLE in os.environ else NAMES
-    found = next(filter(None, map(shutil.which, named)), None)
+    names = (os.environ[VARIABLE],) if VARIABLE in os.environ else NAMES
+    found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        raise BrowserNotFoundError
+        raise BrowserNotFoundError(names)
     return found
 
 
