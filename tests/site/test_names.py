@@ -13,16 +13,9 @@ from tests.docs.pages import REFERENCE, ROOT, name_of
 from website.command_line import command_names
 from website.names import Entry, entries_of
 
-PACKAGES = (
-    "muntin",
-    "muntin.adapters",
-    "muntin.combinators",
-    "muntin.testing",
-    "muntin.triggers",
-    "muntin_cli",
-    "muntin_engine",
-    "muntin_patterns",
-    "muntin_stats",
+CHECKED_IN = (ROOT / "tests/house/public_names.txt").read_text(encoding="utf-8").splitlines()
+PACKAGES = sorted(
+    {name.rpartition(".")[0] for name in CHECKED_IN} | {"muntin.testing", "muntin_patterns", "muntin_stats"}
 )
 MORE = {
     "muntin.hooks.muntin_functions",
