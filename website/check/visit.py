@@ -16,12 +16,14 @@ WIDTHS: Final = {"phone": (375, 812), "desk": (1366, 900)}
 """Width and height of what a page is read on, in pixels."""
 
 _SETTLED: Final = "document.fonts.ready.then(() => new Promise(done => setTimeout(done, 100)))"
+"""The theme's scripts put wide tables into boxes of their own a moment after a page is there, or is resized."""
+
 _LOOK: Final = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One page, seen at one width.
+    """One page, seen at every width.
 
     Attributes:
         address: Where the page is.
