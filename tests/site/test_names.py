@@ -73,7 +73,7 @@ def test_every_public_name_has_one_place_in_the_reference() -> None:
     lines = [f"- [`{name}`](../../../{name_of(place_of(name))})" for name in missing.values()]
 
     assert len(NAMES) > 150
-    assert lines == [], "add these lines to the fitting pages in docs/reference/api"
+    assert not lines, "\n".join(["add these lines to the fitting pages in docs/reference/api", *lines])
     assert [path for path, count in places.items() if count > 1] == []
 
 
