@@ -6,15 +6,12 @@ keep it.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import chdir
 from dataclasses import dataclass
-from importlib import invalidate_caches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -24,7 +21,7 @@ from typer.testing import CliRunner
 
 from muntin import installed
 from muntin_cli import app
-from tests.docs.pages import PAGES, Block, blocks, name_of
+from tests.docs.pages import DOCS, PAGES, Block, blocks, name_of
 from tests.docs.runner import tidy
 
 VARYING: Final = re.compile(r"\d+ modules? in \d+ ms|Python 3\.\d+\.\d+|: \d+ bytes")
@@ -49,11 +46,13 @@ def commands_on(page: Path) -> list[tuple[Block, list[str]]]:
 
 
 PAGES_WITH_COMMANDS: Final = [page for page in PAGES if commands_on(page)]
+FOLLOWED: Final = DOCS / "tutorials" / "publish-a-plugin.md"
+"""The page that `tests/tutorial` follows from its first command to its last."""
 
 
 def run_page(page: Path, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Shown]:
     """Run the commands of a page whose output it shows, as a reader would in an empty folder."""
-    patch.setenv("MUNTIN_PLUGINS", "stats,patterns,weather")
+    patch.setenv("MUNTIN_PLUGINS", "stats,patterns")
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     parts = blocks(page)
     with chdir(folder):
@@ -64,7 +63,7 @@ def run_page(page: Path, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Sh
                 Path(block.file).parent.mkdir(parents=True, exist_ok=True)
                 Path(block.file).write_text(block.text, encoding="utf-8")
             elif block.language == "shell":
-                yield from _run(block, shown, patch)
+                yield from _run(block, shown)
 
 
 def alike(text: str) -> str:
@@ -72,51 +71,31 @@ def alike(text: str) -> str:
     return VARYING.sub("...", tidy(text))
 
 
-def _run(block: Block, shown: Block | None, patch: pytest.MonkeyPatch) -> Iterator[Shown]:
+def write_shown(page: Path, shown: Iterable[Shown]) -> None:
+    """Write what the commands of a page print below them."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for item in sorted(shown, key=lambda item: -item.block.line):
+        start = item.block.line - 1
+        lines[start : start + len(item.block.lines)] = tidy(item.text).splitlines()
+    page.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _run(block: Block, shown: Block | None) -> Iterator[Shown]:
     for line in block.lines:
         words = shlex.split(line, comments=True)
-        if words[:1] == ["cd"]:
-            os.chdir(words[1])
-        elif words[:3] == ["pip", "install", "--editable"]:
-            _install(Path.cwd(), patch)
-        elif words[:1] == ["muntin"] and shown is not None:
+        if words[:1] == ["muntin"] and shown is not None:
             installed.cache_clear()
             result = CliRunner().invoke(app, words[1:], prog_name="muntin")
             if line == [line for line in block.lines if line.startswith("muntin ")][-1]:
                 yield Shown(shown, line, result.exit_code, result.stdout)
 
 
-def _install(folder: Path, patch: pytest.MonkeyPatch) -> None:
-    """Do what pip would do: write the distribution's metadata, and bring its sources to the path."""
-    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    info = folder / "src" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8")
-    entries = "".join(f"{name} = {value}\n" for name, value in project["entry-points"]["muntin"].items())
-    (info / "entry_points.txt").write_text(f"[muntin]\n{entries}", encoding="utf-8")
-    patch.syspath_prepend(folder / "src")
-    patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "src"), os.environ.get("PYTHONPATH", "")]))
-    invalidate_caches()
-
-
-def forget(package: str) -> None:
-    """Forget a package that was only there for a page."""
-    installed.cache_clear()
-    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-        del sys.modules[name]
-
-
 def main(names: list[str]) -> None:
     """Write what the commands of pages print."""
-    for page in (page for page in PAGES_WITH_COMMANDS if not names or name_of(page) in names):
+    for page in (page for page in PAGES_WITH_COMMANDS if page != FOLLOWED and (not names or name_of(page) in names)):
         with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             shown = list(run_page(page, Path(folder), patch))
-        lines = page.read_text(encoding="utf-8").splitlines()
-        for item in reversed(shown):
-            start = item.block.line - 1
-            lines[start : start + len(item.block.lines)] = tidy(item.text).splitlines()
-        page.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        forget("muntin_weather")
+        write_shown(page, shown)
 
 
 if __name__ == "__main__":

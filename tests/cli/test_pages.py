@@ -8,22 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_pages import PAGES_WITH_COMMANDS, alike, commands_on, forget, run_page
+from muntin import installed
+from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, alike, commands_on, run_page
 from tests.cli.running import Done
 from tests.cli.test_command import COMMANDS
 from tests.docs.pages import REFERENCE, headings, name_of
 
 SHOWING = [page for page in PAGES_WITH_COMMANDS if "<!-- shows -->" in page.read_text(encoding="utf-8")]
+IN_PROCESS = [page for page in SHOWING if page != FOLLOWED]
 SECTIONS = {heading.text: heading.section for heading in headings(REFERENCE / "command.md")}
 
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     yield
-    forget("muntin_weather")
+    installed.cache_clear()
 
 
-@pytest.mark.parametrize("page", SHOWING, ids=name_of)
+@pytest.mark.parametrize("page", IN_PROCESS, ids=name_of)
 def test_a_command_prints_what_its_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = 0
     for shown in run_page(page, tmp_path, monkeypatch):
@@ -50,7 +52,5 @@ def test_the_reference_has_each_command_with_each_option(command: str, muntin: C
 
 
 def test_pages_with_commands_were_found() -> None:
-    assert {name_of(page) for page in SHOWING} >= {
-        "docs/how-to/use-the-command.md",
-        "docs/tutorials/publish-a-plugin.md",
-    }
+    assert "docs/how-to/use-the-command.md" in {name_of(page) for page in IN_PROCESS}
+    assert FOLLOWED in SHOWING

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,8 @@ class Printed:
 
 
 def needs_spark(page: Path) -> bool:
-    return any("local_session" in block.text for block in blocks(page) if block.language == "python")
+    asks = re.compile(r"\b(local_)?session\(")
+    return any(asks.search(block.text) for block in blocks(page) if block.language == "python" and block.file is None)
 
 
 @dataclass(frozen=True, slots=True)

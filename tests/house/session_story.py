@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from muntin_cli.doctor import examine_spark
 from muntin_engine.errors import SessionConflictError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session import LOG_SETTING, local_session, stop_session
@@ -98,6 +100,7 @@ def tell(folder: Path) -> Iterator[tuple[str, object]]:
     spark = local_session(cores=2, log=folder / "logs/second.log")
     yield "after a kill", [spark.sparkContext.master, spark.range(5).count()]
     process = jvm()
+    yield "doctor", asdict(examine_spark())
     stop_session(spark)
     stop_session(spark)
     yield "ended", process.poll() is not None and SparkContext._active_spark_context is None

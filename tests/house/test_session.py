@@ -77,6 +77,12 @@ def test_a_new_session_starts_after_the_jvm_was_killed(told: dict[str, Any]) -> 
     assert told["after a kill"] == ["local[2]", 5]
 
 
+def test_the_doctor_has_a_worker_of_spark_answer(told: dict[str, Any]) -> None:
+    sign = told["doctor"]
+    assert (sign["topic"], sign["health"]) == ("Spark", "ok")
+    assert sign["text"].endswith(" runs, and a worker of it answered with 1 row")
+
+
 def test_stopping_ends_the_jvm_and_may_be_done_twice(told: dict[str, Any]) -> None:
     assert told["ended"]
 

@@ -67,6 +67,21 @@ def examine_spark() -> Sign:
     return _guarded("Spark", _spark) if can_evaluate() else Sign("Spark", Health.TROUBLE, _NO_ENGINE)
 
 
+def java_home_for_spark() -> str:
+    """Return what `JAVA_HOME` has to be for programs of Spark's own, which look for Java themselves.
+
+    Raises:
+        EnvironmentLacksError: The engine is not installed.
+        JavaNotFoundError: There is no Java that Spark can run on.
+    """
+    if not can_evaluate():
+        raise EnvironmentLacksError(_NO_ENGINE)
+    from muntin_engine.spark.java import find_java
+    from muntin_engine.spark.java_home import spark_java_home
+
+    return str(spark_java_home(find_java()))
+
+
 def _own(package: str) -> Sign:
     try:
         return Sign(package, Health.OK, version(package))

@@ -21,11 +21,14 @@ from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net
 
 if TYPE_CHECKING:
     from muntin_engine.spark.failures import root_cause
-    from muntin_engine.spark.session import local_session, stop_session
+    from muntin_engine.spark.preconditions import prepare_session
+    from muntin_engine.spark.session import local_session, session, stop_session
 else:
     _WITH_SPARK: Final = {
         "local_session": "muntin_engine.spark.session",
+        "prepare_session": "muntin_engine.spark.preconditions",
         "root_cause": "muntin_engine.spark.failures",
+        "session": "muntin_engine.spark.session",
         "stop_session": "muntin_engine.spark.session",
     }
 
@@ -62,6 +65,8 @@ __all__ = [
     "module",
     "monitor",
     "net_changes",
+    "prepare_session",
     "root_cause",
+    "session",
     "stop_session",
 ]

@@ -9,7 +9,7 @@ import typer
 
 from muntin import installed
 from muntin_cli.commands.reporting import AsJson, reports_errors
-from muntin_cli.doctor import Health, Sign, examine, examine_spark
+from muntin_cli.doctor import Health, Sign, examine, examine_spark, java_home_for_spark
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show, show_json, show_table
 
@@ -17,9 +17,15 @@ from muntin_cli.output import counted, show, show_json, show_table
 @reports_errors
 def doctor(
     spark: Annotated[bool, typer.Option("--spark", help="Start Spark too, and let one of its workers answer.")] = False,
+    java_home: Annotated[
+        bool, typer.Option("--java-home", help="Print what JAVA_HOME has to be for spark-submit, and nothing else.")
+    ] = False,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Examine the machine: Python, Java, Spark and what it needs, plugins, and what a worker sees."""
+    if java_home:
+        show(java_home_for_spark())
+        return ExitCode.OK
     signs = [*examine(installed()), *([examine_spark()] if spark else [])]
     if as_json:
         show_json([asdict(sign) for sign in signs])

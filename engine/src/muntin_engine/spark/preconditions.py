@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Final
 
 from pyspark.sql import SparkSession
 
 from muntin_engine.errors import SetupError
 
-_PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+_STATE_STORE: Final = "spark.sql.streaming.stateStore"
+_PROVIDER: Final = f"{_STATE_STORE}.providerClass"
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+QUERY_SETTINGS: Final = MappingProxyType(
+    {
+        _PROVIDER: _ROCKSDB,
+        f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    }
+)
+"""What queries need of a session, or run better with; all of it can change while a session runs."""
+
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+
+
+def prepare_session(spark: SparkSession) -> SparkSession:
+    """Set what queries need in a session that comes from elsewhere, and return it.
+
+    What the session was started with, or has been set to, stays. The one exception is a state store that cannot hold
+    a query's state. A query that has a checkpoint goes on with the state store and partitions that it started with.
+
+    The settings are Spark's state store in RocksDB with its changelog, 16 shuffle partitions, which are as many as a
+    query has buckets, and Arrow batches of up to 100,000 rows.
+
+    Args:
+        spark: The session of a cluster, a notebook or a platform, or one of Spark Connect. Streaming queries that start
+            in it from now on get these settings, also those without Muntin.
+
+    Example:
+        ```python
+        spark = prepare_session(SparkSession.builder.getOrCreate())
+        ```
+    """
+    for key, value in {**QUERY_SETTINGS, _PARTITIONS: "16"}.items():
+        if spark.conf.get(key, None) is None or (key == _PROVIDER and not _holds_state(spark)):
+            spark.conf.set(key, value)
+    return spark
 
 
 def check_session(spark: SparkSession) -> None:
@@ -18,9 +55,14 @@ def check_session(spark: SparkSession) -> None:
     Raises:
         SetupError: The state store is not RocksDB.
     """
-    provider = spark.conf.get(_PROVIDER, "") or ""
-    if "RocksDB" not in provider:
+    if not _holds_state(spark):
+        provider = spark.conf.get(_PROVIDER, "") or "its default"
         raise SetupError(
-            f"the session keeps streaming state in {provider or 'its default'}, which cannot hold a query's state\n"
-            f"  before the query starts: spark.conf.set({_PROVIDER!r}, {_ROCKSDB!r})"
+            f"the session keeps streaming state in {provider}, which cannot hold a query's state\n"
+            f"  expected: {_PROVIDER} is {_ROCKSDB}\n"
+            "  before the query starts, call muntin_engine.prepare_session(spark), which sets it"
         )
+
+
+def _holds_state(spark: SparkSession) -> bool:
+    return "RocksDB" in (spark.conf.get(_PROVIDER, "") or "")

@@ -1,7 +1,4 @@
-"""A quiet Spark session on this machine, for demos, tests and notebooks.
-
-On a cluster the session comes from elsewhere, and the engine runs in it as it is.
-"""
+"""The session of a program: the one it was submitted to, or else a quiet one on this machine."""
 
 from __future__ import annotations
 
@@ -23,19 +20,43 @@ from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.java import find_java
 from muntin_engine.spark.java_home import spark_java_home
 from muntin_engine.spark.jvm import LOOPBACK, end_jvm, jvm_is_dead, log_tail, start_context
+from muntin_engine.spark.preconditions import QUERY_SETTINGS, prepare_session
 
 LOG_SETTING: Final = "spark.muntin.log"
 """The setting of a local session that holds the path of its log file."""
 
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties").as_uri()
-_STATE_STORE: Final = "spark.sql.streaming.stateStore"
+_ELSEWHERE: Final = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+"""Variables that are set where Spark runs already: by `spark-submit`, by users of Spark Connect and by PySpark."""
+
+
+def session(name: str = "muntin") -> SparkSession:
+    """Return the session that this program is to run in, ready for queries.
+
+    That is the session which runs already, as in a notebook of a platform, or that of `spark-submit`, or of Spark
+    Connect where `SPARK_REMOTE` is set, each as `prepare_session` leaves it. Where there is none of them, it is a
+    `local_session`, so that the same program runs with `python` and with `spark-submit`.
+
+    Args:
+        name: The application's name, if its session starts now.
+
+    Raises:
+        JavaNotFoundError, SparkStartError: A local session cannot start.
+    """
+    if jvm_is_dead():
+        end_jvm()
+    if SparkContext._active_spark_context is not None:
+        return prepare_session(SparkSession.builder.getOrCreate())
+    if any(variable in os.environ for variable in _ELSEWHERE):
+        return prepare_session(SparkSession.builder.appName(name).getOrCreate())
+    return local_session(name)
 
 
 def local_session(
     name: str = "muntin", cores: int = 2, log: str | Path | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Return this process's Spark session, started if there is none.
+    """Return this process's Spark session on this machine, started if there is none.
 
     It runs on the Java that `find_java` finds. Nothing of its start-up reaches the terminal: what the JVM and the
     Python workers have to say goes to a log file. If a session runs already, that one is returned, with the settings
@@ -82,11 +103,9 @@ def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, 
         "spark.driver.host": LOOPBACK,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(cores),
-        f"{_STATE_STORE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-        f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+        **QUERY_SETTINGS,
     }
     java_options = f"-XX:+DisplayVMOutputToStderr -Dlog4j2.configurationFile={_LOG4J} {conf.get(_JAVA_OPTIONS, '')}"
     return ours | dict(conf) | {_JAVA_OPTIONS: java_options.strip()}

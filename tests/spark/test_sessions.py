@@ -1,0 +1,59 @@
+"""A session that comes from elsewhere is made ready for queries."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from muntin_engine import prepare_session, session
+
+STATE_STORE = "spark.sql.streaming.stateStore"
+PROVIDER = f"{STATE_STORE}.providerClass"
+CHANGELOG = f"{STATE_STORE}.rocksdb.changelogCheckpointing.enabled"
+PARTITIONS = "spark.sql.shuffle.partitions"
+ARROW = "spark.sql.execution.arrow.maxRecordsPerBatch"
+HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+
+
+@pytest.fixture
+def foreign(spark: SparkSession) -> SparkSession:
+    """A session of the same Spark, in which nothing was set for queries."""
+    other = spark.newSession()
+    for key in (PROVIDER, CHANGELOG, PARTITIONS, ARROW):
+        other.conf.unset(key)
+    return other
+
+
+def settings(spark: SparkSession) -> list[str | None]:
+    return [spark.conf.get(key, None) for key in (PROVIDER, CHANGELOG, PARTITIONS, ARROW)]
+
+
+def test_what_queries_need_is_set_where_nothing_was(foreign: SparkSession) -> None:
+    assert settings(foreign) == [None, None, None, None]
+
+    assert prepare_session(foreign) is foreign
+
+    provider, *others = settings(foreign)
+    assert provider is not None
+    assert provider.endswith(".RocksDBStateStoreProvider")
+    assert others == ["true", "16", "100000"]
+
+
+def test_what_was_set_stays(foreign: SparkSession) -> None:
+    for key, value in ((CHANGELOG, "false"), (PARTITIONS, "7"), (ARROW, "5000")):
+        foreign.conf.set(key, value)
+
+    assert settings(prepare_session(foreign))[1:] == ["false", "7", "5000"]
+
+
+def test_a_state_store_that_would_not_do_does_not_stay_and_one_that_would_does(foreign: SparkSession) -> None:
+    foreign.conf.set(PROVIDER, HDFS)
+    assert settings(prepare_session(foreign))[0] != HDFS
+
+    foreign.conf.set(PROVIDER, "example.TunedRocksDBStateStoreProvider")
+    assert settings(prepare_session(foreign))[0] == "example.TunedRocksDBStateStoreProvider"
+
+
+def test_a_program_gets_the_session_that_runs_with_the_name_it_has(spark: SparkSession) -> None:
+    assert session("another").sparkContext is spark.sparkContext
+    assert spark.conf.get("spark.app.name") == "muntin tests"
