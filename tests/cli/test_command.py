@@ -23,6 +23,7 @@ def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Callable[..., Do
     assert done.code == 0
     listed = [line.split()[0] for line in done.output.partition("Commands:")[2].splitlines() if line.startswith("  ")]
     assert tuple(listed[: len(COMMANDS)]) == COMMANDS
+    assert "..." not in done.output.partition("Commands:")[2], "a summary is cut off"
     assert "0 all is well, 1 findings, 2 wrong usage" in done.output
 
 

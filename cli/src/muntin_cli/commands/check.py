@@ -29,7 +29,10 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Check a package: discovery, import cost, types, laws, pickling, and a worker, in one report."""
+    """Check a package before others get it.
+
+    One report tells of its discovery, import cost, types, laws, pickling, and of a worker.
+    """
     given = _parse(parameters or [])
     report = check_package(find_package(package, tuple(entry_points(group="muntin"))), installed(), given)
     if as_json:

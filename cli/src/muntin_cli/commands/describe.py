@@ -24,7 +24,10 @@ def describe(
     parameters: With = None,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Describe a module, function or trigger: parameters, types, laws, clip, and evaluation per kind of window."""
+    """Describe a module, function or trigger.
+
+    That is its parameters, types, laws, clip, and evaluation per kind of window.
+    """
     description = describe_module(installed(), name, parse_parameters(parameters or []))
     if as_json:
         show_json(asdict(description))

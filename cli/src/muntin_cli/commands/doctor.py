@@ -22,7 +22,10 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Examine the machine: Python, Java, Spark and what it needs, plugins, and what a worker sees."""
+    """Examine whether this machine can run queries.
+
+    It looks at Python, Java, Spark and what it needs, plugins, and what a worker sees.
+    """
     if java_home:
         show(java_home_for_spark())
         return ExitCode.OK

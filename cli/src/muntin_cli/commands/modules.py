@@ -13,7 +13,10 @@ from muntin_cli.output import indented, show, show_json, show_table
 
 @reports_errors
 def modules(as_json: AsJson = False) -> ExitCode:
-    """List installed modules, functions and triggers, where they come from, and plugins that could not be loaded."""
+    """List what is installed, and what could not be loaded.
+
+    These are modules, functions and triggers, where they come from, and plugins with the reason.
+    """
     listing = list_modules(installed())
     if as_json:
         show_json(asdict(listing))

@@ -20,7 +20,7 @@ def new(
     ],
     into: Annotated[Path, typer.Option(help="The folder in which the package's own folder is made.")] = Path(),
 ) -> ExitCode:
-    """Start a plugin package: examples of every shape of module, with tests that pass."""
+    """Start a plugin package with examples, whose tests pass."""
     target = create_package(name, into)
     show(
         f"{target} is a working package: {name}.spread, {name}.mean and others are there to be replaced by yours\n\n"

@@ -31,7 +31,7 @@ def run(
     ] = False,
     parameters: With = None,
 ) -> ExitCode:
-    """Run a module on a stream, without Spark, and draw what goes in and what comes out."""
+    """Draw what a module makes of a stream, without Spark."""
     file = read_script(script)
     if module:
         made = make(file.modules.get(module) or installed().module(module), parse_parameters(parameters or []))

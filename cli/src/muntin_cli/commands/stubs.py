@@ -19,7 +19,10 @@ def stubs(
     output: Annotated[Path, typer.Option(help="The folder of the package that is written.")] = Path("modules"),
     is_check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if it is out of date.")] = False,
 ) -> ExitCode:
-    """Write a package of typed functions for installed modules, for completion in editors and for mypy."""
+    """Write a package of typed functions for installed modules.
+
+    Editors complete them, and mypy checks their calls.
+    """
     loaded, failed = installed().plugins()
     for error in failed:
         typer.echo(f"muntin: left out: {error}", err=True)
