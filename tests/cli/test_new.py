@@ -91,6 +91,12 @@ def test_its_types_hold(weather: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("arguments", [("check",), ("format", "--check")], ids=" ".join)
+def test_its_layout_is_clean(arguments: tuple[str, ...], weather: Path) -> None:
+    done = run(weather, "ruff", *arguments, "--no-cache")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_it_can_be_published(weather: Path) -> None:
     project = tomllib.loads((weather / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     ours = tomllib.loads((ROOT / "plugins/muntin-stats/pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -2,6 +2,7 @@
 
 from muntin import ClipPolicy, tumbling
 from muntin.testing import Computation, Script, TimeSensitiveIncrementalAggregateLaws, WindowedQuery
+
 from muntin_myplugin.average_over_time import AverageOverTime
 
 

@@ -2,6 +2,7 @@
 
 from muntin import ClipPolicy, tumbling
 from muntin.testing import Computation, Script, TimeSensitiveAggregateLaws, WindowedQuery
+
 from muntin_myplugin.covered import Covered
 
 

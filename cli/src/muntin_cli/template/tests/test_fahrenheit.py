@@ -1,6 +1,7 @@
 """The laws of the function, and an example."""
 
 from muntin.testing import FunctionLaws
+
 from muntin_myplugin.fahrenheit import fahrenheit
 
 

@@ -2,6 +2,7 @@
 
 from muntin import tumbling
 from muntin.testing import Computation, IncrementalOperatorLaws, Script, WindowedQuery
+
 from muntin_myplugin.frequencies import Frequencies, Frequency
 
 

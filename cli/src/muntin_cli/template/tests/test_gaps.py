@@ -1,8 +1,8 @@
 """The laws of the gaps, and what the constructor refuses."""
 
 import pytest
-
 from muntin.testing import OperatorLaws
+
 from muntin_myplugin.gaps import Gap, Gaps
 
 

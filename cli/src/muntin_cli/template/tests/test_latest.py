@@ -2,6 +2,7 @@
 
 from muntin import tumbling
 from muntin.testing import Computation, Script, TimeSensitiveIncrementalOperatorLaws, WindowedQuery
+
 from muntin_myplugin.latest import Latest
 
 

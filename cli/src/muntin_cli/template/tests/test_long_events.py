@@ -1,9 +1,9 @@
 """The laws of the long events, and an example."""
 
 import pytest
-
 from muntin import TimestampPolicy, tumbling
 from muntin.testing import Computation, Script, TimeSensitiveOperatorLaws, WindowedQuery
+
 from muntin_myplugin.long_events import LongEvents
 
 

@@ -2,6 +2,7 @@
 
 from muntin import hopping
 from muntin.testing import Computation, IncrementalAggregateLaws, Script, WindowedQuery
+
 from muntin_myplugin.mean import Mean
 
 

@@ -2,6 +2,7 @@
 
 from muntin import tumbling
 from muntin.testing import AggregateLaws, Computation, Script, WindowedQuery
+
 from muntin_myplugin.spread import Spread
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muntin import Function, Module, hookimpl
+
 from muntin_myplugin.average_over_time import AverageOverTime
 from muntin_myplugin.covered import Covered
 from muntin_myplugin.fahrenheit import fahrenheit
