@@ -106,7 +106,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "find_java", find_java)
 
 
-def test_a_programs_of_sparks_own_is_told_where_java_is(muntin: Callable[..., Done]) -> None:
+def test_a_program_of_sparks_own_is_told_where_java_is(muntin: Callable[..., Done]) -> None:
     done = muntin("doctor", "--java-home")
     assert done.code == 0, done.errors
     assert Path(done.output.rstrip("\n"), "bin", "java").is_file()
