@@ -84,7 +84,7 @@ clean:
 # What the tests need on top. They start Spark on the jre extra too, so it is always there.
 .venv/tools.stamp: .venv/run.stamp cli/pyproject.toml requirements-dev.txt requirements-docs.txt
 	@echo "installing the tools for tests and checks into .venv"
-	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre]" --editable ./cli --requirement requirements-dev.txt --requirement requirements-docs.txt
+	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre,connect]" --editable ./cli --requirement requirements-dev.txt --requirement requirements-docs.txt
 	@touch $@
 
 # Their own pins stay away from ours.

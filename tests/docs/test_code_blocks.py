@@ -18,6 +18,7 @@ import pytest
 import muntin.testing
 from muntin import Module
 from muntin.testing import laws_of
+from muntin_engine.shipping.code_version import with_version
 from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
@@ -46,7 +47,9 @@ def modules_in(namespace: dict[str, Any]) -> list[Module]:
     """Return the modules that a page defines; one whose parameters have no default is left to its own tests."""
     classes = [cls for cls in namespace.values() if isinstance(cls, type) and issubclass(cls, Module)]
     own = [cls for cls in classes if cls.__module__ == namespace["__name__"] and cls.name not in BROKEN]
-    return [cls() for cls in own if all(p.default is not p.empty for p in signature(cls).parameters.values())]
+    return [
+        with_version(cls)() for cls in own if all(p.default is not p.empty for p in signature(cls).parameters.values())
+    ]
 
 
 def assert_lawful(module: Module) -> None:

@@ -43,6 +43,7 @@ class Layer:
 
 SDK = ("muntin", "typing_extensions")
 PLANNING = ("muntin_engine.errors", "muntin_engine.explanation", "muntin_engine.inputs", "muntin_engine.plan")
+SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
 QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core")
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.measures", "muntin_engine.monitoring")
@@ -61,7 +62,14 @@ LAYERS = (
         "muntin_engine.writing",
         (*SDK, "muntin_engine.errors", "muntin_engine.writing"),
         in_functions=("muntin_engine.spark",),
-        for_types=("pyspark",),
+        for_types=("pyspark", "muntin_engine.spark"),
+        never=TESTING,
+    ),
+    Layer(
+        "muntin_engine.shipping",
+        SHIPPING,
+        in_functions=("muntin_engine.spark",),
+        for_types=("pyspark", "muntin_engine.spark", *QUERYING),
         never=TESTING,
     ),
     Layer(
@@ -71,7 +79,7 @@ LAYERS = (
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
     Layer(
         "muntin_engine",
-        (*SDK, *PLANNING, *QUERYING, "muntin_engine.monitoring", "muntin_engine.writing"),
+        (*SHIPPING, *PLANNING, *QUERYING, "muntin_engine.monitoring", "muntin_engine.writing"),
         in_functions=("muntin_engine.spark",),
         for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,
@@ -163,6 +171,8 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.writing.anything", "import pyspark"),
         ("muntin_engine.writing.anything", "import pyarrow"),
         ("muntin_engine.writing.anything", "from muntin_engine.spark import changelog"),
+        ("muntin_engine.shipping.anything", "import pyspark"),
+        ("muntin_engine.shipping.anything", "from muntin_engine.query import Query"),
         ("muntin_engine.monitoring.board", "import rich"),
         ("muntin_engine.monitoring.watch", "from pyspark.sql.streaming import StreamingQuery"),
         ("muntin_cli.anything", "import muntin_engine"),

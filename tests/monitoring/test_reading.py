@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pyspark.sql import Row
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from muntin import EARLIEST, INFINITY
@@ -37,7 +38,16 @@ def test_what_a_query_reports_is_read_back() -> None:
     assert all(set(some.modules) == {"longest"} for some in found)
 
 
-@pytest.mark.parametrize("read", [dict, json.dumps, StreamingQueryProgress.fromJson])
+def as_on_connect(progress: dict[str, Any]) -> dict[str, Any]:
+    """Return progress as a query of Spark Connect has it, whose metrics are values beside their schema."""
+    observed = {
+        name: Row(values=list(metrics.values()), schema={"fields": [{"name": metric} for metric in metrics]})
+        for name, metrics in progress["observedMetrics"].items()
+    }
+    return {**progress, "observedMetrics": observed}
+
+
+@pytest.mark.parametrize("read", [dict, json.dumps, StreamingQueryProgress.fromJson, as_on_connect])
 def test_progress_is_read_in_each_form_that_spark_gives_it_in(read: Any) -> None:
     for some in recorded():
         assert batch_numbers(read(some)) == batch_numbers(some)

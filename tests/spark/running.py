@@ -46,13 +46,12 @@ def stream_of(spark: SparkSession, folder: Path, batches: Sequence[pa.Table]) ->
 @contextmanager
 def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
     """Change a setting of the session for a while."""
-    before = spark.conf.get(name)
-    assert before is not None
+    before = spark.conf.get(name, None)
     spark.conf.set(name, value)
     try:
         yield
     finally:
-        spark.conf.set(name, before)
+        spark.conf.unset(name) if before is None else spark.conf.set(name, before)
 
 
 @dataclass

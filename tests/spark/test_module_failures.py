@@ -13,8 +13,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import Aggregate, Module, QueryError, tumbling
-from muntin_engine import Query, SetupError, ShippingError, events, module
+from muntin_engine import Query, SetupError, ShippingError, WorkerEnvironmentError, events, module
 from muntin_engine.spark.failures import root_cause
+from tests.installed import install
 from tests.spark.modules import Count
 from tests.spark.running import run, setting, stream_of
 
@@ -98,18 +99,21 @@ def test_a_module_that_cannot_travel_is_refused_when_the_query_is_built(spark: S
 def test_a_module_whose_package_only_the_driver_has_is_one_clear_error(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "only_here.py").write_text(
+    source = (
         "from muntin import Aggregate\n"
         "class Far(Aggregate[int, int]):\n"
         "    name, version = 'far.away', '1.0.0'\n"
         "    def compute_result(self, payloads):\n"
         "        return len(payloads)\n"
     )
+    install(tmp_path, "only-here", {"only_here.py": source})
     monkeypatch.syspath_prepend(str(tmp_path))
     import only_here  # type: ignore[import-not-found]  # written above
 
     try:
-        with pytest.raises(PySparkException) as failure:
+        with pytest.raises(WorkerEnvironmentError, match=r"only-here is missing(.|\n)*ship\(spark, 'only-here'\)"):
+            query(numbers(spark), only_here.Far).results()
+        with setting(spark, "spark.muntin.probe", "false"), pytest.raises(PySparkException) as failure:
             query(numbers(spark), only_here.Far).results().collect()
     finally:
         del sys.modules["only_here"]

@@ -14,7 +14,10 @@ import pytest
 
 from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
+from muntin_engine.shipping.packing import pack
 from muntin_engine.spark.job import open_job, pack_job
+from muntin_engine.spark.references import Reference, references_of
+from tests.installed import install
 from tests.spark.modules import Members
 from tests.spark_units.jobs import job_of
 
@@ -64,8 +67,8 @@ def test_a_module_whose_package_is_elsewhere_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str | None
 ) -> None:
     source = "from tests.spark.modules import Members\nclass Far(Members):\n    name, version = 'far.far', '1.0.0'\n"
+    install(tmp_path, "muntin-far-away", {"muntin_far_away.py": source})
     file = tmp_path / "muntin_far_away.py"
-    file.write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     data = pack_job(job_of(importlib.import_module("muntin_far_away").Far()))
     del sys.modules["muntin_far_away"]
@@ -76,6 +79,65 @@ def test_a_module_whose_package_is_elsewhere_is_one_clear_error(
     with pytest.raises(ModuleNotOnWorkerError, match=r"muntin_far_away(.|\n)*install the module's package"):
         open_job(data)
     sys.modules.pop("muntin_far_away", None)
+
+
+def test_code_of_no_package_travels_itself_and_is_gone_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "muntin_beside.py").write_text(
+        "from tests.spark.modules import Members\n"
+        "import muntin_further\n"
+        "class Near(Members):\n"
+        "    name, version = 'near.near', '1.0.0'\n"
+        "    def compute_result(self, payloads):\n"
+        "        return [muntin_further.NUMBER]\n"
+    )
+    (tmp_path / "muntin_further.py").write_text("NUMBER = 7\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    data = pack_job(job_of(importlib.import_module("muntin_beside").Near()))
+    del sys.modules["muntin_beside"], sys.modules["muntin_further"]
+    monkeypatch.undo()
+
+    module: Any = open_job(data).query.bindings[0].module
+    assert module.compute_result([]) == [7]
+    assert not {"muntin_beside", "muntin_further"} & set(sys.modules)
+
+
+def test_code_of_no_package_that_cannot_be_pickled_is_imported_where_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "muntin_locked.py").write_text(
+        "import threading\n"
+        "from tests.spark.modules import Members\n"
+        "LOCK = threading.Lock()\n"
+        "class Locked(Members):\n"
+        "    name, version = 'locked.locked', '1.0.0'\n"
+        "    def compute_result(self, payloads):\n"
+        "        with LOCK:\n"
+        "            return []\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    locked = importlib.import_module("muntin_locked")
+    data = pack_job(job_of(locked.Locked()))
+    assert Reference("muntin_locked", "Locked") in references_of(data)
+    assert type(open_job(data).query.bindings[0].module) is locked.Locked
+    del sys.modules["muntin_locked"]
+
+
+def test_an_archive_that_lies_where_a_streams_worker_does_not_look_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "from tests.spark.modules import Members\nclass Far(Members):\n    name, version = 'far.far', '1.0.0'\n"
+    install(tmp_path / "here", "muntin-far-zipped", {"muntin_far_zipped.py": source})
+    with monkeypatch.context() as patched:
+        patched.syspath_prepend(tmp_path / "here")
+        data = pack_job(job_of(importlib.import_module("muntin_far_zipped").Far()))
+        archive = pack("muntin-far-zipped")
+    del sys.modules["muntin_far_zipped"]
+    (tmp_path / "files" / "of-a-session").mkdir(parents=True)
+    archive.write(tmp_path / "files" / "of-a-session")
+    monkeypatch.syspath_prepend(tmp_path / "files" / archive.file_name)
+
+    assert open_job(data).query.bindings[0].module.name == "far.far"
+    del sys.modules["muntin_far_zipped"]
 
 
 def test_an_error_of_the_modules_own_is_not_mistaken_for_a_missing_package() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from muntin_engine.errors import (
     JavaNotFoundError,
     ModuleNotOnWorkerError,
+    NotShippableError,
     SessionConflictError,
     SetupError,
     ShippingError,
@@ -13,10 +14,12 @@ from muntin_engine.errors import (
     SparkStartError,
     StateError,
     StateMismatchError,
+    WorkerEnvironmentError,
 )
 from muntin_engine.event_stream import EventStream, events
 from muntin_engine.monitoring import BatchNumbers, batch_numbers, monitor
 from muntin_engine.query import ModuleCall, Query, WindowedStream, functions, module
+from muntin_engine.shipping import ship
 from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ __all__ = [
     "JavaNotFoundError",
     "ModuleCall",
     "ModuleNotOnWorkerError",
+    "NotShippableError",
     "ParquetFolder",
     "Query",
     "SessionConflictError",
@@ -57,6 +61,7 @@ __all__ = [
     "StateError",
     "StateMismatchError",
     "WindowedStream",
+    "WorkerEnvironmentError",
     "batch_numbers",
     "events",
     "fold",
@@ -68,5 +73,6 @@ __all__ = [
     "prepare_session",
     "root_cause",
     "session",
+    "ship",
     "stop_session",
 ]

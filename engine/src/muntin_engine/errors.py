@@ -114,7 +114,8 @@ class ModuleNotOnWorkerError(SetupError):
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"a worker cannot load the query's modules: {reason}\n"
-            "  install the module's package in the Python environment of the workers (PYSPARK_PYTHON) too"
+            "  install the module's package in the Python environment of the workers (PYSPARK_PYTHON) too,\n"
+            "  or send it with the session: ship(spark, '...')"
         )
 
 
@@ -136,3 +137,37 @@ class SinkError(MuntinError, RuntimeError):
             "  nothing is lost: when the sink works again, start the query with the same checkpoint;\n"
             f"  micro-batch {batch_id} then comes again, to the sinks that have it too"
         )
+
+
+class NotShippableError(SetupError):
+    """A package cannot be sent to the workers.
+
+    Attributes:
+        package: What was named.
+        reason: Why not.
+    """
+
+    def __init__(self, package: str, reason: str, remedy: str = "") -> None:
+        self.package = package
+        self.reason = reason
+        remedy = remedy or (
+            "expected an installed package of Python files, or the path of such a wheel;\n"
+            "  anything else has to be installed in the Python environment of the workers (PYSPARK_PYTHON)"
+        )
+        super().__init__(f"{package!r} cannot be shipped: {reason}\n  {remedy}")
+
+
+class WorkerEnvironmentError(SetupError):
+    """The Python environment of the workers cannot run a query.
+
+    Attributes:
+        troubles: By where it is, a host and a Python there, what is wrong; where no worker answered, what Spark said.
+        remedies: What to do, one line each.
+    """
+
+    def __init__(self, troubles: Mapping[str, Sequence[str]], remedies: Sequence[str]) -> None:
+        self.troubles = {place: tuple(found) for place, found in troubles.items()}
+        self.remedies = tuple(remedies)
+        lines = [f"  on {place}:\n{indent(chr(10).join(found), '    ')}" for place, found in self.troubles.items()]
+        said = [f"  {remedy}" for remedy in self.remedies]
+        super().__init__("\n".join(["the workers cannot run this query", *lines, *said]))

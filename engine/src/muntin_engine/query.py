@@ -21,13 +21,15 @@ from muntin import (
 )
 from muntin_engine.explanation import explain_plan
 from muntin_engine.plan import Evaluator, Plan, check_definition
+from muntin_engine.shipping.code_version import with_version
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin_engine.event_stream import EventStream
     from muntin_engine.spark.planning import Projection
+    from muntin_engine.spark.sessions import AnySession
     from muntin_engine.writing import SinkLike
 
     ColumnLike: TypeAlias = str | Column
@@ -46,7 +48,8 @@ def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> 
     """Name a module for a query.
 
     Args:
-        name: `"<plugin>.<module>"` of an installed plugin, or a module class defined in the program itself.
+        name: `"<plugin>.<module>"` of an installed plugin, or a module class. A class of the program's own may leave
+            its version out: it is then a hash of its code, and with it what the query's checkpoint depends on.
         inputs: Columns or expressions the module reads, in the order of its input type's fields. None for a module
             that only counts its members.
         parameters: The module's initial parameters, by name.
@@ -59,7 +62,7 @@ def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> 
         >>> module("stats.quantile", "delay", q=0.9).parameters
         {'q': 0.9}
     """
-    cls = installed().module(name) if isinstance(name, str) else name
+    cls = installed().module(name) if isinstance(name, str) else with_version(name)
     return ModuleCall(cls, inputs, parameters)
 
 
@@ -163,7 +166,9 @@ class Query:
         Raises:
             QueryError: The input is a stream that never says how complete it is, or contains another query whose counts
                 have the same name; or the results cannot have a watermark.
-            SetupError: The session's state store cannot hold the state, or the modules cannot travel to the workers.
+            SetupError: The session's state store cannot hold the state, the modules cannot travel to the workers, or
+                the workers lack what they need: a task on each says so before anything runs, unless the session's
+                setting `spark.muntin.probe` is `false`.
         """
         from muntin_engine.spark.pipeline import results
 
@@ -268,7 +273,7 @@ class Query:
         return explain_plan(self.plan.keeping_late_rows() if late else self.plan)
 
 
-def functions(spark: SparkSession, *names: str) -> list[str]:
+def functions(spark: AnySession, *names: str) -> list[str]:
     """Register functions of installed plugins with Spark SQL and return the names they have there.
 
     Args:

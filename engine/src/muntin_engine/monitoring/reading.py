@@ -34,8 +34,14 @@ def batch_numbers(progress: Mapping[str, Any] | str) -> dict[str, BatchNumbers]:
 
 
 def _as_dict(metrics: Any) -> Mapping[str, Any]:
-    """Return metrics, which are a row of Spark's or come from JSON, as a dict."""
-    return metrics if isinstance(metrics, Mapping) else metrics.asDict()
+    """Return metrics, which are a row of Spark's or come from JSON, as a dict.
+
+    On Spark Connect the row is one of values, and of the schema that says their names.
+    """
+    row: Mapping[str, Any] = metrics if isinstance(metrics, Mapping) else metrics.asDict()
+    if row.keys() != {"values", "schema"}:
+        return row
+    return dict(zip((part["name"] for part in row["schema"]["fields"]), row["values"], strict=True))
 
 
 def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any]) -> BatchNumbers:

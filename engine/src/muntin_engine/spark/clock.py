@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from muntin import Duration, PolicyError, QueryError, moment, ticks
+from muntin_engine.spark.sessions import AnySession
 
 _PERIOD: Final = "period"
 
 
-def clock_stream(spark: SparkSession, every: Duration = "10 seconds") -> DataFrame:
+def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame:
     """Return the readings of a clock as a stream of one column, `reading`.
 
     With a trigger that goes on, there is a reading each time a period has passed. With `availableNow` there is one, of

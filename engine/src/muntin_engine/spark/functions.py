@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.functions import pandas_udf
 
 from muntin import Function, PluginError, installed
+from muntin_engine.spark.sessions import AnySession
 from muntin_engine.spark.types import spark_type_of
 
 
-def register(spark: SparkSession, names: Sequence[str]) -> list[str]:
+def register(spark: AnySession, names: Sequence[str]) -> list[str]:
     """Register functions by full name, or all installed ones, and return their names in SQL."""
     chosen = [installed().function(name) for name in names] if names else _all()
     for function in chosen:

@@ -26,6 +26,9 @@ from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.plan import Evaluator
+from muntin_engine.shipping.local_code import local_modules
+from muntin_engine.spark.by_value import by_value
+from muntin_engine.spark.fetched_archives import find_fetched_archives
 
 MOST_BYTES: Final = 900_000
 """A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""
@@ -142,18 +145,27 @@ class Job:
 
 
 def pack_job(job: Job) -> bytes:
-    """Return a job as bytes.
+    """Return a job as bytes. Code of no installed package travels itself, if it can, and is imported where it cannot.
 
     Raises:
         ShippingError: A module cannot be pickled, or the job is too large for a stateful operator.
     """
-    try:
-        data = bytes(cloudpickle.dumps(job))  # type: ignore[no-untyped-call]
-    except Exception as error:
-        raise ShippingError(f"the query's modules cannot travel to the workers: {error}", _modules(job)) from error
+    data = _pickled(job)
     if len(data) > MOST_BYTES:
         raise ShippingError(f"the query's modules take {len(data):,} bytes, more than {MOST_BYTES:,}", _modules(job))
     return data
+
+
+def _pickled(job: Job) -> bytes:
+    failures = []
+    for modules in (local_modules(), []):
+        try:
+            with by_value(modules):
+                return bytes(cloudpickle.dumps(job))  # type: ignore[no-untyped-call]
+        except Exception as error:
+            failures.append(error)
+    reason = f"the query's modules cannot travel to the workers: {failures[0]}"
+    raise ShippingError(reason, _modules(job)) from failures[0]
 
 
 @lru_cache(_MOST_OPEN)
@@ -163,6 +175,15 @@ def open_job(data: bytes) -> Job:
     Raises:
         ModuleNotOnWorkerError: A module's package is not installed where the worker runs.
     """
+    try:
+        return _opened(data)
+    except ModuleNotOnWorkerError:
+        if not find_fetched_archives():
+            raise
+        return _opened(data)
+
+
+def _opened(data: bytes) -> Job:
     try:
         job: Job = cloudpickle.loads(data)
     except MuntinError:

@@ -31,6 +31,7 @@ from muntin_engine.spark.distribute import EXCHANGE, Distributor
 from muntin_engine.spark.durations import clock
 from muntin_engine.spark.job import Job, Read, open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
+from muntin_engine.spark.probing import check_workers
 from muntin_engine.spark.problems import forbids_null
 from muntin_engine.spark.refused import REFUSED
 from muntin_engine.spark.source_counts import names_of_counts
@@ -90,6 +91,7 @@ def evaluated(query: Query) -> DataFrame:
         check_trigger(query.plan)
     described = _job(query, result_schema(query))
     job = pack_job(described)
+    check_workers(source.sparkSession, job, is_streaming=source.isStreaming)
     grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
     if not source.isStreaming:
         return grouped.applyInArrow(static_bucket(job), OUTPUT)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from pyspark.sql import SparkSession
-
 from muntin_engine.errors import SetupError
+from muntin_engine.spark.sessions import AnySession
 
 _STATE_STORE: Final = "spark.sql.streaming.stateStore"
 _PROVIDER: Final = f"{_STATE_STORE}.providerClass"
@@ -49,7 +48,7 @@ def prepare_session(spark: SparkSession) -> SparkSession:
     return spark
 
 
-def check_session(spark: SparkSession) -> None:
+def check_session(spark: AnySession) -> None:
     """Refuse a session whose state store cannot hold a stateful operator's variables.
 
     Raises:

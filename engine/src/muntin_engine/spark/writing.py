@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
+from pyspark.errors import PySparkPicklingError
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.query import StreamingQuery
@@ -14,10 +14,14 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration, QueryError, ticks
 from muntin_engine.errors import SinkError
+from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.bucket_task import LATE, REJECTED, RESULTS
+from muntin_engine.spark.by_value import by_value
 from muntin_engine.spark.pipeline import evaluated, keeping_late_rows, result_schema, rows_of
+from muntin_engine.spark.query_ids import QueryId, StartedQuery, StoredQueryId
 from muntin_engine.spark.refused import REFUSED
+from muntin_engine.spark.sessions import is_connect
 from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.writing import Sink, SinkLike, choose_sinks
 
@@ -46,7 +50,11 @@ def write(
     schemas = _schemas(running)
     for output, sink in sinks.items():
         sink.check(schemas[output].names)
-    return _start(running, BatchWriter(sinks, schemas), checkpoint, trigger, name)
+    started, is_remote = StartedQuery(), is_connect(query.source.df.sparkSession)
+    query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
+    streaming = _start(running, BatchWriter(sinks, schemas, query_id), checkpoint, trigger, name)
+    started.name(str(streaming.id))
+    return streaming
 
 
 def _start(
@@ -55,9 +63,21 @@ def _start(
     writer = _triggered(evaluated(query).writeStream, trigger).option("checkpointLocation", fspath(checkpoint))
     if name is not None:
         writer = writer.queryName(name)
-    started = writer.foreachBatch(batches).start()
-    batches.query_id.set_result(str(started.id))
-    return started
+    return _handing(writer, batches).start()
+
+
+def _handing(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
+    """Have micro-batches handed on; on Spark Connect, where the sinks are pickled for the server to do so."""
+    try:
+        with by_value(local_modules()):
+            return writer.foreachBatch(batches)
+    except PySparkPicklingError as error:
+        reason = error.__cause__ or error.__context__ or error
+        raise QueryError(
+            f"the sinks cannot travel to the Spark Connect server, which calls them: {reason}\n"
+            "  keep sessions, DataFrames, open files and locks out of them; the session of a micro-batch is\n"
+            "  batch.sparkSession"
+        ) from error
 
 
 def _triggered(writer: DataStreamWriter, trigger: Duration | None) -> DataStreamWriter:
@@ -77,14 +97,14 @@ class BatchWriter:
     """Hands a micro-batch to every sink.
 
     The buckets are evaluated once, and all of them before any sink gets a row: one that looks at a few rows only must
-    not leave the state of the others unwritten.
-
-    Attributes:
-        query_id: What Spark calls the query; known once it has started, which may be after its first micro-batch has.
+    not leave the state of the others unwritten. On Spark Connect it travels to the server and does its work there.
     """
 
-    def __init__(self, sinks: Mapping[str, Sink], schemas: Mapping[str, spark_types.StructType]) -> None:
-        self.query_id: Future[str] = Future()
+    def __init__(
+        self, sinks: Mapping[str, Sink], schemas: Mapping[str, spark_types.StructType], query_id: QueryId
+    ) -> None:
+        """Take the sinks, and the schemas of what they get, by output; and what says what Spark calls the query."""
+        self._query_id = query_id
         self._sinks = sinks
         self._schemas = schemas
         self._is_open = False
@@ -111,7 +131,7 @@ class BatchWriter:
         sink = self._sinks[output]
         try:
             if not self._is_open:
-                sink.open(self.query_id.result())
+                sink.open(self._query_id.of(rows.sparkSession))
             sink.write(rows, batch_id)
         except Exception as error:
             raise SinkError(output, str(sink), batch_id, error) from error

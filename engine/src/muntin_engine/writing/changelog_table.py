@@ -13,7 +13,9 @@ from muntin_engine.writing.sink import Sink
 from muntin_engine.writing.table_versions import TableVersions
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+
+    from muntin_engine.spark.sessions import AnySession
 
 _NEEDED = ("change", "event_id")
 
@@ -83,7 +85,7 @@ class ChangelogTable(Sink):
         self._folded(batch, before).write.parquet(address(after))
         self._versions.turn_to(after, batch_id)
 
-    def read(self, spark: SparkSession) -> DataFrame:
+    def read(self, spark: AnySession) -> DataFrame:
         """Return the table as it is now: the columns of the results without `change` and `new_end`.
 
         Raises:

@@ -14,9 +14,10 @@ from muntin.schemas import Field, describe
 class Module:
     """What all base classes share. Subclass one of them, never this.
 
-    A concrete module sets two class attributes, `name` and `version`; its constructor's parameters are the
-    parameters a query writer may give (SI-29). The constructor should raise `ValueError` on a value it cannot
-    work with: the query is then refused where it is built.
+    A concrete module sets two class attributes, `name` and `version`, of which a class that is given to a query
+    itself, and that no plugin offers, may leave the version out. Its constructor's parameters are the parameters a
+    query writer may give (SI-29). The constructor should raise `ValueError` on a value it cannot work with: the query
+    is then refused where it is built.
 
     Attributes:
         name: `"<plugin>.<module>"`, the name a query uses.

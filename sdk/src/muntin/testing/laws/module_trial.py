@@ -39,7 +39,7 @@ class ModuleTrial(Trial):
 
     def __init__(self, law: Law, module: Any, payloads: SearchStrategy[Any], tolerance: float, data: Any) -> None:
         """Draw the window and the clip, if the module is time-sensitive."""
-        super().__init__(law, f"{module.name} {module.version}", tolerance, data)
+        super().__init__(law, f"{module.name} {getattr(module, 'version', 'without a version')}", tolerance, data)
         self._payloads = payloads
         self.clip = ClipPolicy.NONE
         self.subject = Subject(module, Window(0, _MOST_MEMBERS))

@@ -1,0 +1,215 @@
+"""A version for a module class that declares none: a hash of its code and of what that uses."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import dis
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from functools import cached_property, partial
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType, UnionType, new_class
+from typing import Any, Final, get_args, get_origin
+
+from muntin import Module
+from muntin_engine.shipping.local_code import is_local
+from muntin_engine.shipping.sources import class_source, function_source, module_source
+
+_DIGITS: Final = 8
+_PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
+_TOLD: Final = frozenset({"__annotations__", "__slots__"})
+"""The attributes between double underscores that say something of a class, besides its methods."""
+
+_NOT_CODE: Final = frozenset({"version", "_abc_impl"})
+
+
+def with_version(cls: Any) -> Any:
+    """Return a module class that has a version: itself, or a subclass that has the hash of its code for one.
+
+    A version that it inherits from code of an installed package is not its own. What is no module class is returned as
+    it is.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Module) or _declares_version(cls):
+        return cls
+    said = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+    return new_class(cls.__name__, (cls,), {}, lambda body: body.update(said | {"version": code_version(cls)}))
+
+
+def code_version(cls: type) -> str:
+    """Return a version for a class, the same in each process that has the same code.
+
+    It changes with the class, and with the functions, classes and constants of no installed package that it uses, also
+    by way of others. Comments, docstrings and layout make no difference, where the source is to be had; elsewhere, and
+    for lambdas, it is the bytecode that counts, which differs between versions of Python. What it cannot see are other
+    versions of installed packages, what is imported inside functions, and attributes that are looked up by text.
+
+    Example:
+        >>> class Twice:
+        ...     def of(self, x: int) -> int:
+        ...         return 2 * x
+        >>> code_version(Twice)[:5], code_version(Twice) == code_version(Twice)
+        ('code-', True)
+    """
+    told = repr(_Description(cls.__module__).of(cls))
+    return f"code-{hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]}"
+
+
+def _declares_version(cls: type) -> bool:
+    owner = next((one for one in cls.__mro__ if "version" in vars(one)), None)
+    if owner is None:
+        return False
+    return owner is cls or is_local(owner.__module__) or not is_local(cls.__module__)
+
+
+class _Description:
+    """Describes code and constants as nested tuples of text."""
+
+    def __init__(self, home: str) -> None:
+        """Take the module whose code counts in any case."""
+        self._home = home
+        self._seen: dict[int, int] = {}
+        self._kept: list[Any] = []
+
+    def of(self, value: Any) -> Any:
+        """Return the description of a value; of one that was described already, its number."""
+        if isinstance(value, _PLAIN):
+            return type(value).__name__, repr(value)
+        if isinstance(value, tuple | frozenset):  # whether two equal ones are the same is a matter of chance
+            return self._collection(value)
+        if id(value) in self._seen:
+            return "again", self._seen[id(value)]
+        self._seen[id(value)] = len(self._seen)
+        self._kept.append(value)  # or another object may get its id
+        return self._code(value) or self._collection(value) or self._object(value)
+
+    def _code(self, value: Any) -> Any:
+        if isinstance(value, ModuleType):
+            return "module", value.__name__, self._file(value) if self._counts(value.__name__) else ""
+        if isinstance(value, type):
+            return self._class(value) if self._counts(value.__module__) else _named(value)
+        if isinstance(value, FunctionType):
+            return self._function(value) if self._counts(value.__module__) else _named(value)
+        if isinstance(value, CodeType):
+            return self._bytecode(value)
+        if isinstance(value, MethodType):
+            return "method", self.of(value.__func__), self.of(value.__self__)
+        return self._wrapper(value)
+
+    def _wrapper(self, value: Any) -> Any:
+        if isinstance(value, staticmethod | classmethod):
+            return type(value).__name__, self.of(value.__func__)
+        if isinstance(value, property):
+            return "property", *map(self.of, (value.fget, value.fset, value.fdel))
+        if isinstance(value, cached_property):
+            return "cached property", self.of(value.func)
+        if isinstance(value, partial):
+            return "partial", *map(self.of, (value.func, value.args, value.keywords))
+        if get_origin(value) is not None or isinstance(value, UnionType):
+            return "type", repr(value), *map(self.of, get_args(value))
+        wrapped = inspect.getattr_static(value, "__wrapped__", None)
+        return ("wrapper", _named(type(value)), self.of(wrapped)) if wrapped is not None else None
+
+    def _collection(self, value: Any) -> Any:
+        if isinstance(value, tuple | list):
+            return type(value).__name__, *map(self.of, value)
+        if isinstance(value, set | frozenset):
+            return type(value).__name__, *sorted(repr(_Description(self._home).of(part)) for part in value)
+        if isinstance(value, Mapping):
+            return "mapping", *((self.of(key), self.of(part)) for key, part in value.items())
+        return None
+
+    def _object(self, value: Any) -> Any:
+        cls = type(value)
+        if isinstance(value, Enum):
+            return "member", self.of(cls), value.name
+        if dataclasses.is_dataclass(value) or self._counts(cls.__module__):
+            fields = getattr(value, "__dict__", None) or _slots(value)
+            return "object", self.of(cls), *((name, self.of(part)) for name, part in fields.items())
+        try:
+            view = memoryview(value)
+            return "buffer", _named(cls), view.format, view.shape, hashlib.sha256(view.tobytes()).hexdigest()
+        except (TypeError, ValueError):
+            return _spelled(value)
+
+    def _class(self, cls: type) -> Any:
+        bases = [(self.of(base), str(getattr(base, "version", ""))) for base in cls.__bases__]
+        attributes = [(name, self.of(value)) for name, value in sorted(vars(cls).items()) if _says_something(cls, name)]
+        return "class", class_source(cls) or cls.__qualname__, *bases, *attributes
+
+    def _function(self, function: FunctionType) -> Any:
+        code = function.__code__
+        cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+        closure = [(name, self.of(_contents(cell))) for name, cell in cells]
+        used = [(name, self.of(value)) for name, value in _globals(function)]
+        own = function_source(function) or self._bytecode(code)
+        return "function", own, self.of(function.__defaults__), self.of(function.__kwdefaults__), *closure, *used
+
+    def _bytecode(self, code: CodeType) -> Any:
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+        return "code", code.co_code, counts, names, *map(self.of, code.co_consts)
+
+    def _file(self, module: ModuleType) -> str:
+        """Return the source of a module that is used as a whole."""
+        file = getattr(module, "__file__", None)
+        text = Path(file).read_text(encoding="utf-8") if file and module.__name__ != "__main__" else ""
+        return module_source(text) or text
+
+    def _counts(self, module: str | None) -> bool:
+        return module == self._home or (module is not None and is_local(module))
+
+
+def _says_something(cls: type, name: str) -> bool:
+    value = vars(cls)[name]
+    if name in _NOT_CODE or _is_made_by_dataclass(cls, value):
+        return False
+    is_special = name.startswith("__") and name.endswith("__")
+    return not is_special or name in _TOLD or isinstance(value, FunctionType | staticmethod | classmethod | property)
+
+
+def _is_made_by_dataclass(cls: type, value: Any) -> bool:
+    """True for `__init__` and the like of a dataclass, which its fields say already."""
+    made = dataclasses.is_dataclass(cls) and isinstance(value, FunctionType)
+    return made and not value.__code__.co_qualname.startswith(cls.__qualname__)
+
+
+def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the globals that a function reads and that are there, in order of their names."""
+    for name in sorted(set(_read_names(function.__code__))):
+        if name in function.__globals__ and not hasattr(builtins, name):
+            yield name, function.__globals__[name]
+
+
+def _read_names(code: CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _read_names(constant)
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing was put into it yet
+        return None
+
+
+def _slots(value: Any) -> dict[str, Any]:
+    names = (name for cls in type(value).__mro__ for name in vars(cls).get("__slots__", ()))
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
+
+
+def _named(value: Any) -> str:
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def _spelled(value: Any) -> tuple[str, str]:
+    """Return how a value of the standard library spells itself; of others, and where that is an address, its type."""
+    text = repr(value) if type(value).__module__.partition(".")[0] in sys.stdlib_module_names else ""
+    return _named(type(value)), "" if " at 0x" in text else text

@@ -1,0 +1,120 @@
+"""From an installed package, or a wheel, to an archive."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from email.parser import HeaderParser
+from importlib.metadata import Distribution
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from muntin_engine.errors import NotShippableError
+from muntin_engine.shipping.archives import Archive
+from muntin_engine.shipping.distributions import canonical, find_distribution, imports_of, is_editable
+
+_METADATA: Final = ("METADATA", "PKG-INFO")
+_KEPT: Final = ("entry_points.txt", "top_level.txt")
+_COMPILED: Final = re.compile(r"\.(so(\.\d+)*|pyd|dylib|dll)$")
+_LEFT_OUT: Final = (".pyc", ".pyo", ".pth")
+_DATA: Final = re.compile(r"[^/]+\.data/(purelib|platlib)/")
+
+
+def pack(package: str | PathLike[str]) -> Archive:
+    """Return the archive of a package.
+
+    Args:
+        package: What `find_distribution` takes, or the path of a wheel.
+
+    Raises:
+        NotShippableError: There is none, it has compiled parts, or it has no Python files.
+    """
+    text = os.fspath(package)
+    archive = pack_wheel(Path(text)) if text.endswith(".whl") else pack_installed(find_distribution(text))
+    _check(archive)
+    return archive
+
+
+def is_shippable(name: str) -> bool:
+    """True if an installed package can be packed."""
+    try:
+        pack(name)
+    except NotShippableError:
+        return False
+    return True
+
+
+def pack_installed(dist: Distribution) -> Archive:
+    """Return the archive of an installed distribution."""
+    files = dict(_imported_files(dist) if is_editable(dist) or not dist.files else _listed_files(dist))
+    folder = f"{canonical(dist.name).replace('-', '_')}-{dist.version}.dist-info"
+    texts = {"METADATA": _metadata(dist), **{name: dist.read_text(name) for name in _KEPT}}
+    told = {f"{folder}/{name}": text.encode() for name, text in texts.items() if text}
+    return Archive(dist.name, dist.version, {**{name: path.read_bytes() for name, path in files.items()}, **told})
+
+
+def pack_wheel(path: Path) -> Archive:
+    """Return the archive of a wheel, which Spark would not look at under its own name.
+
+    Raises:
+        NotShippableError: There is no wheel.
+    """
+    try:
+        with zipfile.ZipFile(path) as wheel:
+            files = {_DATA.sub("", name): wheel.read(name) for name in wheel.namelist() if not name.endswith("/")}
+    except (OSError, zipfile.BadZipFile) as error:
+        raise NotShippableError(str(path), f"it cannot be read: {error}") from error
+    metadata = next((data for name, data in files.items() if name.endswith(".dist-info/METADATA")), None)
+    if metadata is None:
+        raise NotShippableError(str(path), "it is no wheel: it has no .dist-info/METADATA")
+    said = HeaderParser().parsestr(metadata.decode())
+    return Archive(said["Name"], said["Version"], {name: data for name, data in files.items() if _is_kept(name)})
+
+
+def _listed_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
+    for file in dist.files or ():
+        name, path = file.as_posix(), Path(str(dist.locate_file(file)))
+        if _is_kept(name) and ".dist-info" not in name and ".egg-info" not in name and path.is_file():
+            yield name, path
+
+
+def _imported_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
+    """Yield what is imported from a distribution that does not list its files, from where it is imported."""
+    for name in imports_of(dist):
+        spec = find_spec(name)
+        for location in (spec and spec.submodule_search_locations) or ():
+            yield from _files_below(Path(location), name)
+        if spec is not None and spec.submodule_search_locations is None and spec.origin:
+            yield Path(spec.origin).name, Path(spec.origin)
+
+
+def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.rglob("*")):
+        inside = f"{name}/{path.relative_to(folder).as_posix()}"
+        if path.is_file() and _is_kept(inside):
+            yield inside, path
+
+
+def _is_kept(name: str) -> bool:
+    parts = name.split("/")
+    return "__pycache__" not in parts and parts[0] not in ("..", "") and not name.endswith(_LEFT_OUT)
+
+
+def _metadata(dist: Distribution) -> str | None:
+    return next((text for name in _METADATA if (text := dist.read_text(name))), None)
+
+
+def _check(archive: Archive) -> None:
+    compiled = _compiled(archive.files)
+    if compiled is not None:
+        raise NotShippableError(archive.label, f"it has parts compiled for one kind of machine, such as {compiled}")
+    if not any(name.endswith(".py") for name in archive.files):
+        raise NotShippableError(archive.label, "it has no Python files that could be found")
+
+
+def _compiled(files: Mapping[str, bytes]) -> str | None:
+    return next((name for name in sorted(files) if _COMPILED.search(name)), None)

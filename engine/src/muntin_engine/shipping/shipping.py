@@ -1,0 +1,43 @@
+"""Sending packages to the workers of a session."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin_engine.event_stream import EventStream
+    from muntin_engine.query import Query, WindowedStream
+    from muntin_engine.spark.sessions import AnySession
+
+
+def ship(
+    session: AnySession | DataFrame | EventStream | WindowedStream | Query, *packages: str | PathLike[str]
+) -> list[str]:
+    """Send packages that are installed here to the workers of a session, for as long as the session is.
+
+    Each becomes a `.zip` with its Python files and its metadata, which Spark adds to what its workers import from;
+    on Spark Connect by way of the server. A package that was shipped to the session before is left alone. Its
+    dependencies are not sent along: name those that the workers lack too; `results` and `write` say which these are.
+
+    Args:
+        session: The session, classic or of Spark Connect, or anything that has one: a DataFrame, a stream, a query.
+        packages: Each the name of an installed distribution, of a plugin, or of what is imported; or the path of a
+            wheel. Installed in place (`pip install -e`) will do.
+
+    Returns:
+        What was named, as `"muntin-stats 0.1.0"`.
+
+    Raises:
+        NotShippableError: No installed package has the name; it has compiled parts, which run on one kind of machine
+            alone; or the session has it with other contents.
+
+    Example:
+        >>> ship(spark, "muntin-stats", "patterns")  # doctest: +SKIP
+        ['muntin-stats 0.1.0', 'muntin-patterns 0.1.0']
+    """
+    from muntin_engine.spark.shipping import ship_packages
+
+    return ship_packages(session, packages)

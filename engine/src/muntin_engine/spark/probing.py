@@ -1,0 +1,134 @@
+"""Asking the workers, before a query starts, whether they have what it needs."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from pyspark.errors import PySparkException
+
+from muntin_engine.errors import WorkerEnvironmentError
+from muntin_engine.shipping.local_code import is_local
+from muntin_engine.shipping.packing import is_shippable
+from muntin_engine.spark import survey
+from muntin_engine.spark.by_value import by_value
+from muntin_engine.spark.driver_python import check_driver_python
+from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.packages import THEIRS, Needed, needed_by
+from muntin_engine.spark.references import Reference, references_of
+from muntin_engine.spark.sessions import AnySession, name_of
+
+SETTING: Final = "spark.muntin.probe"
+"""The setting of a session that holds `false` where the workers are not to be asked."""
+
+_ROWS: Final = 10_000
+"""Spark makes a task of them for each core that it knows of, so that every executor gets some if all are idle."""
+
+_PYTHON: Final = "or start the workers with another Python: set PYSPARK_PYTHON before the session starts"
+
+_ANSWERED: Final[dict[str, set[str]]] = {}
+"""By session, the packages and modules that its workers were found to have."""
+
+
+def check_workers(spark: AnySession, job: bytes, *, is_streaming: bool) -> None:
+    """See that the workers of a session can open a job, unless the session says not to ask.
+
+    A package is asked for once in a session: the workers that have it in the driver's version have all of it.
+
+    Args:
+        spark: The session.
+        job: The pickled job.
+        is_streaming: True if Spark will start a Python process on the driver, too.
+
+    Raises:
+        WorkerEnvironmentError: They cannot: what is missing, where, and what to do.
+    """
+    if str(spark.conf.get(SETTING, "true")).lower() == "false":
+        return
+    if is_streaming:
+        check_driver_python(spark)
+    known = _ANSWERED.setdefault(name_of(spark), set())
+    asked = {reference for reference in references_of(job) if _unit(reference) not in known}
+    if asked:
+        needed = needed_by(asked)
+        answers = ask_workers(spark, asked, needed)
+        missing = {Reference(name) for answer in answers for _, _, name in answer["failures"] if name}
+        judge(answers, needed_by(asked | missing) if missing else needed, platform.python_version())
+        known.update(map(_unit, asked))
+
+
+def _unit(reference: Reference) -> str:
+    """Return what is there or not as a whole: a package, or a module of no package."""
+    return reference.module if is_local(reference.module) else reference.module.partition(".")[0]
+
+
+def ask_workers(spark: AnySession, references: Iterable[Reference], needed: Needed) -> list[dict[str, Any]]:
+    """Return what the workers have, an answer per task.
+
+    Raises:
+        WorkerEnvironmentError: Spark's workers do not run at all.
+    """
+    try:
+        with by_value([survey]):
+            question = survey.surveying([(one.module, one.name) for one in sorted(references)], needed.imports)
+            rows = spark.range(_ROWS).mapInArrow(question, "answer string").collect()
+    except PySparkException as error:
+        said = root_cause(error).splitlines()
+        raise WorkerEnvironmentError({"a worker that Spark could not start": said}, [_PYTHON]) from error
+    return [json.loads(row[0]) for row in rows]
+
+
+def judge(answers: Iterable[Mapping[str, Any]], needed: Needed, python: str) -> None:
+    """Raise if an answer says that a worker cannot run a query.
+
+    Args:
+        answers: What the workers have.
+        needed: What they need.
+        python: The driver's version of Python.
+
+    Raises:
+        WorkerEnvironmentError: One cannot.
+    """
+    found: dict[str, dict[str, None]] = {}
+    lacking: set[str] = set()
+    for answer in answers:
+        place = f"{answer['host']}, {answer['executable']}, Python {answer['python']}"
+        for subject, trouble in _troubles(answer, needed, python):
+            found.setdefault(place, {})[trouble] = None
+            lacking.add(subject)
+    if found:
+        raise WorkerEnvironmentError({place: list(lines) for place, lines in found.items()}, _remedies(lacking, needed))
+
+
+def _troubles(answer: Mapping[str, Any], needed: Needed, python: str) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a worker, each with the package that it is about, or the module of no package."""
+    if answer["python"].split(".")[:2] != python.split(".")[:2]:
+        yield "", f"it is Python {answer['python']}, and the driver is {python}: the minor versions must be equal"
+    has: Mapping[str, str | None] = answer["packages"]
+    for package, version in has.items():
+        here = needed.versions[package]
+        if version is None:
+            yield package, f"{package} is missing, the driver has {here}" if here else f"{package} is missing"
+        elif package in needed.same and version and here and version != here:
+            yield package, f"{package} is {version}, and the driver has {here}"
+    for module, reason, missing in answer["failures"]:
+        subject = needed.home(missing or module)
+        if has.get(subject, "") is not None:
+            yield subject, f"{needed.home(module)} cannot be imported: {reason}"
+
+
+def _remedies(lacking: set[str], needed: Needed) -> list[str]:
+    packages = sorted(name for name in lacking if name in needed.versions)
+    modules = sorted(name for name in lacking if name and name not in needed.versions)
+    remedies = [
+        f"{module} is of no installed package: make it one, or see that all it names can be pickled, to travel by value"
+        for module in modules
+    ]
+    if packages:
+        pins = (f"{name}=={needed.versions[name]}" if needed.versions[name] else name for name in packages)
+        remedies.append(f"install there what the driver has: pip install {' '.join(pins)}")
+    if sendable := [name for name in packages if name not in THEIRS and is_shippable(name)]:
+        remedies.append(f"send it with the session: ship(spark, {', '.join(map(repr, sendable))})")
+    return [*remedies, _PYTHON]

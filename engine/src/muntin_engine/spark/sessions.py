@@ -1,0 +1,26 @@
+"""The two kinds of sessions: classic ones, whose driver is this process, and those of Spark Connect, whose is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+AnySession: TypeAlias = "SparkSession | ConnectSession"
+"""A session of either kind."""
+
+
+def is_connect(spark: AnySession) -> bool:
+    """True if a session's driver is a Spark Connect server."""
+    return not isinstance(spark, SparkSession)
+
+
+def name_of(spark: AnySession) -> str:
+    """Return what tells a session from all others, for as long as this process lives.
+
+    Classic sessions of one Spark context are one here: they have their workers and their packages in common.
+    """
+    return spark.sparkContext.applicationId if isinstance(spark, SparkSession) else spark.session_id

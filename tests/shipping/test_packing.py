@@ -1,0 +1,140 @@
+"""Installed packages and wheels as archives that Python imports from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from muntin_engine import NotShippableError
+from muntin_engine.shipping.archives import Archive, is_archive_name
+from muntin_engine.shipping.distributions import find_distribution, imports_of, requirements_of
+from muntin_engine.shipping.local_code import is_local
+from muntin_engine.shipping.packing import pack
+from tests.installed import VERSION, install
+
+FILES = {"shown_there/__init__.py": "", "shown_there/deep/part.py": "X = 1\n", "shown_there/plugin.py": "Y = 2\n"}
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on the path, with a package in it that has a plugin."""
+    install(tmp_path, "shown-there", FILES, plugin="shown", requires=["pluggy>=1", "hypothesis; extra == 'test'"])
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("name", ["shown-there", "shown_there", "Shown.There", "shown"])
+def test_a_package_is_found_by_any_of_its_names(name: str) -> None:
+    assert pack(name).label == f"shown-there {VERSION}"
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_archive_holds_the_python_files_and_the_metadata_alone() -> None:
+    info = f"shown_there-{VERSION}.dist-info"
+    assert set(pack("shown-there").files) == {*FILES, f"{info}/METADATA", f"{info}/entry_points.txt"}
+
+
+def test_an_archive_is_imported_from_and_found_by_its_entry_points(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    path = pack("shown").write(tmp_path / "out")
+    look = (
+        f"import sys; sys.path.insert(0, {str(path)!r})\n"
+        "from importlib.metadata import entry_points, version\n"
+        "import shown_there.deep.part, shown_there.plugin\n"
+        "print([e.load().Y for e in entry_points(group='muntin') if e.name == 'shown'], version('shown-there'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == f"[2] {VERSION}\n", done.stderr
+
+
+def test_the_same_files_make_the_same_archive_and_others_another_name(installed: Path, tmp_path: Path) -> None:
+    archive = pack("shown")
+    written = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        written.append(pack("shown").write(tmp_path / name))
+    assert written[0].name == written[1].name == archive.file_name
+    assert written[0].read_bytes() == written[1].read_bytes()
+    assert is_archive_name(archive.file_name)
+
+    (installed / "shown_there" / "plugin.py").write_text("Y = 3\n")
+    assert pack("shown").file_name != archive.file_name
+
+
+def test_a_package_that_is_installed_in_place_is_packed_from_there() -> None:
+    archive = pack("stats")
+    assert "muntin_stats/plugin.py" in archive.files
+    assert not any(name.endswith(".pth") for name in archive.files)
+    assert imports_of(find_distribution("stats")) == ("muntin_stats",)
+
+
+def test_a_wheel_is_packed_as_it_is(tmp_path: Path) -> None:
+    wheel = tmp_path / "far-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("far.py", "X = 1\n")
+        file.writestr("far-1.0.data/purelib/more.py", "X = 2\n")
+        file.writestr("far-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: far\nVersion: 1.0\n")
+    archive = pack(wheel)
+    assert archive.label == "far 1.0"
+    assert {"far.py", "more.py"} <= set(archive.files)
+    assert archive.file_name.endswith(".zip")
+
+
+def test_what_is_no_wheel_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotShippableError, match=r"none\.whl' cannot be shipped: it cannot be read"):
+        pack(tmp_path / "none.whl")
+
+
+def test_compiled_parts_are_refused_by_name() -> None:
+    with pytest.raises(NotShippableError, match=r"'numpy .*parts compiled for one kind of machine, such as numpy"):
+        pack("numpy")
+
+
+def test_a_name_that_nothing_has_gets_the_closest_one() -> None:
+    with pytest.raises(NotShippableError, match=r"did you mean 'muntin-stats'\?") as caught:
+        pack("muntin-stat")
+    assert caught.value.package == "muntin-stat"
+
+
+def test_a_name_that_two_packages_answer_to_is_refused(installed: Path) -> None:
+    install(installed, "shown", {"other.py": ""})
+    with pytest.raises(NotShippableError, match="it may be any of shown, shown-there; name one of these"):
+        pack("shown")
+
+
+@pytest.mark.usefixtures("installed")
+def test_what_a_package_requires_is_known_without_its_extras() -> None:
+    assert [dist.name for dist in requirements_of(find_distribution("shown-there"))] == ["pluggy"]
+
+
+def test_only_code_of_no_package_is_local(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (installed / "shown_beside.py").write_text("")
+    import shown_beside  # type: ignore[import-not-found]  # noqa: F401  # written above
+    import shown_there  # type: ignore[import-not-found]  # noqa: F401
+
+    names = (
+        "shown_beside",
+        "shown_there",
+        "__main__",
+        "pytest",
+        "json",
+        "muntin",
+        "muntin_stats",
+        "builtins",
+        __name__,
+    )
+    assert [name for name in names if is_local(name)] == ["shown_beside", "__main__", __name__]
+    for name in ("shown_beside", "shown_there"):
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_an_archive_of_a_folder_without_init_is_a_package_all_the_same(tmp_path: Path) -> None:
+    path = Archive("spread", "1", {"spread/part.py": b"X = 1\n"}).write(tmp_path)
+    look = f"import sys; sys.path.insert(0, {str(path)!r}); import spread.part; print(spread.part.X)"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "1\n", done.stderr
