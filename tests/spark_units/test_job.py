@@ -101,6 +101,45 @@ def test_code_of_no_package_travels_itself_and_is_gone_after(tmp_path: Path, mon
     assert not {"muntin_beside", "muntin_further"} & set(sys.modules)
 
 
+def test_types_that_are_written_as_text_are_known_where_code_travels_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "muntin_texts.py").write_text(
+        "from __future__ import annotations\n"
+        "from collections.abc import Sequence\n"
+        "from dataclasses import dataclass, field\n"
+        "from typing import get_type_hints\n"
+        "from muntin import IncrementalAggregate\n"
+        "@dataclass\n"
+        "class Part:\n"
+        "    number: int\n"
+        "    after: Part | None = None\n"
+        "@dataclass\n"
+        "class Parts:\n"
+        "    parts: list[Part] = field(default_factory=list)\n"
+        "class Texts(IncrementalAggregate[int, Parts, int]):\n"
+        "    name, version = 'texts.texts', '1.0.0'\n"
+        "    def create_state(self) -> Parts:\n"
+        "        return Parts()\n"
+        "    def add_events(self, state: Parts, payloads: Sequence[int]) -> Parts:\n"
+        "        return Parts([*state.parts, *map(Part, payloads)])\n"
+        "    def compute_result(self, state: Parts) -> int:\n"
+        "        return len(state.parts)\n"
+        "    def types(self) -> dict[str, object]:\n"
+        "        return get_type_hints(self.add_events)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    data = pack_job(job_of(importlib.import_module("muntin_texts").Texts()))
+    del sys.modules["muntin_texts"]
+    monkeypatch.undo()
+
+    job = open_job(data)
+    module: Any = job.query.bindings[0].module
+    state = module.add_events(module.create_state(), [4, 5])
+    assert job.codec.unpack(job.codec.pack([state])) == [state]
+    assert module.types()["payloads"] == Sequence[int]
+
+
 def test_code_of_no_package_that_cannot_be_pickled_is_imported_where_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.plan import Evaluator
 from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.by_value import by_value
+from muntin_engine.spark.by_value import pickled
 from muntin_engine.spark.fetched_archives import find_fetched_archives
 
 MOST_BYTES: Final = 900_000
@@ -160,8 +160,7 @@ def _pickled(job: Job) -> bytes:
     failures = []
     for modules in (local_modules(), []):
         try:
-            with by_value(modules):
-                return bytes(cloudpickle.dumps(job))  # type: ignore[no-untyped-call]
+            return pickled(job, modules)
         except Exception as error:
             failures.append(error)
     reason = f"the query's modules cannot travel to the workers: {failures[0]}"
