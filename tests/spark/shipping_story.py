@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
+import socket
+import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import Aggregate, MuntinError, tumbling
 from muntin_engine import Query, batch_numbers, events, local_session, module, ship, stop_session
-from muntin_engine.spark.java import find_java
-from muntin_engine.spark.java_home import spark_java_home
-from muntin_engine.spark.session import local_settings
 
 SCALE = 10
 
@@ -36,16 +35,49 @@ class Gauged(Aggregate[float, float]):
         return float(gauges.gauge(scaled(max(payloads))))
 
 
-def start(kind: str, log: Path) -> SparkSession:
-    """Return a session of Spark Connect, or a classic one for a master."""
-    if kind != "connect":
-        return local_session("story", log=log, conf={"spark.master": kind})
-    os.environ |= {"JAVA_HOME": str(spark_java_home(find_java())), "PYSPARK_PYTHON": sys.executable}
-    spark = SparkSession.builder.remote("local[2]").getOrCreate()
-    for name, value in local_settings("story", 2, {}).items():
-        if spark.conf.isModifiable(name):
-            spark.conf.set(name, value)
-    return spark
+SERVER = """
+import sys
+from muntin_engine import local_session, stop_session
+spark = local_session("server", log=sys.argv[1], conf={
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": sys.argv[2],
+    "spark.sql.artifact.isolation.enabled": "true",
+    "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
+})
+print("ready", flush=True)
+sys.stdin.read()
+stop_session(spark)
+"""
+
+
+@contextmanager
+def session_of(kind: str, log: Path) -> Iterator[SparkSession]:
+    """Give a session of Spark Connect, or a classic one for a master, and stop it."""
+    if kind == "connect":
+        with serving(log) as address:
+            connected = SparkSession.builder.remote(address).getOrCreate()
+            yield connected
+            connected.stop()
+    else:
+        classic = local_session("story", log=log, conf={"spark.master": kind})
+        yield classic
+        stop_session(classic)
+
+
+@contextmanager
+def serving(log: Path) -> Iterator[str]:
+    """Run a Spark Connect server in a process of its own, and give its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-c", SERVER, str(log), port]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        assert server.stdout.readline() == "ready\n"
+        yield f"sc://127.0.0.1:{port}"
+        server.stdin.close()
 
 
 def outcome(tell: Callable[[], Any]) -> Any:
@@ -126,8 +158,5 @@ if __name__ == "__main__":
     place, asked = Path(sys.argv[1]), sys.argv[2]
     sys.path[:0] = [str(place / "packages"), str(place / "beside")]
     GAUGES = importlib.import_module("gauges")
-    session = start(asked, place / "spark.log")
-    try:
+    with session_of(asked, place / "spark.log") as session:
         print(f"\n{json.dumps(tell(session, place))}")
-    finally:
-        session.stop() if asked == "connect" else stop_session(session)
