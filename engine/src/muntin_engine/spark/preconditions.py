@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from pyspark.sql import SparkSession
+
 from muntin_engine.errors import SetupError
 from muntin_engine.spark.sessions import AnySession
 
@@ -63,5 +65,5 @@ def check_session(spark: AnySession) -> None:
         )
 
 
-def _holds_state(spark: SparkSession) -> bool:
+def _holds_state(spark: AnySession) -> bool:
     return "RocksDB" in (spark.conf.get(_PROVIDER, "") or "")
