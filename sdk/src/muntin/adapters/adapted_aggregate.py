@@ -81,6 +81,11 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
         """Return the state without the payloads of `other`."""
         return self._dump(self._accumulation.deduct(self._load(state), self._load(deepcopy(other))))
 
+    def _upgrade_state(self, state: Any, version: str) -> State:
+        """Return today's state of one that an older version wrote."""
+        upgraded: State = self._options["upgrade_state"](state, version)
+        return upgraded
+
     @cached_property
     def _accumulation(self) -> Any:
         """An `Accumulation`, of the module's parameters."""
@@ -141,12 +146,15 @@ def adapt(
     check_options(options)
     without = options.get("without", ())
     methods = {name: _METHODS[name] for name, can in capabilities.items() if can and name not in without}
+    if "upgrade_state" in options:
+        methods["upgrade_state"] = AdaptedAggregate._upgrade_state
     base: Any = AdaptedAggregate
     return make_module(
         (base[payload, options.get("state", Any), result],),
         {
             "name": options["name"],
             "version": options["version"],
+            "continues_since": options.get("continues_since"),
             "__doc__": foreign.cls.__doc__,
             "__init__": constructor(AdaptedAggregate.__init__, foreign.signature),
             "_make": staticmethod(make),

@@ -155,6 +155,7 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
         {
             "name": name,
             "version": options["version"],
+            "continues_since": options.get("continues_since"),
             "__doc__": function.__doc__,
             "__init__": constructor(FunctionAggregate.__init__, inspect.Signature(others)),
             "_function": staticmethod(function),

@@ -18,12 +18,14 @@ class FunctionOptions(TypedDict, total=False):
         version: The module's version: that of the foreign code, for example.
         input: The type of one payload; by default what the foreign code's annotations say.
         result: The type of the result; by default what they say.
+        continues_since: The oldest version whose checkpoints this one goes on with, as `Module.continues_since`.
     """
 
     name: Required[str]
     version: Required[str]
     input: Any
     result: Any
+    continues_since: str
 
 
 class AdapterOptions(FunctionOptions, total=False):
@@ -35,15 +37,21 @@ class AdapterOptions(FunctionOptions, total=False):
         deserialize: Turns them back into an accumulator.
         without: Capabilities not to take over: `"remove_events"`, `"combine"` or `"deduct"`, where the foreign code has
             the method and its law does not hold.
+        upgrade_state: Takes what the checkpoint of an older version holds of an accumulator, as plain data, and that
+            version, and returns what is stored of it today (`SupportsUpgrade`).
     """
 
     state: Any
     serialize: Callable[[Any], Any]
     deserialize: Callable[[Any], Any]
     without: Collection[str]
+    upgrade_state: Callable[[Any, str], Any]
 
 
-_KNOWN: Final = {"name", "version", "input", "result", "state", "serialize", "deserialize", "without"}
+_KNOWN: Final = {
+    *("name", "version", "input", "result", "continues_since"),
+    *("state", "serialize", "deserialize", "without", "upgrade_state"),
+}
 _CAPABILITIES: Final = ("remove_events", "combine", "deduct")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,21 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
 
     name, version = "muntin.all_of", "1"
 
-    def __init__(self, forms: Mapping[str, ColumnarAggregate[Any, Any]]) -> None:
+    def __init__(
+        self,
+        forms: Mapping[str, ColumnarAggregate[Any, Any]],
+        outdated: Callable[[str], Mapping[str, str]] = lambda version: {},
+    ) -> None:
+        """Put forms together.
+
+        Args:
+            forms: The aggregates, by name.
+            outdated: Returns, for a version of all, the versions of the aggregates that were other ones then.
+        """
         self.forms = dict(forms)
+        self._outdated = outdated
+        if any(hasattr(form, "upgrade_state") for form in forms.values()):
+            vars(self)["upgrade_state"] = self._upgrade_state  # only where one of them has one
         self._reads = next(iter(self.forms.values())).input_field()
 
     def input_field(self) -> Field:  # type: ignore[override]  # each form of this class has its own
@@ -48,6 +61,22 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
         columns = [self._results(name, components) for name in self.forms]
         records = [dict(zip(self.forms, values, strict=True)) for values in zip(*columns, strict=True)]
         return np.fromiter(records, object, len(records))
+
+    def _upgrade_state(self, state: Mapping[str, Any], version: str) -> dict[str, Any]:
+        outdated = self._outdated(version)
+        kept: dict[str, Any] = {}
+        for name in self.forms:
+            own = {
+                part.partition(".")[2]: value for part, value in state["kept"].items() if part.startswith(f"{name}.")
+            }
+            if name in outdated:
+                own = self._upgraded(name, {"payloads": state["payloads"], "kept": own}, outdated[name])
+            kept |= {f"{name}.{part}": value for part, value in own.items()}
+        return {"payloads": state["payloads"], "kept": kept}
+
+    def _upgraded(self, name: str, state: dict[str, Any], version: str) -> Any:
+        upgrade = getattr(self.forms[name], "upgrade_state", None)
+        return state["kept"] if upgrade is None else upgrade(state, version)["kept"]
 
     def _results(self, name: str, components: Mapping[str, Any]) -> list[Any]:
         form = self.forms[name]

@@ -26,6 +26,8 @@ class DefaultForm(ColumnarAggregate[Any, Any]):
     def __init__(self, form: ColumnarAggregate[Any, Any], default: Any) -> None:
         self.form = form
         self.default = default
+        if hasattr(form, "upgrade_state"):
+            vars(self)["upgrade_state"] = form.upgrade_state  # only where the aggregate has one
 
     def input_field(self) -> Field:  # type: ignore[override]  # each form of this class has its own
         """Return what the aggregate reads."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args, get_origin
 
 from typing_extensions import TypedDict, TypeVar
 
@@ -82,6 +84,39 @@ class _AllOf(Made):
     def _deduct(self, state: Any, other: Any) -> Any:
         return [module.deduct(*pair) for module, *pair in zip(self._modules, state, other, strict=True)]
 
+    def continues_from(self, version: str) -> bool:
+        """Return whether all aggregates go on with the version that they had.
+
+        Where one of them upgrades its states, all are read as plain data; so it is refused if another one of them has
+        records in its states.
+        """
+        versions = self._versions(version)
+        parts = dict(zip(self._parts, self._modules, strict=True))
+        if versions is None or not all(module.continues_from(versions[name]) for name, module in parts.items()):
+            return False
+        upgraded = {name for name, module in parts.items() if _is_upgraded(module, versions[name])}
+        others = [module for name, module in parts.items() if name not in upgraded]
+        return not (upgraded and any(_has_records(module.state_type()) for module in others))
+
+    def _versions(self, version: str) -> dict[str, str] | None:
+        """Return the versions of the aggregates in a version of all; None if it is one of others."""
+        parts = (f"{re.escape(f'{name}: {cls.name} ')}(.+)" for name, cls in self._parts.items())
+        found = re.fullmatch(", ".join(parts), version)
+        return None if found is None else dict(zip(self._parts, found.groups(), strict=True))
+
+    def _upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+        versions = (self._versions(version) or {}).values()
+        return [
+            module.upgrade_state(part, own, *self._extent(module, window)) if _is_upgraded(module, own) else part
+            for module, part, own in zip(self._modules, state, versions, strict=True)
+        ]
+
+    def _form_versions(self, version: str) -> dict[str, str]:
+        """Return the versions of the aggregates whose states must be upgraded."""
+        versions = self._versions(version) or {}
+        parts = zip(versions.items(), self._modules, strict=True)
+        return {name: own for (name, own), module in parts if own != module.version}
+
     def _compute_result(self, known: Any, *window: Any) -> Any:
         states = known if self.is_incremental else [self._known(module, known, window) for module in self._modules]
         results = [
@@ -96,7 +131,7 @@ class _AllOf(Made):
             return None
         from muntin.columnar.all_of import AllOfForm
 
-        return AllOfForm(dict(zip(self._parts, forms, strict=True)))
+        return AllOfForm(dict(zip(self._parts, forms, strict=True)), self._form_versions)
 
     def _each(self, method: str, states: Any, members: Sequence[Any], window: Any) -> Any:
         return [
@@ -173,10 +208,21 @@ def _base(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> Any:
 def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict[str, Any]:
     wanted = METHODS if is_incremental else ("compute_result",)
     names = [name for name in wanted if all(hasattr(cls, name) for cls in parts.values())]
+    if is_incremental and any(hasattr(cls, "upgrade_state") for cls in parts.values()):
+        names.append("upgrade_state")
     methods = {name: getattr(_AllOf, f"_{name}") for name in names}
     if all(issubclass(cls, SupportsColumns) for cls in parts.values()):
         methods["columnar_form"] = _AllOf._columnar_form
     return methods
+
+
+def _is_upgraded(module: Any, version: str) -> bool:
+    return version != module.version and hasattr(module, "upgrade_state")
+
+
+def _has_records(annotation: Any) -> bool:
+    cls = get_origin(annotation) or annotation
+    return is_dataclass(cls) or hasattr(cls, "_fields") or any(map(_has_records, get_args(annotation)))
 
 
 def _payload(parts: Mapping[str, type[Module]]) -> Any:

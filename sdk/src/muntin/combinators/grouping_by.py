@@ -92,6 +92,12 @@ class _GroupingBy(Wrapping):
                 state[group] = count - number, self._module.deduct(inner, theirs)
         return state
 
+    def _upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+        inner = self._inner(version)
+        return {
+            group: (count, self._module.upgrade_state(part, inner, *window)) for group, (count, part) in state.items()
+        }
+
     def _compute_result(self, known: Any, *window: Any) -> Any:
         parts = self._inner_states(known) if self.is_incremental else self._groups(known)
         return {group: self._module.compute_result(part, *window) for group, part in parts.items()}

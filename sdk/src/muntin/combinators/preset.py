@@ -49,15 +49,23 @@ def _preset(cls: type[Module], /, **parameters: Any) -> type[Any]:
     def initialise(self: Any, *arguments: Any, **given: Any) -> None:
         cls.__init__(self, *arguments, **given, **parameters)
 
+    def upgrade_state(self: Any, state: Any, version: str, *window: Any) -> Any:
+        method: Any = cls.upgrade_state  # type: ignore[attr-defined]  # defined where it is used
+        return method(self, state, version.removesuffix(suffix), *window)
+
     said = ", ".join(f"{name}={spell(value)}" for name, value in parameters.items())
     others = [part for name, part in signature.parameters.items() if name not in parameters]
+    suffix = f" with {said}"
+    upgrades = {"upgrade_state": upgrade_state} if hasattr(cls, "upgrade_state") else {}
     return make_module(
         (cls,) if issubclass(cls, Made) else (Made, cls),
         {
             "name": cls.name,
-            "version": f"{cls.version} with {said}",
+            "version": f"{cls.version}{suffix}",
+            "_preset": f"{cls._preset}{suffix}",
             "__doc__": cls.__doc__,
             "__init__": constructor(initialise, _by_name(others)),
+            **upgrades,
         },
     )
 

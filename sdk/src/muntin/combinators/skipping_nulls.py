@@ -61,7 +61,8 @@ class _SkippingNulls(Counting):
 
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
-        return form if form is not None and form.skips_nulls and form.empty_result is None else None
+        fits = form is not None and form.skips_nulls and form.empty_result is None
+        return self._outer_form(form) if form is not None and fits else None
 
 
 @maker

@@ -55,7 +55,7 @@ class _WithDefault(Delegating):
             return None
         from muntin.columnar.with_default import DefaultForm
 
-        return DefaultForm(form, self._default)
+        return DefaultForm(self._outer_form(form), self._default)
 
 
 @maker

@@ -15,7 +15,15 @@ from muntin.modules.made import Made, constructor, make_module
 from muntin.modules.module import Module
 from muntin.modules.signatures import signature_of
 
-METHODS: Final = ("create_state", "add_events", "remove_events", "combine", "deduct", "compute_result")
+METHODS: Final = (
+    "create_state",
+    "add_events",
+    "remove_events",
+    "combine",
+    "deduct",
+    "compute_result",
+    "upgrade_state",
+)
 """What the engine calls; a wrapping module has those that the wrapped one has."""
 
 
@@ -23,6 +31,9 @@ class Wrapping(Made):
     """The root of modules that wrap another one."""
 
     _wrapped: ClassVar[type[Module]]
+    _suffix: ClassVar[str]
+    _preset: ClassVar[str]
+    version: ClassVar[str]
     is_incremental: ClassVar[bool]
     is_operator: ClassVar[bool]
     is_time_sensitive: ClassVar[bool]
@@ -35,6 +46,21 @@ class Wrapping(Made):
         """What the wrapped module says."""
         size: int | None = getattr(self._module, "state_bytes", None)
         return size
+
+    def continues_from(self, version: str) -> bool:
+        """Return what the wrapped module says of its part of the version; what this one adds must be the same."""
+        is_wrapped_alike = version.endswith(self._suffix + self._preset)
+        continues: bool = is_wrapped_alike and self._module.continues_from(self._inner(version))
+        return continues
+
+    def _inner(self, version: str) -> str:
+        return version.removesuffix(self._preset).removesuffix(self._suffix)
+
+    def _outer_form(self, form: ColumnarAggregate[Any, Any]) -> ColumnarAggregate[Any, Any]:
+        """Return the wrapped module's form, for queries that know this module's version."""
+        from muntin.columnar.upgrading import with_inner_version
+
+        return with_inner_version(form, self._inner)
 
     def _payload_of(self, member: Any) -> Any:
         return member.payload if self.is_time_sensitive else member
@@ -69,6 +95,9 @@ class Delegating(Wrapping):
     def _deduct(self, state: Any, other: Any) -> Any:
         return self._module.deduct(state, other)
 
+    def _upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+        return self._module.upgrade_state(state, self._inner(version), *window)
+
     def _compute_result(self, known: Any, *window: Any) -> Any:
         known = known if self.is_incremental else self._see(known)
         return self._show(self._module.compute_result(known, *window))
@@ -101,6 +130,9 @@ class Counting(Wrapping):
     def _deduct(self, state: Any, other: Any) -> Any:
         count = state[0] - other[0]
         return (count, self._module.deduct(state[1], other[1])) if count else self._create_state()
+
+    def _upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+        return state[0], self._module.upgrade_state(state[1], self._inner(version), *window)
 
     def _compute_result(self, known: Any, *window: Any) -> Any:
         count, inner = known if self.is_incremental else (len(kept := self._see(known)), kept)
@@ -177,6 +209,7 @@ def wrap(  # everything that a module says of itself
             "__doc__": cls.__doc__,
             "__init__": constructor(way.__init__, constructor_signature(cls)),
             "_wrapped": cls,
+            "_suffix": f" {version}",
             **said,
             **found,
             **attributes,

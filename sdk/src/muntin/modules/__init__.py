@@ -1,7 +1,13 @@
 """What a module writer subclasses: base classes, the function decorator and the capabilities."""
 
 from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
-from muntin.modules.capabilities import SupportsColumns, SupportsCombine, SupportsDeduct, SupportsRemove
+from muntin.modules.capabilities import (
+    SupportsColumns,
+    SupportsCombine,
+    SupportsDeduct,
+    SupportsRemove,
+    SupportsUpgrade,
+)
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.function import Function, function
 from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
@@ -21,6 +27,7 @@ __all__ = [
     "SupportsCombine",
     "SupportsDeduct",
     "SupportsRemove",
+    "SupportsUpgrade",
     "TimeSensitiveAggregate",
     "TimeSensitiveIncrementalAggregate",
     "TimeSensitiveIncrementalOperator",

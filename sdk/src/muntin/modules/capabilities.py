@@ -53,6 +53,24 @@ class SupportsDeduct(Protocol[S]):
 
 
 @runtime_checkable
+class SupportsUpgrade(Protocol):
+    """Can go on with the states of older versions of itself: `upgrade_state(state, version[, window]) -> state`.
+
+    The engine calls it with a state that it finds in a checkpoint and that another version of the module wrote, when it
+    needs that state; that may be long after the restart, and versions in between may never have seen it. What it
+    returns is stored when the state is written next.
+
+    The state is plain data: dataclasses and named tuples in it come as dicts of their fields, since the classes may
+    have changed. It is the method's to change and return. It raises `ValueError` for a version it does not know; better
+    is to say so with `continues_since`, because the query is then refused before it starts.
+
+    Law: an upgraded state gives the result that a new state of the same members gives, now and with more members.
+    """
+
+    upgrade_state: Any
+
+
+@runtime_checkable
 class SupportsColumns(Protocol):
     """Has a form that computes on arrays, for some types of its input if not for all.
 

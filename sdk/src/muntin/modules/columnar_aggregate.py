@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from typing_extensions import TypeVar
 
@@ -31,6 +31,11 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
 
     The class is an incremental aggregate too, of one payload at a time if need be, so it runs under every window and
     policy; there it is slower than one that was written for it.
+
+    A new version with other components defines `upgrade_state(state, version) -> state`, so that queries go on with the
+    checkpoints of older ones (`SupportsUpgrade`). A state is plain data, `{"payloads": n, "kept": {component: value}}`,
+    with vectors as nested lists, collected values as a list and times as integers; it is called once per key and slice
+    that is read back.
 
     Laws (checked by `muntin.testing.ColumnarAggregateLaws`):
 
@@ -65,6 +70,12 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
     is_incremental: ClassVar[bool] = True
     skips_nulls: ClassVar[bool] = True
     empty_result: ClassVar[Any] = None
+
+    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+
+        @property
+        def upgrade_state(self) -> Callable[[Any, str], dict[str, Any]] | None:
+            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
 
     @abstractmethod
     def components(self) -> Mapping[str, Component]:

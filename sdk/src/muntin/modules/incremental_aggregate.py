@@ -33,6 +33,9 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
     opens a faster evaluation; leave out what cannot hold. So does `columnar_form(reads)`, which returns a
     `ColumnarAggregate` that computes the same on arrays (`SupportsColumns`).
 
+    Define `upgrade_state(state, version) -> state` in a new version whose state has another shape, so that queries go
+    on with the checkpoints of older ones (`SupportsUpgrade`).
+
     Laws (checked by `muntin.testing.IncrementalAggregateLaws`):
 
     1. *Order does not matter*, nor does how payloads are split into calls of `add_events`.
@@ -88,6 +91,10 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
             """Undo a merge, where it can be undone."""
 
         @property
+        def upgrade_state(self) -> Callable[[Any, str], State] | None:
+            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
+
+        @property
         def columnar_form(self) -> Callable[[Field], ColumnarAggregate[Any, Any] | None] | None:
             """Return what computes the same on arrays, where something does."""
 
@@ -113,7 +120,8 @@ class TimeSensitiveIncrementalAggregate(Module, ABC, Generic[In, State, Out]):
     """Reduce a window to one value, updating it as events come and go, knowing lifetimes and the window.
 
     As `IncrementalAggregate`, with events instead of payloads and the window as the last argument:
-    `remove_events(state, events, window) -> state` is optional in the same way. An event whose lifetime changes is
+    `remove_events(state, events, window) -> state` and `upgrade_state(state, version, window) -> state` are optional in
+    the same way. An event whose lifetime changes is
     removed as it was and added as it is. `combine` and `deduct` are not used: states of different windows do not
     mix.
 
@@ -147,6 +155,10 @@ class TimeSensitiveIncrementalAggregate(Module, ABC, Generic[In, State, Out]):
         @property
         def remove_events(self) -> Callable[[State, Sequence[Event[In]], Window], State] | None:
             """Take events out of a state, where removing can undo adding."""
+
+        @property
+        def upgrade_state(self) -> Callable[[Any, str, Window], State] | None:
+            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
 
     @abstractmethod
     def create_state(self, window: Window) -> State:

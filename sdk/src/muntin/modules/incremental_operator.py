@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from typing_extensions import TypeVar
 
@@ -60,6 +60,10 @@ class IncrementalOperator(Module, ABC, Generic[In, State, Row]):
         def deduct(self) -> Callable[[State, State], State] | None:
             """Undo a merge, where it can be undone."""
 
+        @property
+        def upgrade_state(self) -> Callable[[Any, str], State] | None:
+            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
+
     @abstractmethod
     def create_state(self) -> State:
         """Return the state of a window without members. Called at any time; never return a shared object."""
@@ -114,6 +118,10 @@ class TimeSensitiveIncrementalOperator(Module, ABC, Generic[In, State, Row]):
         @property
         def remove_events(self) -> Callable[[State, Sequence[Event[In]], Window], State] | None:
             """Take events out of a state, where removing can undo adding."""
+
+        @property
+        def upgrade_state(self) -> Callable[[Any, str, Window], State] | None:
+            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
 
     @abstractmethod
     def create_state(self, window: Window) -> State:

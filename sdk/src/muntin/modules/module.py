@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.generics import type_arguments
 from muntin.modules.names import check_name
+from muntin.modules.versions import continues
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, describe
 
@@ -22,6 +23,9 @@ class Module:
     Attributes:
         name: `"<plugin>.<module>"`, the name a query uses.
         version: The module's own version; it is stored with a query's state.
+        continues_since: The oldest version whose checkpoints this one goes on with, because results mean the same since
+            then. States are then read as they are, or given to `upgrade_state` if the module has one. None, the
+            default: those that `upgrade_state` takes; without it, none but its own version.
         accepted_clips: The clipping policies under which the module is right (SI-42). All, unless it says so.
         is_time_sensitive: True for the base classes that see events and the window.
         is_operator: True for the four that return rows, false for the four that return one value.
@@ -33,12 +37,14 @@ class Module:
 
     name: ClassVar[str]
     version: ClassVar[str]
+    continues_since: ClassVar[str | None] = None
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset(ClipPolicy)
     is_time_sensitive: ClassVar[bool] = False
     is_operator: ClassVar[bool] = False
     is_incremental: ClassVar[bool] = False
     reads_times: ClassVar[bool] = False
     contract: ClassVar[OutputContract] = OutputContract.WINDOW_BASED
+    _preset: ClassVar[str] = ""
 
     @classmethod
     def input_field(cls) -> Field:
@@ -54,6 +60,23 @@ class Module:
     def state_type(cls) -> Any:
         """Return the annotation of the state, or None for a module that keeps none."""
         return cls._types().get("state")
+
+    def continues_from(self, version: str) -> bool:
+        """Return whether a query goes on with a checkpoint that another version of the module began.
+
+        An older version does if it is at least `continues_since`, or, where that is not said, if the module has
+        `upgrade_state`. A newer one never does. A version that is no number, such as a hash of the code, is neither
+        older nor newer: it does if it is `continues_since` itself, or if there is `upgrade_state`.
+
+        Called on the driver before a query starts, and wherever a state of the other version is found.
+
+        Args:
+            version: The version that the checkpoint names.
+        """
+        if not version.endswith(self._preset):
+            return False
+        own, other = self.version.removesuffix(self._preset), version.removesuffix(self._preset)
+        return continues(own, other, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
 
     @classmethod
     def check_definition(cls) -> None:

@@ -63,7 +63,7 @@ def _complaints(module: type[Module]) -> list[str]:
 
 def _misspelt(module: type[Module]) -> list[tuple[str, str]]:
     bases = [cls for cls in module.__mro__ if cls.__module__.startswith("muntin.modules.")]
-    known = {*_CALLED, *(name for base in bases for name in vars(base))}
+    known = {*_CALLED, "upgrade_state", *(name for base in bases for name in vars(base))}
     own = [name for name in dir(module) if name not in known and not name.startswith("_")]
     methods = [name for name in own if callable(getattr(module, name))]
     close = {name: difflib.get_close_matches(name, _CALLED, 1, _SIMILAR) for name in methods}
