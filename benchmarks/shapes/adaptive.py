@@ -16,6 +16,7 @@ from benchmarks.shapes.stopwatch import cpu_seconds
 from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import Binding
 from muntin_engine.core.sliced.adaptive import Mode
 from muntin_engine.core.sliced.bucket import SliceBucket
@@ -117,7 +118,7 @@ def run(case: Case, packets: Packets, mode: Mode, *, is_watched: bool = True) ->
     query = SlicedQuery.of([SliceGrid.of(case.windows)], [Binding(case.module, itemgetter(0))], 1, Codec(), mode)
     make_store = partial(WatchedStore, query, peak) if is_watched else partial(StateStore, query)
     bucket: SliceBucket[WindowRuns] = SliceBucket(
-        query.grids, make_store, cells, query.codec, {}, KeptStores(), "bucket"
+        query.grids, make_store, cells, query.codec, Lineage({}), KeptStores(), "bucket"
     )
     for arrival in packets.arrivals():
         blobs = [lift(query, group(query.grids[0], arrival))] if len(arrival.ticks) else []

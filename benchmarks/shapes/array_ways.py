@@ -21,6 +21,7 @@ from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.columnar.windows import expand_windows
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import NEVER, Grid, RangeGrid, SliceGrid
 from muntin_engine.core.sliced.kept import KeptStores
@@ -79,7 +80,7 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
     outcome = Outcome({}, Touched())
     form = BoundForm(LargestOnArrays(outcome.touched), "shapes.largest 1.0.0", (0,), (describe(float, "payload"),))
     bucket: SliceBucket[Closed] = SliceBucket(
-        [grid], lambda: ColumnarStore([grid], [form]), MemoryCells(), Codec(), {}, KeptStores(), "bucket"
+        [grid], lambda: ColumnarStore([grid], [form]), MemoryCells(), Codec(), Lineage({}), KeptStores(), "bucket"
     )
     for arrival in rows.arrivals():
         blobs = [blob.blob for piece in pieces(arrival) for blob in lift_rows(grid, [form], _rows(piece))]

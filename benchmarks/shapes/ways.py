@@ -16,6 +16,7 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import SliceGrid
@@ -64,7 +65,7 @@ def sliced_states(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     binding = Binding(LargestSoFar(outcome.touched), itemgetter(0))
     query = SlicedQuery.of([SliceGrid.of(windows)], [binding], 1, Codec())
     bucket: SliceBucket[WindowRuns] = SliceBucket(
-        query.grids, lambda: StateStore(query), MemoryCells(), query.codec, {}, KeptStores(), "bucket"
+        query.grids, lambda: StateStore(query), MemoryCells(), query.codec, Lineage({}), KeptStores(), "bucket"
     )
     for arrival in rows.arrivals():
         blobs = [lift(query, group(query.grids[0], arrival))] if len(arrival.ticks) else []

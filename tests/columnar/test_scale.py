@@ -17,6 +17,7 @@ from muntin_engine.columnar.store import ENTRY_BYTES, Closed, ColumnarStore
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
 from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.core.sliced.kept import KeptStores
@@ -44,7 +45,7 @@ class OneBucket:
         blobs = [blob.blob for blob in lift_rows(self.grids[0], FORMS, rows)]
         before = dict(self.cells.cells)
         bucket: SliceBucket[Closed] = SliceBucket(
-            self.grids, lambda: ColumnarStore(self.grids, FORMS), self.cells, Codec(), {}, KeptStores(), 0
+            self.grids, lambda: ColumnarStore(self.grids, FORMS), self.cells, Codec(), Lineage({}), KeptStores(), 0
         )
         result = bucket.process(blobs, Progress(upto, int(at.max()) + 1, int(at.max())))
         written = {name: data for name, data in self.cells.cells.items() if before.get(name) is not data}

@@ -13,6 +13,7 @@ from muntin_engine.core.bucket import SHELVES, Bucket
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key
 from muntin_engine.errors import StateError, StateMismatchError
@@ -218,7 +219,7 @@ def test_another_query_cannot_read_the_state() -> None:
     cells = MemoryCells()
     Bucket(query(tumbling(10)), cells, Codec(), {"module": "test.members 1"}).process(many(1, 5), Progress(0, 6, 5))
     with pytest.raises(
-        StateMismatchError, match=r"module: the checkpoint has 'test.members 1', the query 'test.members 2'"
+        StateMismatchError, match=r"module: the checkpoint has 'test.members 1', the query has 'test.members 2'"
     ):
         Bucket(query(tumbling(10)), cells, Codec(), {"module": "test.members 2"}).process([], Progress(1, 6, 5))
 
@@ -231,5 +232,5 @@ def test_payloads_of_no_and_of_many_values_are_kept_apart() -> None:
         feed.batch(*rows)
         (shelf,) = feed.shelves
         ((*_, data),) = feed.codec.unpack(feed.cells.cells[shelf]).values()
-        state = KeyState.from_data(counting, feed.codec.unpack(data))
+        state = KeyState.from_data(counting, feed.codec.unpack(data), KeptStates(counting, feed.codec), ())
         assert [event.payload for event in state.events] == [payload] * 3

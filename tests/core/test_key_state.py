@@ -10,6 +10,7 @@ from muntin import INFINITY, EmitPolicy, OutputContract, Window, count_by_end, h
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.computation import OutputRow
+from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.window_index import StandingRow, WindowEntry
@@ -17,7 +18,8 @@ from tests.core.build import query, revision, stored
 
 
 def again(asked: WindowedQuery, state: KeyState) -> KeyState:
-    return KeyState.from_data(asked, Codec().unpack(Codec().pack(state.to_data())))
+    kept = KeptStates(asked, Codec())
+    return KeyState.from_data(asked, Codec().unpack(Codec().pack(state.to_data(kept))), kept, ())
 
 
 @pytest.mark.parametrize("window", [hopping(4, 9, reach=2), snapshot(), count_by_end(2)])
@@ -35,7 +37,8 @@ def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> N
     assert back.parked == state.parked
     assert back.windows.items() == state.windows.items()
     assert (back.serial, back.assigner.frontier) == (7, -3)
-    assert back.to_data() == state.to_data()
+    kept = KeptStates(asked, Codec())
+    assert back.to_data(kept) == state.to_data(kept)
     assert extents(back) == extents(state) != []
 
 

@@ -23,6 +23,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
+from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.key_state import KeyState
 from tests.core.build import Feed, Lengths, Members, query, reasons, revision, row, spelled
 
@@ -36,7 +37,9 @@ def remembered(feed: Feed) -> list[object]:
     ids: list[object] = []
     for shelf in feed.shelves:
         for *_, data in feed.codec.unpack(feed.cells.cells[shelf]).values():
-            ids += [event.id for event in KeyState.from_data(feed.query, feed.codec.unpack(data)).events]
+            kept = KeptStates(feed.query, feed.codec)
+            state = KeyState.from_data(feed.query, feed.codec.unpack(data), kept, ())
+            ids += [event.id for event in state.events]
     return ids
 
 

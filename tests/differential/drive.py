@@ -19,9 +19,11 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.held import Held
+from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key
 from muntin_engine.core.ledger import Ledger
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case, Described
 from tests.differential.meaning import Row, Table, expected_table, least_promise
@@ -132,9 +134,9 @@ class Run:
     def _check_held(self, result: BatchResult) -> None:
         """Check that what a bucket says it holds is what lies in its cells."""
         shelves = [Codec().unpack(data) for name, data in self.cells.cells.items() if name != "ledger"]
-        states = [
-            KeyState.from_data(self.case.query, Codec().unpack(key[-1])) for shelf in shelves for key in shelf.values()
-        ]
+        kept = KeptStates(self.case.query, Codec())
+        stored = [Codec().unpack(key[-1]) for shelf in shelves for key in shelf.values()]
+        states = [KeyState.from_data(self.case.query, data, kept, ()) for data in stored]
         assert result.held == Held(
             sum(map(len, self.cells.cells.values())),
             len(states),
@@ -145,8 +147,8 @@ class Run:
     def _check_forgotten(self) -> None:
         """Check that nothing is left of a stream that was closed."""
         assert list(self.cells.cells) == ["ledger"]
-        identity = {"query": str(self.case), "shelves": SHELVES}
-        assert Ledger.from_bytes(self.cells.cells["ledger"], identity, Codec()).dues == {}
+        lineage = Lineage({"query": str(self.case), "shelves": SHELVES})
+        assert Ledger.from_bytes(self.cells.cells["ledger"], lineage, Codec()).dues == {}
 
 
 def run(case: Case, stream: Script) -> None:

@@ -26,6 +26,7 @@ from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised, settled
 from muntin_engine.core.sliced.kept import KeptStores
@@ -160,7 +161,7 @@ class SliceRun:
     def _process(self, number: int, blobs: Sequence[Any], arrived: Progress) -> SliceResult[Closed]:
         grids, forms = self.case.grids, self.case.bound
         bucket: SliceBucket[Closed] = SliceBucket(
-            grids, lambda: ColumnarStore(grids, forms), self._cells[number], Codec(), {}, self._kept, number
+            grids, lambda: ColumnarStore(grids, forms), self._cells[number], Codec(), Lineage({}), self._kept, number
         )
         return bucket.process([blob.blob for blob in blobs if blob.bucket == number], arrived)
 

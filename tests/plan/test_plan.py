@@ -333,7 +333,13 @@ def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
 )
 def test_what_the_state_depends_on_is_in_the_identity(changed: dict[str, Any], differs: str) -> None:
     before, after = plan_of().identity(), plan_of(**changed).identity()
-    assert [name for name in before if before[name] != after[name]] == [differs]
+    differing = [name for name in before if before[name] != after[name]]
+    assert [name for name in differing if name != "results"] == [differs]
+
+
+def test_the_types_of_results_count_where_they_may_be_retracted() -> None:
+    final, speculative = plan_of().identity(), plan_of(emit=EmitPolicy.SPECULATIVE).identity()
+    assert (final["results"], speculative["results"]) == ([], ["list[integer] | None"])
 
 
 def test_the_state_of_one_trigger_is_not_that_of_another() -> None:

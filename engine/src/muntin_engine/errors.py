@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
 
@@ -74,22 +75,40 @@ class StateError(MuntinError, ValueError):
     """Something cannot be stored in a query's state, or read back from it."""
 
 
-class StateMismatchError(StateError):
-    """A checkpoint was written by another query than the one that reads it.
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a query differs from the one that a checkpoint is of.
 
     Attributes:
-        differences: Property by property, what the checkpoint says and what the query says.
+        subject: What differs, for example `"window"` or `"module"`.
+        checkpoint: What the checkpoint has, in words.
+        query: What the query has.
     """
 
-    def __init__(self, differences: Mapping[str, tuple[object, object]]) -> None:
-        self.differences = dict(differences)
-        lines = "".join(
-            f"\n  {name}: the checkpoint has {old!r}, the query {new!r}" for name, (old, new) in differences.items()
-        )
-        super().__init__(
-            f"the checkpoint belongs to another query{lines}\n"
-            "  start the changed query with a new checkpoint, or change it back"
-        )
+    subject: str
+    checkpoint: str
+    query: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: the checkpoint has {self.checkpoint}, the query has {self.query}"
+
+
+class StateMismatchError(StateError):
+    """A checkpoint is of another query than the one that is to go on with it.
+
+    Attributes:
+        differences: Where the two differ.
+        remedies: What would let the query go on, besides changing it back.
+        checkpoint: The checkpoint; empty where a worker found out, which does not know its path.
+    """
+
+    def __init__(self, differences: Sequence[Difference], remedies: Sequence[str] = (), checkpoint: str = "") -> None:
+        self.differences = tuple(differences)
+        self.remedies = tuple(remedies)
+        self.checkpoint = checkpoint
+        lines = [*map(str, differences), *remedies, "start the changed query with a new checkpoint, or change it back"]
+        named = f"the checkpoint {checkpoint}" if checkpoint else "the checkpoint"
+        super().__init__("\n  ".join([f"{named} belongs to another query", *lines]))
 
 
 class ShippingError(SetupError):

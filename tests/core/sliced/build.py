@@ -17,6 +17,7 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec, records_in
 from muntin_engine.core.keys import Key
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import Binding
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
 from muntin_engine.core.sliced.grid import SliceGrid
@@ -213,7 +214,7 @@ class Feed:
             lambda: StateStore(self.query),
             self.cells,
             self.query.codec,
-            {"query": "test"},
+            Lineage({"query": "test"}),
             self.kept,
             "bucket",
         )

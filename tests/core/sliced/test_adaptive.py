@@ -11,6 +11,7 @@ from muntin import INFINITY, hopping, tumbling
 from muntin_engine.core.sliced.adaptive import BACK, LEAST_ROWS, MOST_WAITING, AdaptivePolicy, Monitor, Volume
 from muntin_engine.core.sliced.grid import NEVER
 from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.core.sliced.store import Stored
 from tests.core.sliced.build import Feed, Members, Row, SizedMembers, blobs_of, expected, sliced
 
 
@@ -126,10 +127,10 @@ def test_the_volumes_of_keys_survive_being_written() -> None:
     for start in range(0, len(rows), 9):
         delta = store.take(blobs_of(query, rows[start : start + 9]), -NEVER).delta
         assert delta is not None
-        entries += [entry.data for entry in store.write(delta, -NEVER)]
+        entries += [Stored(entry.data) for entry in store.write(delta, -NEVER)]
     other = StateStore(query)
     for entry in other.compact(entries, -NEVER):
-        other.restore(entry.data)
+        other.restore(Stored(entry.data))
     for number, held in store._slices.by_number.items():
         assert other._slices.by_number[number].counts == held.counts
     assert any(held.states[0] for held in other._slices.by_number.values())

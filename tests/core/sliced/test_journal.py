@@ -12,7 +12,7 @@ import pytest
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.sliced import journal as journals
 from muntin_engine.core.sliced.journal import MOST_ALIKE, Journal
-from muntin_engine.core.sliced.store import Entry, SliceStore, Taken
+from muntin_engine.core.sliced.store import Entry, SliceStore, Stored, Taken
 
 
 class Sums(SliceStore[dict[int, int], Any]):
@@ -32,18 +32,18 @@ class Sums(SliceStore[dict[int, int], Any]):
     def forget(self, first_live: int) -> None:
         self.sums = {number: total for number, total in self.sums.items() if number >= first_live}
 
-    def restore(self, data: bytes) -> None:
-        for number, total in json.loads(data.strip()).items():
+    def restore(self, entry: Stored) -> None:
+        for number, total in json.loads(entry.data.strip()).items():
             self.sums[int(number)] = self.sums.get(int(number), 0) + total
 
     def write(self, delta: dict[int, int], first_live: int) -> list[Entry]:
         live = sorted(number for number in delta if number >= first_live)
         return [self._entry({number: delta[number] for number in some}) for some in self._pieces(live)]
 
-    def compact(self, entries: Sequence[bytes], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
         merged = Sums()
-        for data in entries:
-            merged.restore(data)
+        for entry in entries:
+            merged.restore(entry)
         return self.write(merged.sums, first_live)
 
     def _pieces(self, numbers: list[int]) -> Iterable[list[int]]:
@@ -66,8 +66,8 @@ class CountingCells(MemoryCells):
 
 def read_back(journal: Journal, first_live: int = -(10**9)) -> dict[int, int]:
     store = Sums()
-    for data in journal.read():
-        store.restore(data)
+    for entry in journal.read():
+        store.restore(entry)
     store.forget(first_live)
     return store.sums
 

@@ -17,6 +17,7 @@ from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Blob, Groups, Kind
 from muntin_engine.core.sliced.lifting import GroupedRows, lift
 from muntin_engine.core.sliced.modules import SlicedModule
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
+from muntin_engine.core.sliced.store import Stored
 from tests.core.sliced.build import DeductingMembers, Members, SizedMembers, Total, sliced
 
 
@@ -147,7 +148,7 @@ def results(query: SlicedQuery, blob: bytes) -> list[Any]:
     store.take([blob], -NEVER)
     (entry,) = store.write(store.take([blob], -NEVER).delta, -NEVER)  # type: ignore[arg-type]  # there is one
     restored = StateStore(query)
-    restored.restore(entry.data)
+    restored.restore(Stored(entry.data))
     return [row for runs in restored.close(0, -NEVER, NEVER) for row in runs.rows()]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from muntin import EARLIEST, ProgressPolicy, bounded_delay, bounded_disorder, hopping, punctuate_every
 from muntin_engine.core.changes import Progress
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
 from muntin_engine.core.sliced.grid import settled
@@ -40,7 +41,7 @@ class TrackedFeed(Feed):
             lambda: StateStore(self.query),
             self.cells,
             self.query.codec,
-            {},
+            Lineage({}),
             self._random.choice([self.kept, KeptStores()]),
             "bucket",
             ProgressTracker(self._policy, SOURCES, (WINDOWS,)),

@@ -10,10 +10,12 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, hopping, tumbling
 from muntin_engine.core.changes import Progress
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import NEVER
 from muntin_engine.core.sliced.journal import MOST_BYTES
 from muntin_engine.core.sliced.states import Delta, StateStore
+from muntin_engine.core.sliced.store import Stored
 from muntin_engine.errors import StateMismatchError
 from tests.core.sliced.build import (
     Answer,
@@ -33,7 +35,7 @@ def restored(query: Any, delta: Delta | None, first_live: int = -NEVER) -> list[
     assert delta is not None
     store = StateStore(query)
     for entry in StateStore(query).write(delta, first_live):
-        store.restore(entry.data)
+        store.restore(Stored(entry.data))
     return [Answer(*row) for runs in store.close(0, -NEVER, NEVER) for row in runs.rows()]
 
 
@@ -92,10 +94,10 @@ def test_merged_entries_say_the_same() -> None:
         delta = store.take(blobs_of(query, rows[start : start + 20]), -NEVER).delta
         assert delta is not None
         entries += store.write(delta, -NEVER)
-    (merged,) = store.compact([entry.data for entry in entries], 7)
+    (merged,) = store.compact([Stored(entry.data) for entry in entries], 7)
     assert (merged.first, merged.last) == (7, 19)
     other = StateStore(query)
-    other.restore(merged.data)
+    other.restore(Stored(merged.data))
     found = sorted(Answer(*row) for runs in other.close(0, -NEVER, NEVER) for row in runs.rows())
     assert found == expected(windows, [Members(), Total()], [row for row in rows if row.tick >= 70], INFINITY)
 
@@ -108,11 +110,11 @@ def test_entries_are_of_a_few_megabytes_and_only_the_last_is_small() -> None:
     assert delta is not None
     written = store.write(delta, -NEVER)
     assert all(len(entry.data) < 2 * MOST_BYTES for entry in written)
-    entries = store.compact([entry.data for entry in written], -NEVER)
+    entries = store.compact([Stored(entry.data) for entry in written], -NEVER)
     sizes = [len(entry.data) for entry in entries]
     assert len(sizes) > 4
     assert all(MOST_BYTES <= size < 2 * MOST_BYTES for size in sizes[:-1])
-    again = store.compact([entry.data for entry in entries], -NEVER)
+    again = store.compact([Stored(entry.data) for entry in entries], -NEVER)
     assert len(again) == len(entries)
     assert max(entry.last for entry in entries) == 59
 
@@ -131,7 +133,13 @@ def test_another_query_is_refused() -> None:
     feed = Feed(sliced(tumbling(10), Members()))
     feed.batch([Row(("k",), 1, 1)])
     bucket: Any = SliceBucket(
-        feed.query.grids, lambda: StateStore(feed.query), feed.cells, feed.query.codec, {"query": "x"}, feed.kept, "b"
+        feed.query.grids,
+        lambda: StateStore(feed.query),
+        feed.cells,
+        feed.query.codec,
+        Lineage({"query": "x"}),
+        feed.kept,
+        "b",
     )
     with pytest.raises(StateMismatchError):
         bucket.process([], Progress())

@@ -51,6 +51,29 @@ class BoundForm:
         """The components that are lifted, and so must be stored."""
         return {name: part for name, part in self.components.items() if part.is_lifted}
 
+    @property
+    def version(self) -> str:
+        """The version of the module."""
+        return self.label.partition(" ")[2]
+
+    def upgrade(self, states: Sequence[dict[str, Any]], version: str) -> list[dict[str, Any]]:
+        """Return by name what is kept today, for each partial state that an older version of the module wrote.
+
+        Args:
+            states: The partial states as plain data, as the older version kept them.
+            version: That version.
+
+        Raises:
+            ModuleFailedError: The form raised an exception, or left a component out.
+        """
+        form: Any = self.form
+
+        def upgrade_all() -> list[dict[str, Any]]:
+            kept = [form.upgrade_state(state, version)["kept"] for state in states]
+            return [{name: some[name] for name in self.stored} for some in kept]
+
+        return self._call("upgrade_state", upgrade_all)
+
     def lift(self, inputs: Sequence[pa.Array], length: int) -> tuple[dict[str, Any], Any]:
         """Return what the rows of a batch contribute, and which of them do.
 
@@ -124,8 +147,8 @@ class BoundForm:
         except ModuleContractError as error:
             raise ModuleContractError(f"{self.label}: {error}") from error
         except Exception as error:
-            name, _, version = self.label.rpartition(" ")
-            raise ModuleFailedError(name, version, "all of a batch", None, method, error) from error
+            name = self.label.partition(" ")[0]
+            raise ModuleFailedError(name, self.version, "all of a batch", None, method, error) from error
         finally:
             self.meter.since(started)
 

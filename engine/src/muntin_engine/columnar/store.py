@@ -13,9 +13,10 @@ from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.columnar.held import Held
 from muntin_engine.columnar.key_table import KeyTable
 from muntin_engine.columnar.partials import Partials, concat, merge_alike, parts_of
+from muntin_engine.columnar.upgrading import from_old_blob
 from muntin_engine.columnar.wire import from_blob, to_blob
 from muntin_engine.core.sliced.grid import Grid
-from muntin_engine.core.sliced.store import Entry, Taken
+from muntin_engine.core.sliced.store import Entry, Stored, Taken
 
 ENTRY_BYTES: Final = 2 * 2**20
 """An entry of a checkpoint is split from about this size on."""
@@ -56,6 +57,7 @@ class ColumnarStore:
 
     def __init__(self, grids: Sequence[Grid], forms: Sequence[BoundForm]) -> None:
         """Make an empty store for the slices, or ranges, and the forms of a query."""
+        self._forms = forms
         self._parts = parts_of(forms)
         self._keys = KeyTable()
         self._held = Held(grids)
@@ -76,9 +78,9 @@ class ColumnarStore:
         self._held.add(delta)
         return Taken(delta, accepted, rows - accepted, keys)
 
-    def restore(self, data: bytes) -> None:
-        """Merge an entry."""
-        self._held.add(self._decode(data).partials)
+    def restore(self, entry: Stored) -> None:
+        """Merge an entry; what an older edition wrote is upgraded."""
+        self._held.add(self._read(entry).partials)
 
     def close(self, place: int, first: int, last: int) -> list[Closed]:
         """Return the results of the windows from `first` up to but not including `last` that have members."""
@@ -95,12 +97,19 @@ class ColumnarStore:
         rows = max(1, len(live) * ENTRY_BYTES // max(live.nbytes, 1))
         return [self._entry(live.slice(start, start + rows)) for start in range(0, len(live), rows)]
 
-    def compact(self, entries: Sequence[bytes], first_live: int) -> list[Entry]:
-        """Return the same as some entries say, in as few as possible, without slices below a first one."""
-        return self.write(merge_alike(concat([self._decode(data).partials for data in entries])), first_live)
+    def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
+        """Return the same as some entries say, upgraded and in as few as possible, without slices below a first one."""
+        return self.write(merge_alike(concat([self._read(entry).partials for entry in entries])), first_live)
+
+    def _read(self, entry: Stored) -> _Decoded:
+        if entry.edition is None:
+            return self._decode(entry.data)
+        return self._coded(*from_old_blob(entry.data, self._forms, entry.edition))
 
     def _decode(self, blob: bytes) -> _Decoded:
-        keys, partials = from_blob(blob, self._parts)
+        return self._coded(*from_blob(blob, self._parts))
+
+    def _coded(self, keys: pa.Table, partials: Partials) -> _Decoded:
         codes = self._keys.codes(keys)
         return _Decoded(codes, partials.with_keys(codes[partials.keys]))
 

@@ -22,9 +22,11 @@ from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refu
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.final import FinalEvaluator
 from muntin_engine.core.held import Held, total
+from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key, canonical
 from muntin_engine.core.ledger import Due, Ledger, soonest
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.progress import Observation, ProgressTracker
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.retirement import due, output_punctuation, sight
@@ -33,6 +35,9 @@ from muntin_engine.core.triggered import TriggeredEvaluator
 
 SHELVES: Final = 64
 """How many cells the keys of a bucket are spread over. Part of the layout of a checkpoint."""
+
+SHELVED: Final = "shelves"
+"""Their number, among what a state depends on."""
 
 _LEDGER: Final = "ledger"
 
@@ -112,13 +117,14 @@ class Bucket:
             query: What it evaluates.
             cells: Its state.
             codec: How the state is written.
-            identity: What the state depends on besides this class; a query that differs in it cannot read the state.
+            identity: What the state depends on besides this class; a query that differs in it cannot read the state,
+                but for versions that its modules go on from.
             tracker: What says how far the input is, besides the progress that arrives.
         """
         self._query = query
         self._cells = cells
         self._codec = codec
-        self._identity = {**identity, "shelves": SHELVES}
+        self._lineage = Lineage({**identity, SHELVED: SHELVES}, [binding.module for binding in query.bindings])
         self._tracker = tracker
         self._assigner = assigner_of(query.window)
 
@@ -145,7 +151,7 @@ class Bucket:
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
-        ledger = Ledger.from_bytes(self._cells.get(_LEDGER), self._identity, self._codec)
+        ledger = Ledger.from_bytes(self._cells.get(_LEDGER), self._lineage, self._codec)
         promised = [(key, (), promise) for key, promise in promises]
         said = seen_to(arrived, (promise for *_, promise in promised))
         now, ledger.tracked = self._tracker.advance(ledger.progress, ledger.tracked, said, observed)
@@ -198,6 +204,7 @@ class _Batch:
         self._evaluator = _evaluator(query, signals)
         self._wakes_all = isinstance(query.emit, EarlyEmission) and bool(query.emit.trigger.signals & signals)
         self._ledger = ledger
+        self._kept = KeptStates(query, codec, ledger.editions)
         self._before = ledger.progress
         self._now = now
         closing = effective(query, now)
@@ -244,7 +251,7 @@ class _Batch:
         return {name: _Stored(Due(*due), data) for name, (*due, data) in self._codec.unpack(data).items()}
 
     def _process_key(self, work: _Work, stored: _Stored | None) -> _Stored | None:
-        state = KeyState(self._query, self._serial) if stored is None else self._restore(stored.data)
+        state = KeyState(self._query, self._serial) if stored is None else self._restore(work.key, stored.data)
         waiting, before = state.parked_count, self._progress(self._before, state)
         if stored is not None:
             self._count(state, -1)
@@ -263,7 +270,7 @@ class _Batch:
             state.promise = EARLIEST
         if not state.is_empty:
             self._count(state, +1)
-            return _Stored(due(self._query, state, now), self._codec.pack(state.to_data()))
+            return _Stored(due(self._query, state, now), self._codec.pack(state.to_data(self._kept)))
         self._ledger.serial = max(self._ledger.serial, state.serial)
         return None
 
@@ -277,8 +284,8 @@ class _Batch:
         if self._keeps_windows:
             self._more_windows += sign * len(state.windows)
 
-    def _restore(self, data: bytes) -> KeyState:
-        return KeyState.from_data(self._query, self._codec.unpack(data))
+    def _restore(self, key: Key, data: bytes) -> KeyState:
+        return KeyState.from_data(self._query, self._codec.unpack(data), self._kept, key)
 
 
 def _evaluator(query: WindowedQuery, signals: frozenset[str]) -> _Evaluator:

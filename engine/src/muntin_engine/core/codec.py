@@ -28,9 +28,19 @@ class Codec:
         (1, {'a': {2.5}}, None)
     """
 
-    def __init__(self, records: Iterable[type] = ()) -> None:
-        """Prepare for values that may contain these dataclasses and named tuples."""
+    def __init__(self, records: Iterable[type] = (), *, reads_fields: bool = False) -> None:
+        """Prepare for values that may contain records.
+
+        Args:
+            records: The dataclasses and named tuples that may come.
+            reads_fields: True to read every record, of whatever class, as a dict of its fields.
+        """
         self._records = {record_name(record): record for record in records}
+        self._reads_fields = reads_fields
+
+    def reading_fields(self) -> Codec:
+        """Return a codec that reads every record, of whatever class, as a dict of its fields."""
+        return Codec(self._records.values(), reads_fields=True)
 
     def pack(self, value: Any) -> bytes:
         """Return a value as bytes; equal dicts of the same order give the same bytes.
@@ -86,7 +96,7 @@ class Codec:
         return self._records.get(record_name(cls)) is cls
 
     def _record_class(self, name: str) -> type:
-        cls = self._records.get(name)
+        cls = dict if self._reads_fields else self._records.get(name)
         if cls is None:
             raise StateError(f"the state holds a record {name!r} that no module of the query declares any more")
         return cls

@@ -90,6 +90,10 @@ class Computation:
         state = self._call("create_state", key, window, self.module.create_state, ())
         return self.add(state, members, key, window)
 
+    def upgrade(self, state: Any, version: str, key: object, window: Window) -> Any:
+        """Return today's state of one that an older version of the module wrote."""
+        return self._call("upgrade_state", key, window, self.module.upgrade_state, (state, version))
+
     def result_of_state(self, state: Any, key: object, window: Window) -> Any:
         """Return a result from a state."""
         return self._call("compute_result", key, window, self._result, (state,))

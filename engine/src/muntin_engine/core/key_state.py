@@ -12,6 +12,7 @@ from muntin_engine.core.assignment import assigner_of
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.computation import OutputRow
 from muntin_engine.core.event_index import EventIndex, StoredEvent
+from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.samples import Samples
 from muntin_engine.core.watch import Watch
@@ -73,8 +74,9 @@ class KeyState:
         self.assigner.add(new)
         self.events.replace(gone, new)
 
-    def to_data(self) -> list[Any]:
-        """Return the state as plain data, events column by column."""
+    def to_data(self, kept: KeptStates) -> list[Any]:
+        """Return the state as plain data, events column by column, and what modules keep of windows as bytes."""
+        windows = self.windows.items() if len(self.windows) else []
         ids, starts, ends, payloads, *_ = zip(*self.events, strict=True) if len(self.events) else ((), (), (), ())
         return [
             self.assigner.frontier,
@@ -85,14 +87,20 @@ class KeyState:
             _width(payloads),
             list(chain.from_iterable(payloads)),
             [list(change) for waiting in self.parked.values() for change in waiting],
-            [_window_to_data(window, entry) for window, entry in self.windows.items()] if len(self.windows) else [],
+            [_window_to_data(window, entry) for window, entry in windows],
             self.promise,
+            kept.pack([entry.states for _, entry in windows]),
+            kept.edition,
         ]
 
     @classmethod
-    def from_data(cls, query: WindowedQuery, data: list[Any]) -> KeyState:
-        """Return the state that `to_data` wrote."""
-        frontier, serial, ids, starts, ends, width, values, parked, windows, promise = data
+    def from_data(cls, query: WindowedQuery, data: list[Any], kept: KeptStates, key: object) -> KeyState:
+        """Return the state that `to_data` wrote; what modules kept in older editions is upgraded.
+
+        Raises:
+            ModuleFailedError: A module's `upgrade_state` raised an exception.
+        """
+        frontier, serial, ids, starts, ends, width, values, parked, windows, promise, packed, edition = data
         state = cls(query, serial)
         state.promise = promise
         state.assigner.frontier = frontier
@@ -101,9 +109,11 @@ class KeyState:
         state._restore_events(map(_restored, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         for id, start, end, payload, *rest in parked:
             state.parked.setdefault(id, []).append(InputChange(id, start, end, tuple(payload), *rest))
-        for start, end, count, states, standing, *watch in windows:
+        extents = [Window(start, end) for start, end, *_ in windows]
+        held = kept.unpack(packed, edition, key, extents)
+        for extent, states, (_, _, count, standing, *watch) in zip(extents, held, windows, strict=True):
             rows = [StandingRow(id, OutputRow(*row)) for id, *row in standing]
-            state.windows.put(Window(start, end), WindowEntry(count, states, rows, Watch(*watch) if watch else None))
+            state.windows.put(extent, WindowEntry(count, states, rows, Watch(*watch) if watch else None))
         return state
 
     def _restore_events(self, events: Iterable[StoredEvent]) -> None:
@@ -126,4 +136,4 @@ def _width(payloads: Iterable[tuple[Any, ...]]) -> int:
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[Any]:
     standing = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.standing]
-    return [window.start, window.end, entry.size, entry.states, standing, *(entry.watch or ())]
+    return [window.start, window.end, entry.size, standing, *(entry.watch or ())]

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.editions import Edition
 from muntin_engine.core.held import Held
-from muntin_engine.errors import StateError, StateMismatchError
+from muntin_engine.core.lineage import Lineage
+from muntin_engine.errors import StateError
 
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 """Version of the layout of the state in a checkpoint."""
+
+SLICES: Final = "slices 3"
+"""Version of the layout of the state over slices."""
+
+LAYOUTS: Final = (LAYOUT, SLICES)
+"""The layouts of this version of Muntin."""
 
 
 class Due(NamedTuple):
@@ -61,7 +69,8 @@ class Ledger:
     """What a bucket reads first and writes last.
 
     Attributes:
-        identity: What the state depends on; a query that differs must not read it.
+        lineage: What the state depends on; a query that differs must not read it.
+        editions: The editions of the query's modules that wrote the state, the present one last.
         progress: How far the input is.
         tracked: What the progress policy keeps.
         dues: By the number of a shelf that is not empty, when it must be looked at.
@@ -70,8 +79,9 @@ class Ledger:
             never names two output events alike.
     """
 
-    def __init__(self, identity: Mapping[str, Any]) -> None:
-        self.identity = dict(identity)
+    def __init__(self, lineage: Lineage, editions: Sequence[Sequence[Any]] = ()) -> None:
+        self.lineage = lineage
+        self.editions: list[Edition] = lineage.editions(editions)
         self.progress = Progress()
         self.tracked: Sequence[Any] = ()
         self.dues: dict[int, Due] = {}
@@ -83,48 +93,46 @@ class Ledger:
         dues = [[shelf, *due.to_data()] for shelf, due in sorted(self.dues.items())]
         progress, tracked = self.progress.to_data(), list(self.tracked)
         held = [[shelf, *part] for shelf, part in sorted(self.held.items())]
-        return codec.pack([LAYOUT, self.identity, progress, tracked, dues, self.serial, held])
+        identity, editions = dict(self.lineage.identity), [edition.to_data() for edition in self.editions]
+        return codec.pack([LAYOUT, identity, editions, progress, tracked, dues, self.serial, held])
 
     @classmethod
-    def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> Ledger:
+    def from_bytes(cls, data: bytes | None, lineage: Lineage, codec: Codec) -> Ledger:
         """Return the ledger that `to_bytes` wrote, or a fresh one.
 
         Raises:
             StateMismatchError: Another query wrote it.
             StateError: Another version of Muntin wrote it, in a layout this one cannot read.
         """
-        ledger = cls(identity)
         if data is None:
-            return ledger
-        layout, *rest = codec.unpack(data)
-        check_layout(layout, LAYOUT)
-        stored, progress, ledger.tracked, dues, ledger.serial, held = rest
-        check_identity(stored, ledger.identity)
+            return cls(lineage)
+        editions, *rest = open_ledger(codec.unpack(data), LAYOUT, lineage)
+        ledger = cls(lineage, editions)
+        progress, ledger.tracked, dues, ledger.serial, held = rest
         ledger.progress = Progress(*progress)
         ledger.dues = {shelf: Due(*due) for shelf, *due in dues}
         ledger.held = {shelf: Held(*part) for shelf, *part in held}
         return ledger
 
 
-def check_layout(stored: object, wanted: object) -> None:
-    """Raise unless a state has the layout that is wanted.
+def open_ledger(data: Sequence[Any], layout: object, lineage: Lineage) -> list[Any]:
+    """Return what a ledger of any evaluator holds behind its layout and what the state depends on.
+
+    Args:
+        data: The ledger as plain data.
+        layout: The layout that is wanted.
+        lineage: Says which states the query can go on with.
 
     Raises:
-        StateError: It has another.
+        StateMismatchError: Another query wrote it.
+        StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
-    if stored != wanted:
+    stored, identity, *rest = data
+    if stored in LAYOUTS:
+        lineage.check(identity)
+    if stored != layout:
         raise StateError(
-            f"the checkpoint has state layout {stored!r}, this query reads {wanted!r}\n"
+            f"the checkpoint has state layout {stored!r}, this query reads {layout!r}\n"
             "  use the Muntin and the evaluator that wrote it, or a new checkpoint"
         )
-
-
-def check_identity(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise unless a state was written by the query that wants it.
-
-    Raises:
-        StateMismatchError: The two differ.
-    """
-    names = [name for name in {**stored, **wanted} if stored.get(name) != wanted.get(name)]
-    if names:
-        raise StateMismatchError({name: (stored.get(name), wanted.get(name)) for name in names})
+    return rest

@@ -35,7 +35,7 @@ def make_record(cls: Any, values: dict[str, Any]) -> Any:
 
 def make_records(cls: Any, names: list[str], columns: list[list[Any]]) -> list[Any]:
     """Return many records from the values of each field."""
-    if _takes_in_order(cls, tuple(names)):
+    if cls is not dict and _takes_in_order(cls, tuple(names)):
         return list(starmap(cls, zip(*columns, strict=True)))
     return [make_record(cls, dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 

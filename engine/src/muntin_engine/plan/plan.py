@@ -19,7 +19,7 @@ from muntin import (
     TimestampPolicy,
     WindowSpecification,
 )
-from muntin.schemas import Field, Struct
+from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import to_dict
 from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_window
@@ -192,11 +192,19 @@ class Plan:
             "timestamps": str(self.timestamps),
             "emit": str(self.emit) if self.early is None else _describe(self.early),
             **self.input.identity(),
+            "results": self._retractable(),
             "buckets": self.buckets,
             "evaluator": str(self.choice.evaluator),
             "modules": [module.identity() for module in self.modules],
             "components": self._components() if self.choice.evaluator is Evaluator.COLUMNAR else [],
         }
+
+    def _retractable(self) -> list[str]:
+        """Return the types of results that are kept, because they may be retracted."""
+        if not self.emission.may_retract:
+            return []
+        named = [f"{part.name} " if self.is_operator else "" for part in self.outputs]
+        return [name + spell(part) for name, part in zip(named, self.outputs, strict=True)]
 
     def _components(self) -> list[list[list[Any]]]:
         """Return what partial states hold, module by module."""

@@ -137,7 +137,7 @@ def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterat
             lambda: ColumnarStore(job.grids, job.forms) if is_columnar else StateStore(job.sliced_query),
             measured,
             job.codec,
-            job.identity,
+            job.lineage,
             KeptStores() if job.is_static else _KEPT,
             (job.name, number),
             job.tracker,

@@ -20,6 +20,7 @@ from muntin import HoppingWindows, Module, MuntinError
 from muntin.schemas import Field
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.codec import Codec, records_of
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
@@ -102,6 +103,11 @@ class Job:
     def name(self) -> bytes:
         """Names the query among all that a worker may see, also those of other sessions."""
         return os.urandom(16)
+
+    @property
+    def lineage(self) -> Lineage:
+        """What the state depends on, with the modules that may go on from older versions."""
+        return Lineage(self.identity, _modules(self), [bound.form for bound in self.forms])
 
     @property
     def grids(self) -> tuple[Grid, ...]:

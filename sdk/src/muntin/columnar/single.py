@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from muntin.columnar.lifting import contributions
 from muntin.columnar.merging import fold_rows, identities, merge
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.ragged import Ragged
 from muntin.columnar.results import results_of
+from muntin.columnar.states import component_array, plain_values
 from muntin.components import Component, Merge
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _kept(component: Component, count: int, lifted: Any) -> Any:
     if component.merge is Merge.COUNT:
         return count
     if component.merge is Merge.COLLECT:
-        return _values(lifted)
+        return plain_values(lifted)
     return _plain(fold_rows(component, lifted))
 
 
@@ -72,20 +71,11 @@ def _merged(component: Component, first: Any, second: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return an array of one value as plain data."""
-    return _values(value)[0]
-
-
-def _values(array: Any) -> list[Any]:
-    values: list[Any] = (array.view("int64") if array.dtype.kind in "mM" else array).tolist()
-    return values
+    return plain_values(value)[0]
 
 
 def _array(component: Component, value: Any) -> Any:
     """Return plain data as an array of one value; collected values as the one group they are."""
-    is_time = component.dtype.startswith(("datetime64", "timedelta64"))
-    rows = value if component.merge is Merge.COLLECT else [value]
-    if component.dtype == "object" and not component.shape:
-        array = np.fromiter(rows, object, len(rows))  # assigned one by one: lists stay lists
-    else:
-        array = np.asarray(rows, "int64").view(component.dtype) if is_time else np.asarray(rows, component.dtype)
-    return Ragged.of([array]) if component.merge is Merge.COLLECT else array
+    is_collected = component.merge is Merge.COLLECT
+    array = component_array(component, value if is_collected else [value])
+    return Ragged.of([array]) if is_collected else array

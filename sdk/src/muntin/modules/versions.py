@@ -81,3 +81,24 @@ def continues(own: str, other: str, since: str | None, *, upgrades: bool) -> boo
         return theirs == mine
     oldest = None if since is None else order_of(since)
     return upgrades if oldest is None else theirs >= oldest
+
+
+def is_same_version(one: str, other: str) -> bool:
+    """Return whether two spellings are of one version.
+
+    Example:
+        >>> is_same_version("1.0", "1.0.0"), is_same_version("code 7f", "code 8a")
+        (True, False)
+    """
+    return one == other or (order_of(one) is not None and order_of(one) == order_of(other))
+
+
+def is_newer(one: str, other: str) -> bool:
+    """Return whether a version is newer than another one; False where they have no order.
+
+    Example:
+        >>> is_newer("1.10", "1.9"), is_newer("code 7f", "1.9")
+        (True, False)
+    """
+    first, second = order_of(one), order_of(other)
+    return first is not None and second is not None and first > second

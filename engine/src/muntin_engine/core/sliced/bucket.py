@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -11,6 +11,7 @@ from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.held import Held
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.progress import Observation, ProgressTracker, Tracked
 from muntin_engine.core.sliced.grid import Grid
 from muntin_engine.core.sliced.journal import Journal
@@ -71,7 +72,7 @@ class SliceBucket(Generic[Output]):
         make_store: Callable[[], SliceStore[Any, Output]],
         cells: Cells,
         codec: Codec,
-        identity: Mapping[str, Any],
+        lineage: Lineage,
         kept: KeptStores,
         name: Hashable,
         tracker: ProgressTracker = _SAID,
@@ -84,7 +85,7 @@ class SliceBucket(Generic[Output]):
             make_store: Makes an empty store.
             cells: Its state.
             codec: How the ledger is written.
-            identity: What the state depends on besides this class.
+            lineage: What the state depends on besides this class, and the modules that may go on from older versions.
             kept: Where this process keeps stores between batches.
             name: Names the bucket among all that this process may ever see.
             tracker: What says how far the input is, besides the progress that arrives.
@@ -94,7 +95,7 @@ class SliceBucket(Generic[Output]):
         self._make_store = make_store
         self._cells = cells
         self._codec = codec
-        self._identity = identity
+        self._lineage = lineage
         self._kept = kept
         self._name = name
         self._tracker = tracker
@@ -116,8 +117,8 @@ class SliceBucket(Generic[Output]):
             StateMismatchError: The state was written by another query.
         """
         stored = self._cells.get(_LEDGER)
-        ledger = SliceLedger.from_bytes(stored, self._identity, self._codec)
-        journal = Journal.from_data(self._cells, ledger.journal)
+        ledger = SliceLedger.from_bytes(stored, self._lineage, self._codec)
+        journal = Journal.from_data(self._cells, ledger.journal, ledger.editions)
         now, tracked = self._tracker.advance(ledger.progress, ledger.tracked, arrived, observed)
         brought = list(blobs)
         before, after = (
@@ -154,8 +155,8 @@ class SliceBucket(Generic[Output]):
 
     def _read(self, journal: Journal) -> SliceStore[Any, Output]:
         store = self._make_store()
-        for data in journal.read():
-            store.restore(data)
+        for entry in journal.read():
+            store.restore(entry)
         return store
 
     def _write(

@@ -6,7 +6,7 @@ says of which slices it is, so one that is late, dead or of no use is not even d
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -48,6 +48,8 @@ class Groups:
         places: The place of each group's key among the blob's.
         counts: How many rows each group has.
         columns: By module the state of each group, or by input the value of each row, or nothing.
+
+    Each column is written for itself: the states of one module may be of an older version than those of another.
     """
 
     kind: Kind
@@ -75,9 +77,14 @@ class Groups:
         late = sum(size for number, size in zip(self.slices, self.sizes, strict=True) if number < first)
         return self.cut(late, len(self.places))
 
+    @property
+    def numbers(self) -> list[int]:
+        """The slice of each group."""
+        return [number for number, size in zip(self.slices, self.sizes, strict=True) for _ in range(size)]
+
     def cut(self, start: int, stop: int) -> Groups:
         """Return those from one up to another."""
-        numbers = [number for number, size in zip(self.slices, self.sizes, strict=True) for _ in range(size)]
+        numbers = self.numbers
         low, high = start, stop
         if self.kind is Kind.ROWS:
             low, high = sum(self.counts[:start]), sum(self.counts[:stop])
@@ -86,7 +93,15 @@ class Groups:
 
     def encode(self, codec: Codec) -> Iterator[Chunk]:
         """Yield them as chunks."""
-        body = codec.pack([self.slices, self.sizes, self.places, self.counts, *map(Column, self.columns)])
+        body = codec.pack(
+            [
+                self.slices,
+                self.sizes,
+                self.places,
+                self.counts,
+                *(codec.pack(Column(column)) for column in self.columns),
+            ]
+        )
         if len(body) <= CHUNK_BYTES or len(self.places) == 1:
             yield Chunk(self.slices[0], self.slices[-1], sum(self.counts), int(self.kind), body)
         else:
@@ -112,9 +127,15 @@ class Chunk(NamedTuple):
     kind: int
     body: bytes
 
-    def decode(self, codec: Codec) -> Groups:
-        """Return the groups."""
-        slices, sizes, places, counts, *columns = codec.unpack(self.body)
+    def decode(self, codec: Codec, readers: Mapping[int, Codec] | None = None) -> Groups:
+        """Return the groups.
+
+        Args:
+            codec: Reads them.
+            readers: What reads some of the columns instead, by their places.
+        """
+        slices, sizes, places, counts, *packed = codec.unpack(self.body)
+        columns = [(readers or {}).get(place, codec).unpack(column) for place, column in enumerate(packed)]
         return Groups(Kind(self.kind), slices, sizes, places, counts, columns)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from muntin_engine.core.cells import Cells
-from muntin_engine.core.sliced.store import Entry, SliceStore
+from muntin_engine.core.editions import Edition
+from muntin_engine.core.sliced.store import Entry, SliceStore, Stored
 
 MOST_ALIKE: Final = 8
 """How many entries of one tier there may be before they are merged into one of the next."""
@@ -30,6 +31,7 @@ class Line(NamedTuple):
         tier: How often it was merged.
         size: Its bytes.
         is_full: True if it is a part that merging could not make fewer of.
+        edition: The number of the edition that wrote it.
     """
 
     serial: int
@@ -38,6 +40,7 @@ class Line(NamedTuple):
     tier: int
     size: int
     is_full: bool = False
+    edition: int = 0
 
     @property
     def cell(self) -> str:
@@ -57,9 +60,16 @@ class Journal:
     writes of as many bytes for each byte brought.
     """
 
-    def __init__(self, cells: Cells, lines: Sequence[Line] = (), serial: int = 0) -> None:
-        """Open a journal as a ledger describes it."""
+    def __init__(
+        self,
+        cells: Cells,
+        lines: Sequence[Line] = (),
+        serial: int = 0,
+        editions: Sequence[Edition] = (Edition(),),
+    ) -> None:
+        """Open a journal as a ledger describes it, with the editions that wrote it, the present one last."""
         self._cells = cells
+        self._editions = editions
         self._lines = list(lines)
         self._serial = serial
 
@@ -68,17 +78,17 @@ class Journal:
         return [self._serial, [list(line) for line in self._lines]]
 
     @classmethod
-    def from_data(cls, cells: Cells, data: Sequence[Any]) -> Journal:
+    def from_data(cls, cells: Cells, data: Sequence[Any], editions: Sequence[Edition] = (Edition(),)) -> Journal:
         """Return the journal that `to_data` described."""
         serial, lines = data
-        return cls(cells, [Line(*line) for line in lines], serial)
+        return cls(cells, [Line(*line) for line in lines], serial, editions)
 
     @property
     def size(self) -> int:
         """The bytes of all entries."""
         return sum(line.size for line in self._lines)
 
-    def read(self) -> list[bytes]:
+    def read(self) -> list[Stored]:
         """Return all entries."""
         return [self._read(line) for line in self._lines]
 
@@ -114,12 +124,13 @@ class Journal:
 
     def _write(self, entry: Entry, tier: int, *, is_full: bool = False) -> None:
         self._serial += 1
-        line = Line(self._serial, entry.first, entry.last, tier, len(entry.data), is_full)
+        line = Line(self._serial, entry.first, entry.last, tier, len(entry.data), is_full, len(self._editions) - 1)
         self._cells.put(line.cell, entry.data)
         self._lines.append(line)
 
-    def _read(self, line: Line) -> bytes:
+    def _read(self, line: Line) -> Stored:
         data = self._cells.get(line.cell)
         if data is None:
             raise AssertionError(f"the ledger lists {line}, which the state store does not have")
-        return data
+        is_present = line.edition == len(self._editions) - 1
+        return Stored(data, None if is_present else self._editions[line.edition])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
-from muntin_engine.core.ledger import check_identity, check_layout
-
-LAYOUT: Final = "slices 2"
-"""Version of the layout of the state in a checkpoint."""
+from muntin_engine.core.editions import Edition
+from muntin_engine.core.ledger import SLICES, open_ledger
+from muntin_engine.core.lineage import Lineage
 
 
 @dataclass
@@ -19,7 +18,8 @@ class SliceLedger:
     """What such a bucket reads first and writes last.
 
     Attributes:
-        identity: What the state depends on; a query that differs must not read it.
+        lineage: What the state depends on; a query that differs must not read it.
+        editions: The editions of the query's modules that wrote the state, the present one last.
         progress: How far the input is.
         tracked: What the progress policy keeps.
         journal: The journal's own data.
@@ -27,7 +27,8 @@ class SliceLedger:
             of a worker is the same if, and only if, it has the same version.
     """
 
-    identity: Mapping[str, Any]
+    lineage: Lineage
+    editions: Sequence[Edition]
     progress: Progress = field(default_factory=Progress)
     tracked: Sequence[Any] = ()
     journal: Sequence[Any] = (0, ())
@@ -36,10 +37,11 @@ class SliceLedger:
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the ledger as bytes."""
         progress, tracked, journal = self.progress.to_data(), list(self.tracked), list(self.journal)
-        return codec.pack([LAYOUT, dict(self.identity), progress, tracked, journal, self.version])
+        identity, editions = dict(self.lineage.identity), [edition.to_data() for edition in self.editions]
+        return codec.pack([SLICES, identity, editions, progress, tracked, journal, self.version])
 
     @classmethod
-    def from_bytes(cls, data: bytes | None, identity: Mapping[str, Any], codec: Codec) -> SliceLedger:
+    def from_bytes(cls, data: bytes | None, lineage: Lineage, codec: Codec) -> SliceLedger:
         """Return the ledger that `to_bytes` wrote, or a fresh one.
 
         Raises:
@@ -47,9 +49,6 @@ class SliceLedger:
             StateError: Another version of Muntin wrote it, in a layout this one cannot read.
         """
         if data is None:
-            return cls(identity)
-        layout, *rest = codec.unpack(data)
-        check_layout(layout, LAYOUT)
-        stored, progress, tracked, journal, version = rest
-        check_identity(stored, identity)
-        return cls(identity, Progress(*progress), tracked, journal, version)
+            return cls(lineage, lineage.editions(()))
+        editions, progress, tracked, journal, version = open_ledger(codec.unpack(data), SLICES, lineage)
+        return cls(lineage, lineage.editions(editions), Progress(*progress), tracked, journal, version)

@@ -117,6 +117,19 @@ class SlicedModule:
             raise CallError(self.module, "combine", place) from error
         self.meter.since(started)
 
+    def upgrade(self, states: Sequence[State], version: str) -> list[State]:
+        """Return today's states of those that an older version of the module wrote."""
+        after: list[State] = []
+        upgrade = self.module.upgrade_state
+        started = self.meter.now()
+        try:
+            for state in states:
+                after.append(upgrade(state, version))
+        except Exception as error:
+            raise CallError(self.module, "upgrade_state", len(after)) from error
+        self.meter.since(started)
+        return after
+
     def combine(self, state: State, other: State) -> State:
         """Return the state of both."""
         try:

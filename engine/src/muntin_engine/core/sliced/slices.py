@@ -6,10 +6,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
+from muntin_engine.core.editions import Edition, is_outdated
 from muntin_engine.core.sliced.adaptive import Monitor
 from muntin_engine.core.sliced.entry_writer import EntryWriter
 from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.groups import Blob, Groups, Kind
+from muntin_engine.core.sliced.groups import Blob, Chunk, Groups, Kind
 from muntin_engine.core.sliced.modules import CallError, SlicedModule, State
 from muntin_engine.core.sliced.sliced_query import SlicedQuery, is_in_window
 from muntin_engine.core.sliced.store import Entry
@@ -100,14 +101,20 @@ class Slices:
         """Return the slices from a first up to a last one that are in windows of a specification, in order."""
         return sorted(number for number in self.by_number if first <= number < last and is_in_window(grid, number))
 
-    def merge(self, blob: Blob, first: int) -> tuple[int, int]:
-        """Merge what a blob says of slices from a first one on; return how many rows that are, and how many others."""
+    def merge(self, blob: Blob, first: int, edition: Edition | None = None) -> tuple[int, int]:
+        """Merge what a blob says of slices from a first one on; return how many rows that are, and how many others.
+
+        Args:
+            blob: The blob.
+            first: The first slice.
+            edition: The edition of the query that wrote the blob, if it was another one.
+        """
         merged = left_out = 0
         for chunk in blob.chunks:
             if chunk.last < first:
                 left_out += chunk.rows
                 continue
-            whole = chunk.decode(self._query.codec)
+            whole = chunk.decode(self._query.codec) if edition is None else self._upgraded(blob, chunk, edition)
             groups = whole if chunk.first >= first else whole.since(first)
             rows = sum(groups.counts)
             merged, left_out = merged + rows, left_out + chunk.rows - rows
@@ -227,6 +234,24 @@ class Slices:
             if may_exceed:
                 rows = held.rows
                 self.settle(number, [name for name in dict.fromkeys(names) if len(rows[name]) > most or name in eager])
+
+    def _upgraded(self, blob: Blob, chunk: Chunk, edition: Edition) -> Groups:
+        """Return the groups of a chunk that another edition wrote."""
+        codec = self._query.codec
+        outdated = {
+            place: version
+            for place, (module, version) in enumerate(zip(self._query.modules, edition.versions, strict=True))
+            if chunk.kind == Kind.STATES and is_outdated(module.module, version)
+        }
+        groups = chunk.decode(codec, dict.fromkeys(outdated, codec.reading_fields()))
+        for place, version in outdated.items():
+            try:
+                groups.columns[place] = self._query.modules[place].upgrade(groups.columns[place], version)
+            except CallError as failure:
+                name = blob.names[groups.places[failure.place]]
+                number = groups.numbers[failure.place]
+                raise failure.located(name, self._query.extent(number)) from failure.__cause__
+        return groups
 
     def _rows(self, groups: Groups) -> list[list[Any]]:
         """Return the rows of each group."""

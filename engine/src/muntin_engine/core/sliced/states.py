@@ -15,7 +15,7 @@ from muntin_engine.core.sliced.overlapping import Overlapping
 from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.slices import Slices
-from muntin_engine.core.sliced.store import Entry, Taken
+from muntin_engine.core.sliced.store import Entry, Stored, Taken
 
 
 class Memory(NamedTuple):
@@ -67,10 +67,10 @@ class StateStore:
         used = [blob for blob in opened if blob.last >= first_legal]
         return Taken(Delta(used, first_legal) if used else None, accepted, late, _count_keys(opened))
 
-    def restore(self, data: bytes) -> None:
-        """Merge an entry."""
-        for blob in blobs_of(data, self._query.codec):
-            self._slices.merge(blob, -NEVER)
+    def restore(self, entry: Stored) -> None:
+        """Merge an entry; what an older edition wrote is upgraded."""
+        for blob in blobs_of(entry.data, self._query.codec):
+            self._slices.merge(blob, -NEVER, entry.edition)
 
     def close(self, place: int, first: int, last: int) -> list[WindowRuns]:
         """Return the results of the windows from `first` up to but not including `last` that have members.
@@ -106,12 +106,12 @@ class StateStore:
                 whole = []
         return [*entries, *([self._entry(whole)] if whole else []), *rest.entries(first)]
 
-    def compact(self, entries: Sequence[bytes], first_live: int) -> list[Entry]:
-        """Return the same as some entries say, merged, without slices below a first."""
+    def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
+        """Return the same as some entries say, upgraded and merged, without slices below a first."""
         merged = Slices(self._query, Monitor(self._query.policy))
-        for data in entries:
+        for data, edition in entries:
             for blob in blobs_of(data, self._query.codec):
-                merged.merge(blob, first_live)
+                merged.merge(blob, first_live, edition)
         return merged.entries(first_live)
 
     def memory(self) -> Memory:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from muntin_engine.core.editions import Edition
+
 Delta = TypeVar("Delta")
 Output = TypeVar("Output", covariant=True)
 
@@ -21,6 +23,18 @@ class Entry(NamedTuple):
     first: int
     last: int
     data: bytes
+
+
+class Stored(NamedTuple):
+    """An entry as it lies in a checkpoint.
+
+    Attributes:
+        data: Partial states.
+        edition: The edition of the query that wrote them, if it was another one.
+    """
+
+    data: bytes
+    edition: Edition | None = None
 
 
 class Taken(NamedTuple, Generic[Delta]):
@@ -50,8 +64,8 @@ class SliceStore(Protocol[Delta, Output]):
         """Merge the partial states of a batch, as the map side sent them; leave out those of slices below a first."""
         ...
 
-    def restore(self, data: bytes) -> None:
-        """Merge an entry."""
+    def restore(self, entry: Stored) -> None:
+        """Merge an entry; what an older edition wrote is upgraded."""
         ...
 
     def close(self, place: int, first: int, last: int) -> Sequence[Output]:
@@ -72,6 +86,6 @@ class SliceStore(Protocol[Delta, Output]):
         """Return what a batch added, without slices below a first, as entries of a few megabytes at the most."""
         ...
 
-    def compact(self, entries: Sequence[bytes], first_live: int) -> list[Entry]:
-        """Return the same as some entries say, in as few as possible, without slices below a first."""
+    def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
+        """Return the same as some entries say, upgraded and in as few as possible, without slices below a first."""
         ...

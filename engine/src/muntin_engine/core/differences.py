@@ -1,0 +1,157 @@
+"""Saying in a query writer's words where two queries differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, Final
+
+from muntin import HoppingWindows
+from muntin.axis import spell_ticks
+from muntin.windows import from_dict
+from muntin_engine.errors import Difference
+
+_NOTHING: Final = "none"
+
+
+def differences_between(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """Return where what a checkpoint depends on is not what a query depends on.
+
+    Args:
+        stored: What the checkpoint says, as plain data.
+        wanted: What the query says.
+
+    Example:
+        >>> differences_between({"clip": "none", "buckets": 16}, {"clip": "full", "buckets": 16})
+        (Difference(subject='clip', checkpoint='none', query='full'),)
+    """
+    found: list[Difference] = []
+    for name in {**stored, **wanted}:
+        old, new = stored.get(name), wanted.get(name)
+        if old == new or (name == "results" and not (old and new)):
+            continue
+        if name == "modules" and old and new:
+            found += _modules(stored, wanted)
+        else:
+            found.append(Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted)))
+    return tuple(found)
+
+
+def _modules(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
+    pairs = zip_longest(stored["modules"], wanted["modules"])
+    return [
+        Difference("module", _spell_module(old, stored), _spell_module(new, wanted)) for old, new in pairs if old != new
+    ]
+
+
+def _spell_module(module: Sequence[Any] | None, identity: Mapping[str, Any]) -> str:
+    """Return a module with its version, its parameters and its columns."""
+    if module is None:
+        return _NOTHING
+    name, version, parameters, places = module
+    given = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
+    inputs = identity.get("inputs", ())
+    columns = [inputs[place][0] if place < len(inputs) else f"input {place}" for place in places]
+    of = f" of {', '.join(columns)}" if columns else ""
+    return f"{name} {version}" + of + (f" with {given}" if given else "")
+
+
+def _spell(name: str, identity: Mapping[str, Any]) -> str:
+    value = identity.get(name)
+    if name not in _SPELLED:
+        return repr(value)
+    return _SPELLED[name](value, identity) if value or value == 0 else _NOTHING
+
+
+def _window(value: Any, identity: Mapping[str, Any]) -> str:
+    window = from_dict(value)
+    if identity.get("times") == "ticks" or not isinstance(window, HoppingWindows):
+        return str(window)
+    size, hop, offset, reach = map(spell_ticks, (window.size, window.hop, window.offset, window.reach))
+    kind = f"tumbling({size})" if size == hop else f"hopping({size}, {hop})"
+    return kind + (f" + {offset}" if window.offset else "") + (f", reach {reach}" if window.reach else "")
+
+
+def _windows(value: Any, identity: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {_window(window, identity)}" for name, window in value.items())
+
+
+def _columns(value: Any, identity: Mapping[str, Any]) -> str:
+    del identity
+    return ", ".join(f"{name} {kind}" for name, kind in value)
+
+
+def _progress(value: Any, identity: Mapping[str, Any]) -> str:
+    del identity
+    rows = f" of {value['rows']} rows" if "rows" in value else ""
+    return f"{_POLICIES.get(value['kind'], value['kind'])}{rows}" + (", by key" if value.get("by_key") else "")
+
+
+def _emit(value: Any, identity: Mapping[str, Any]) -> str:
+    del identity
+    if isinstance(value, str):
+        return value
+    return f"early({_trigger(value['early'])}, refinement={value['refinement']!r})"
+
+
+def _trigger(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_trigger, value))
+    if not isinstance(value, Mapping):
+        return repr(value)
+    given = ", ".join(f"{name}={_trigger(part)}" for name, part in value.items() if name not in ("trigger", "version"))
+    return f"{value.get('trigger')} {value.get('version')}" + (f"({given})" if given else "")
+
+
+def _late(value: Any, identity: Mapping[str, Any]) -> str:
+    allowed = str(value).removeprefix("correct(").removesuffix(")")
+    is_span = identity.get("times") != "ticks" and allowed.isdigit()
+    return f"correct({spell_ticks(int(allowed)) if is_span else allowed})"
+
+
+def _components(value: Any, identity: Mapping[str, Any]) -> str:
+    names = [name for name, *_ in identity.get("modules", ())]
+    kept = zip_longest(names, value, fillvalue=())
+    return "; ".join(f"{name} keeps {', '.join(map(_component, parts)) or 'nothing'}" for name, parts in kept)
+
+
+def _component(part: Sequence[Any]) -> str:
+    name, merge, dtype, shape = part
+    return f"{name} ({merge} of {dtype}{list(shape) if shape else ''})"
+
+
+def _texts(value: Any, identity: Mapping[str, Any]) -> str:
+    del identity
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+_SPELLED: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
+    "keys": _columns,
+    "inputs": _columns,
+    "window": _window,
+    "windows": _windows,
+    "progress": _progress,
+    "emit": _emit,
+    "late": _late,
+    "components": _components,
+    **dict.fromkeys(("id", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts),
+}
+
+_SUBJECTS: Final = {
+    "inputs": "columns that modules read",
+    "id": "type of the id",
+    "times": "type of times",
+    "lifetimes": "lifetimes of events",
+    "windows": "named windows",
+    "late": "late rows",
+    "results": "types of the results that may be retracted",
+    "components": "components of partial states",
+    "modules": "module",
+}
+
+_POLICIES: Final = {
+    "Punctuated": "punctuation",
+    "BoundedDelay": "bounded delay",
+    "BoundedDisorder": "bounded disorder",
+}
+"""What progress policies are called where queries name them."""

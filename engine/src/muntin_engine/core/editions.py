@@ -1,0 +1,38 @@
+"""Which versions of its modules wrote the parts of a query's state.
+
+Each bucket numbers the editions that it has seen, and what it stores says by number which one wrote it. So a state may
+be read long after the versions that came in between, and nothing is rewritten because a module is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from muntin.modules.versions import is_same_version
+
+
+class Edition(NamedTuple):
+    """The modules of a query as they were when a part of its state was written.
+
+    Attributes:
+        versions: The version of each module.
+        components: What the columnar form of each kept, as plain data; none where they have no part in the state.
+    """
+
+    versions: Sequence[str] = ()
+    components: Sequence[Any] = ()
+
+    @classmethod
+    def of(cls, identity: Mapping[str, Any]) -> Edition:
+        """Return the edition of a query."""
+        return cls([version for _, version, *_ in identity.get("modules", ())], list(identity.get("components", ())))
+
+    def to_data(self) -> list[Any]:
+        """Return it as plain data."""
+        return [list(self.versions), list(self.components)]
+
+
+def is_outdated(module: Any, version: str) -> bool:
+    """Return whether states that a version of a module wrote are to be upgraded, and not read as they are."""
+    return hasattr(module, "upgrade_state") and not is_same_version(module.version, version)
