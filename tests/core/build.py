@@ -158,6 +158,7 @@ class Feed:
         self.query = query
         self.cells = MemoryCells()
         self.codec = codec or Codec()
+        self.identity: dict[str, Any] = {}
 
     def batch(self, *rows: InputChange, key: Any = "k", **said: Any) -> BatchResult:
         return self.batches([((key,), rows)] if rows else [], **said)
@@ -175,7 +176,7 @@ class Feed:
         ends = [end for row in rows for end in (row.end, row.new_end) if end is not None and end != INFINITY]
         known = [*(start + 1 for start in starts), *ends, *([punctuation] if punctuation != INFINITY else [])]
         arrived = Progress(punctuation, max(known, default=EARLIEST), max(starts, default=EARLIEST), clock)
-        bucket = Bucket(self.query, self.cells, self.codec, {})
+        bucket = Bucket(self.query, self.cells, self.codec, self.identity)
         return bucket.process(pairs, arrived, signals=frozenset(signals))
 
     @property

@@ -24,6 +24,7 @@ from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key
 from muntin_engine.core.ledger import Ledger
 from muntin_engine.core.lineage import Lineage
+from muntin_engine.core.query import WindowedQuery
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case, Described
 from tests.differential.meaning import Row, Table, expected_table, least_promise
@@ -51,8 +52,18 @@ class Run:
         self._random = Random(case.seed)
         self._bucket = self._start()
 
+    @property
+    def query(self) -> WindowedQuery:
+        """The query as it is evaluated now."""
+        return self.case.query
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the state depends on."""
+        return {"query": str(self.case)}
+
     def _start(self) -> Bucket:
-        return Bucket(self.case.query, self.cells, Codec(), {"query": str(self.case)})
+        return Bucket(self.query, self.cells, Codec(), self.identity)
 
     def take(self, batch: Batch) -> BatchResult:
         """Run a batch and check what must hold whatever the query is."""
@@ -134,7 +145,7 @@ class Run:
     def _check_held(self, result: BatchResult) -> None:
         """Check that what a bucket says it holds is what lies in its cells."""
         shelves = [Codec().unpack(data) for name, data in self.cells.cells.items() if name != "ledger"]
-        kept = KeptStates(self.case.query, Codec())
+        kept = KeptStates(self.query, Codec(), self._ledger().editions)
         stored = [Codec().unpack(key[-1]) for shelf in shelves for key in shelf.values()]
         states = [KeyState.from_data(self.case.query, data, kept, ()) for data in stored]
         assert result.held == Held(
@@ -147,8 +158,11 @@ class Run:
     def _check_forgotten(self) -> None:
         """Check that nothing is left of a stream that was closed."""
         assert list(self.cells.cells) == ["ledger"]
-        lineage = Lineage({"query": str(self.case), "shelves": SHELVES})
-        assert Ledger.from_bytes(self.cells.cells["ledger"], lineage, Codec()).dues == {}
+        assert self._ledger().dues == {}
+
+    def _ledger(self) -> Ledger:
+        lineage = Lineage({**self.identity, "shelves": SHELVES}, [binding.module for binding in self.query.bindings])
+        return Ledger.from_bytes(self.cells.cells["ledger"], lineage, Codec())
 
 
 def run(case: Case, stream: Script) -> None:

@@ -158,10 +158,20 @@ class SliceRun:
             wanted |= {(place, key): rows for key, rows in alone.items()}
         return wanted
 
+    @property
+    def forms(self) -> tuple[BoundForm, ...]:
+        """The forms as they are now."""
+        return self.case.bound
+
+    @property
+    def lineage(self) -> Lineage:
+        """What the state depends on."""
+        return Lineage({})
+
     def _process(self, number: int, blobs: Sequence[Any], arrived: Progress) -> SliceResult[Closed]:
-        grids, forms = self.case.grids, self.case.bound
+        grids, forms = self.case.grids, self.forms
         bucket: SliceBucket[Closed] = SliceBucket(
-            grids, lambda: ColumnarStore(grids, forms), self._cells[number], Codec(), Lineage({}), self._kept, number
+            grids, lambda: ColumnarStore(grids, forms), self._cells[number], Codec(), self.lineage, self._kept, number
         )
         return bucket.process([blob.blob for blob in blobs if blob.bucket == number], arrived)
 
@@ -170,7 +180,7 @@ class SliceRun:
         tasks: list[list[KeyedChange]] = [[], [], []]
         for change in self._random.sample(changes, len(changes)):
             tasks[self._random.randrange(3)].append(change)
-        return [blob for task in tasks for blob in lift_rows(self.case.grids[0], self.case.bound, _rows(task))]
+        return [blob for task in tasks for blob in lift_rows(self.case.grids[0], self.forms, _rows(task))]
 
     def _promised(self, at_end: bool) -> int:
         return promised(self.case.grids, self.progress.punctuation, at_end=at_end)
@@ -178,7 +188,7 @@ class SliceRun:
     def _add(self, place: int, closed: Closed) -> Iterator[Window]:
         """Take note of results; yield the window of each."""
         keys = closed.keys.column("k0").to_pylist()
-        results = [_values(form_results(form, number, closed.windows)) for number, form in enumerate(self.case.bound)]
+        results = [_values(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
         for key, number, *values in zip(keys, closed.windows.windows.tolist(), *results, strict=True):
             window = self.case.grids[place].window(number)
             row = (window, window.start, window.end, tuple(values))
@@ -194,7 +204,15 @@ def run(case: SliceCase, stream: Script) -> None:
     Raises:
         AssertionError: The two differ.
     """
-    running = SliceRun(case)
+    follow(SliceRun(case), stream)
+
+
+def follow(running: SliceRun, stream: Script) -> None:
+    """Run a stream in some way and compare with the reference after each batch.
+
+    Raises:
+        AssertionError: The two differ.
+    """
     for batch in stream.batches():
         running.take(batch)
         got, wanted = running.table(), running.wanted()

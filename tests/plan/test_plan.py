@@ -339,7 +339,7 @@ def test_what_the_state_depends_on_is_in_the_identity(changed: dict[str, Any], d
 
 def test_the_types_of_results_count_where_they_may_be_retracted() -> None:
     final, speculative = plan_of().identity(), plan_of(emit=EmitPolicy.SPECULATIVE).identity()
-    assert (final["results"], speculative["results"]) == ([], ["list[integer] | None"])
+    assert (final["results"], speculative["results"]) == ([], ["integer | None"])
 
 
 def test_the_state_of_one_trigger_is_not_that_of_another() -> None:

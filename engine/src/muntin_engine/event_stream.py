@@ -30,6 +30,8 @@ from muntin_engine.query import WindowedStream
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from muntin_engine.plan import Plan
+
     ColumnLike: TypeAlias = str | Column
 
 
@@ -104,7 +106,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
 @dataclass(frozen=True)
 class EventStream:
-    """A DataFrame whose rows are events; made by `events`."""
+    """A DataFrame whose rows are events; made by `events`. Those of `Query.as_events` know the queries before them."""
 
     df: DataFrame
     keys: tuple[ColumnLike, ...]
@@ -122,6 +124,7 @@ class EventStream:
     late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
     heartbeats: tuple[Heartbeat, ...] = ()
     clock: DataFrame | None = None
+    inner: tuple[Plan, ...] = ()
 
     def with_heartbeat(
         self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None

@@ -114,7 +114,7 @@ class WindowedStream:
         from muntin_engine.spark.planning import plan_query
 
         source, plan = plan_query(self, modules)
-        return Query(source, plan)
+        return Query(source, plan, inner=self.events.inner)
 
 
 @dataclass(frozen=True)
@@ -126,12 +126,14 @@ class Query:
         plan: What will be evaluated, and how.
         counters: The name under which a streaming query reports its numbers (see `results`).
         is_timed: True if it reports how long its stages and modules take.
+        inner: The plans of the queries whose results are its input, the first one first.
     """
 
     source: Projection
     plan: Plan
     counters: str = "muntin"
     is_timed: bool = True
+    inner: tuple[Plan, ...] = ()
 
     def named(self, counters: str) -> Query:
         """Return the query with another name for its numbers, for a Spark query that contains several."""
@@ -194,7 +196,8 @@ class Query:
         from muntin_engine.spark.pipeline import results_as_events
 
         inner = self.named(f"{self.counters}.input")
-        return events(results_as_events(inner), key=key, buckets=buckets, **roles(self.plan))
+        stream = events(results_as_events(inner), key=key, buckets=buckets, **roles(self.plan))
+        return replace(stream, inner=(*self.inner, self.plan))
 
     def late(self) -> DataFrame:
         """Return the rows that came behind the punctuation: `reason`, `message`, the `row` as JSON and `late_by`.
@@ -255,11 +258,32 @@ class Query:
                 take its output, or two write in the same place.
             DurationError: The trigger cannot be read.
             SetupError: As for `results`.
+            StateMismatchError: The checkpoint is of another query. Nothing was read or changed.
         """
         from muntin_engine.spark.writing import write
 
         sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
         return write(self, sinks, checkpoint, trigger, name)
+
+    def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: bool = False) -> None:
+        """Raise unless the query can go on with a checkpoint; it may be one that nothing was written to yet.
+
+        `write` does so by itself, from a note that it keeps in the checkpoint. Of a checkpoint that was started by
+        `results().writeStream` the state is read, which takes as long as reading what the query holds; such a query
+        otherwise finds out in its first micro-batch, before any state changes and any row is put out.
+
+        Args:
+            checkpoint: Where Spark keeps how far the query is.
+            late: True for the query with late rows kept, as `write` with a sink for them has it.
+
+        Raises:
+            StateMismatchError: The checkpoint is of another query.
+            StateError: Another version of Muntin wrote it, in a layout that this one cannot read.
+            QueryError: Late rows cannot be kept.
+        """
+        from muntin_engine.spark.writing import check_checkpoint
+
+        check_checkpoint(self, checkpoint, late=late)
 
     def explain(self, *, late: bool = False) -> str:
         """Return how the query is evaluated, and why.

@@ -194,6 +194,7 @@ class Feed:
         self.kept = KeptStores()
         self.output: list[Answer] = []
         self.late = self.accepted = 0
+        self.lineage = Lineage({"query": "test"})
 
     def restart(self) -> None:
         self.kept = KeptStores()
@@ -214,7 +215,7 @@ class Feed:
             lambda: StateStore(self.query),
             self.cells,
             self.query.codec,
-            Lineage({"query": "test"}),
+            self.lineage,
             self.kept,
             "bucket",
         )

@@ -28,7 +28,7 @@ def differences_between(stored: Mapping[str, Any], wanted: Mapping[str, Any]) ->
     found: list[Difference] = []
     for name in {**stored, **wanted}:
         old, new = stored.get(name), wanted.get(name)
-        if old == new or (name == "results" and not (old and new)):
+        if old == new or (name in _FOLLOWING and not (old and new)):
             continue
         if name == "modules" and old and new:
             found += _modules(stored, wanted)
@@ -136,6 +136,9 @@ _SPELLED: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
     "components": _components,
     **dict.fromkeys(("id", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts),
 }
+
+_FOLLOWING: Final = ("results", "components")
+"""What only some queries have: whether they do follows from what is told anyway."""
 
 _SUBJECTS: Final = {
     "inputs": "columns that modules read",

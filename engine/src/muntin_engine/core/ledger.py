@@ -115,6 +115,19 @@ class Ledger:
         return ledger
 
 
+def identity_of(data: bytes, codec: Codec) -> dict[str, Any]:
+    """Return what the state of a bucket depends on, from its ledger, of whatever evaluator.
+
+    Raises:
+        StateError: Another version of Muntin wrote it, in a layout this one cannot read.
+    """
+    layout, identity, *_ = codec.unpack(data)
+    if layout not in LAYOUTS:
+        raise _unreadable(layout, " or ".join(map(repr, LAYOUTS)))
+    found: dict[str, Any] = identity
+    return found
+
+
 def open_ledger(data: Sequence[Any], layout: object, lineage: Lineage) -> list[Any]:
     """Return what a ledger of any evaluator holds behind its layout and what the state depends on.
 
@@ -131,8 +144,12 @@ def open_ledger(data: Sequence[Any], layout: object, lineage: Lineage) -> list[A
     if stored in LAYOUTS:
         lineage.check(identity)
     if stored != layout:
-        raise StateError(
-            f"the checkpoint has state layout {stored!r}, this query reads {layout!r}\n"
-            "  use the Muntin and the evaluator that wrote it, or a new checkpoint"
-        )
+        raise _unreadable(stored, repr(layout))
     return rest
+
+
+def _unreadable(stored: object, wanted: str) -> StateError:
+    return StateError(
+        f"the checkpoint has state layout {stored!r}, this query reads {wanted}\n"
+        "  use the Muntin and the evaluator that wrote it, or a new checkpoint"
+    )

@@ -57,7 +57,7 @@ class Lineage:
             if old[1] == new[1] or not _goes_on(module, old, new):
                 continue
             modules[place] = new
-            if len(components) == len(self.forms) and hasattr(self.forms[place], "upgrade_state"):
+            if place < min(len(components), len(self.forms)) and hasattr(self.forms[place], "upgrade_state"):
                 components[place] = self.identity["components"][place]
         reached = {"modules": modules, "components": components}
         return {name: reached.get(name, value) for name, value in stored.items()}

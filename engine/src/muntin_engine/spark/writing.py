@@ -18,6 +18,7 @@ from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.bucket_task import LATE, REJECTED, RESULTS
 from muntin_engine.spark.by_value import by_value
+from muntin_engine.spark.checkpoints import Checkpoint
 from muntin_engine.spark.pipeline import evaluated, keeping_late_rows, result_schema, rows_of
 from muntin_engine.spark.query_ids import QueryId, StartedQuery, StoredQueryId
 from muntin_engine.spark.refused import REFUSED
@@ -57,10 +58,20 @@ def write(
     return streaming
 
 
+def check_checkpoint(query: Query, checkpoint: str | PathLike[str], *, late: bool) -> None:
+    """Raise unless a query can go on with a checkpoint; see `Query.check_checkpoint`."""
+    asked = keeping_late_rows(query) if late else query
+    Checkpoint(query.source.df.sparkSession, checkpoint).check((*asked.inner, asked.plan))
+
+
 def _start(
     query: Query, batches: BatchWriter, checkpoint: str | PathLike[str], trigger: Duration | None, name: str | None
 ) -> StreamingQuery:
-    writer = _triggered(evaluated(query).writeStream, trigger).option("checkpointLocation", fspath(checkpoint))
+    known, plans = Checkpoint(query.source.df.sparkSession, checkpoint), (*query.inner, query.plan)
+    blobs = evaluated(query)
+    known.check(plans)
+    known.record(plans)
+    writer = _triggered(blobs.writeStream, trigger).option("checkpointLocation", fspath(checkpoint))
     if name is not None:
         writer = writer.queryName(name)
     return _handing(writer, batches).start()

@@ -1,0 +1,76 @@
+"""Whether planned queries can go on with a checkpoint, found out where they are planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from muntin import QueryError
+from muntin_engine.core.bucket import SHELVED
+from muntin_engine.core.lineage import Lineage
+from muntin_engine.errors import Difference, StateMismatchError
+from muntin_engine.plan.evaluators import Evaluator
+from muntin_engine.plan.plan import Plan
+
+
+def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, Any]], checkpoint: str) -> None:
+    """Raise unless a query, with those that it takes the results of, can go on with a checkpoint.
+
+    Args:
+        plans: The plans, that of the query last.
+        stored: What the states in the checkpoint depend on, in the same order.
+        checkpoint: The checkpoint, for the error.
+
+    Raises:
+        StateMismatchError: It cannot.
+    """
+    if len(plans) != len(stored):
+        number = Difference("queries one after the other", str(len(stored)), str(len(plans)))
+        raise StateMismatchError([number], checkpoint=checkpoint)
+    differences: list[Difference] = []
+    remedies: list[str] = []
+    for place, (plan, identity) in enumerate(zip(plans, stored, strict=True), 1):
+        found = _mismatch(plan, _without_layout(identity))
+        if found is not None:
+            of = f" of query {place} of {len(plans)}" if len(plans) > 1 else ""
+            differences += [replace(part, subject=part.subject + of) for part in found.differences]
+            remedies += found.remedies
+            if {part.subject for part in found.differences} == {"evaluator"}:
+                remedies += _evaluator_remedies(plan, _without_layout(identity))
+    if differences:
+        raise StateMismatchError(differences, remedies, checkpoint)
+
+
+def lineage_of(plan: Plan) -> Lineage:
+    """Return what the state of a query depends on, with the modules that may go on from older versions."""
+    forms = [module.form for module in plan.modules] if plan.choice.evaluator is Evaluator.COLUMNAR else []
+    return Lineage(plan.identity(), [module.module for module in plan.modules], forms)
+
+
+def _mismatch(plan: Plan, stored: Mapping[str, Any]) -> StateMismatchError | None:
+    try:
+        lineage_of(plan).check(stored)
+    except StateMismatchError as found:
+        return found
+    return None
+
+
+def _evaluator_remedies(plan: Plan, stored: Mapping[str, Any]) -> Iterator[str]:
+    """Yield whether the evaluator that the checkpoint is of would go on with it."""
+    evaluator = Evaluator(stored["evaluator"])
+    try:
+        same = replace(plan, wanted=evaluator)
+    except QueryError as error:
+        yield str(error).partition("\n")[0]
+        return
+    found = _mismatch(same, stored)
+    if found is None:
+        yield f"go on with window(..., evaluator={str(evaluator)!r})"
+    else:
+        yield from map(str, found.differences)
+
+
+def _without_layout(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a state depends on without what the evaluator adds, and a plan does not know."""
+    return {name: value for name, value in identity.items() if name != SHELVED}

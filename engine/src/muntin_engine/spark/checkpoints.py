@@ -1,0 +1,127 @@
+"""What a checkpoint belongs to: read before a query starts, and kept beside Spark's own files.
+
+All reading and writing is done by DataFrames, so it works wherever Spark itself keeps the checkpoint, and on Spark
+Connect as well.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import Any, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from muntin_engine.core.bucket import SHELVED
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.ledger import identity_of
+from muntin_engine.plan import Plan
+from muntin_engine.plan.continuing import check_plans
+
+FOLDER: Final = "muntin"
+"""The folder in a checkpoint. What is in `muntin/7` holds from micro-batch 7 on, once that is committed."""
+
+_GLOB: Final = re.compile(r"([\[\]{}*?\\])")
+_FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
+_NOT_FOUND: Final = "PATH_NOT_FOUND"
+
+
+class Checkpoint:
+    """The checkpoint of a Spark query in which Muntin's queries have their state."""
+
+    def __init__(self, spark: SparkSession, path: str | PathLike[str]) -> None:
+        self._spark = spark
+        self._path = fspath(path).rstrip("/")
+
+    def check(self, plans: Sequence[Plan]) -> None:
+        """Raise unless a query can go on with it; a checkpoint without any micro-batch belongs to nobody.
+
+        Args:
+            plans: The plans of the queries that it takes the results of, and its own as the last one.
+
+        Raises:
+            StateMismatchError: It cannot.
+        """
+        stored = self._stored()
+        if stored is not None:
+            check_plans(plans, stored, self._path)
+            return
+        for written in self._in_state(len(plans)):
+            check_plans(plans, written, self._path)
+
+    def record(self, plans: Sequence[Plan]) -> None:
+        """Keep what the checkpoint belongs to from its next micro-batch on.
+
+        If that never comes, because the query fails in it, the record counts for nothing, and the next one replaces it.
+        """
+        identities = [plan.identity() for plan in plans]
+        following = self._last_commit() + 1
+        if following in self._records() or identities != self._stored():
+            text = json.dumps({"queries": identities})
+            row = self._spark.range(1).coalesce(1).select(F.lit(text).alias("value"))
+            row.write.mode("overwrite").text(f"{self._path}/{FOLDER}/{following}")
+
+    def _stored(self) -> list[Mapping[str, Any]] | None:
+        """Return what the last committed micro-batch belonged to, if that was recorded."""
+        committed = [number for number in self._records() if number <= self._last_commit()]
+        if not committed:
+            return None
+        row = self._read("text", f"{FOLDER}/{max(committed)}").head()
+        assert row is not None, "a record is written whole or not at all"
+        queries: list[Mapping[str, Any]] = json.loads(row["value"])["queries"]
+        return queries
+
+    def _in_state(self, queries: int) -> list[list[Mapping[str, Any]]]:
+        """Return what the state itself says; of each query, whatever its buckets say.
+
+        Cost: the state of each query is read once. Nothing is known where there are more queries than those that are
+        asked for, since another one's DataFrame may be their input.
+        """
+        operators = self._operators() if self._last_commit() >= 0 else []
+        if len(operators) != queries:
+            return []
+        found = [self._identities(operator) for operator in operators]
+        most = max(map(len, found), default=0)
+        return [[some[min(place, len(some) - 1)] for some in found] for place in range(most)] if all(found) else []
+
+    def _operators(self) -> list[int]:
+        """Return the stateful operators that are queries of Muntin's, the first one that rows come through first."""
+        operators = self._spark.read.format("state-metadata").load(self._path)
+        ours = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
+        rows = ours.select("operatorId").distinct().collect()
+        return sorted((row[0] for row in rows), reverse=True)
+
+    def _identities(self, operator: int) -> list[Mapping[str, Any]]:
+        reader = self._spark.read.format("statestore").option("operatorId", operator).option("stateVarName", "cells")
+        cells = reader.load(self._path).where(F.col("user_map_key.name") == "ledger")
+        found: dict[str, Mapping[str, Any]] = {}
+        for row in cells.select("user_map_value.data").collect():
+            identity = {**identity_of(bytes(row[0]), Codec())}
+            identity.pop(SHELVED, None)
+            found[json.dumps(identity, sort_keys=True)] = identity
+        return list(found.values())
+
+    def _last_commit(self) -> int:
+        return max(self._numbers("commits"), default=-1)
+
+    def _records(self) -> list[int]:
+        return self._numbers(FOLDER)
+
+    def _numbers(self, folder: str) -> list[int]:
+        """Return the numbers of the micro-batches that have a file, or a folder with one."""
+        try:
+            files = self._read("text", folder).inputFiles()
+        except AnalysisException as error:
+            if error.getCondition() == _NOT_FOUND:
+                return []
+            raise
+        found = (_FILE.search(file) for file in files)
+        return [int(match[1] or match[2]) for match in found if match is not None]
+
+    def _read(self, kind: str, path: str) -> DataFrame:
+        escaped = _GLOB.sub(r"\\\1", self._path)
+        return self._spark.read.format(kind).option("recursiveFileLookup", "true").load(f"{escaped}/{path}")

@@ -1,0 +1,79 @@
+"""Modules of several editions that mean the same and keep states of different shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from muntin import ColumnarAggregate, Component, Module
+
+_WITH_STATES = ("add_events", "remove_events", "combine", "deduct", "compute_result")
+
+
+def edition(module: Module, number: int) -> Any:
+    """Return a module as edition 1, 2 or 3 of it.
+
+    From the second one on a state says which edition made it, and every method insists that it was its own.
+    """
+    base: Any = type(module)
+    attributes: dict[str, Any] = {"version": f"{number}.0", "name": base.name}
+    if number == 1 or not base.is_incremental:
+        attributes["continues_since"] = "1.0"
+        return type(base.__name__, (base,), attributes)()
+    attributes |= {name: _unwrapping(getattr(base, name), number, name) for name in _WITH_STATES if hasattr(base, name)}
+    attributes["create_state"] = lambda self, *window: {"made by": number, "state": base.create_state(self, *window)}
+    attributes["upgrade_state"] = lambda self, state, version, *window: _upgraded(state, version, number)
+    return type(base.__name__, (base,), attributes)()
+
+
+def identity_of(modules: Sequence[Module]) -> dict[str, Any]:
+    """Return what a plan says of modules without parameters."""
+    return {"modules": [[module.name, module.version, {}, [0]] for module in modules]}
+
+
+def _unwrapping(method: Callable[..., Any], number: int, name: str) -> Callable[..., Any]:
+    def call(self: Any, state: Any, *others: Any) -> Any:
+        if name in ("combine", "deduct"):
+            others = tuple(_opened(other, number) for other in others)
+        result = method(self, _opened(state, number), *others)
+        return result if name == "compute_result" else {"made by": number, "state": result}
+
+    return call
+
+
+def _opened(state: Mapping[str, Any], number: int) -> Any:
+    assert state["made by"] == number
+    return state["state"]
+
+
+def _upgraded(state: Any, version: str, number: int) -> Any:
+    if version == "1.0":
+        return {"made by": number, "state": state}
+    assert state["made by"] == float(version), f"a state of {state['made by']} is said to be of {version}"
+    return {"made by": number, "state": state["state"]}
+
+
+def columnar_edition(form: ColumnarAggregate[Any, Any], number: int) -> Any:
+    """Return a columnar aggregate as an edition of it, whose components have names and places of their own."""
+    base: Any = type(form)
+    if number == 1:
+        return type(base.__name__, (base,), {"version": "1.0"})()
+
+    def components(self: Any) -> Mapping[str, Component]:
+        found = {f"{name} {number}": part for name, part in form.components().items()}
+        return dict(reversed(found.items()))
+
+    def lift(self: Any, payloads: Any) -> Mapping[str, Any]:
+        return {f"{name} {number}": part for name, part in form.lift(payloads).items()}
+
+    def compute_results(self: Any, kept: Mapping[str, Any]) -> Any:
+        return form.compute_results({name.removesuffix(f" {number}"): part for name, part in kept.items()})
+
+    def upgrade_state(self: Any, state: Any, version: str) -> Any:
+        old = "" if version == "1.0" else f" {version[0]}"
+        assert all(name.endswith(old) for name in state["kept"])
+        kept = {f"{name.removesuffix(old)} {number}": value for name, value in state["kept"].items()}
+        return {"payloads": state["payloads"], "kept": kept}
+
+    methods = (components, lift, compute_results, upgrade_state)
+    return type(base.__name__, (base,), {"version": f"{number}.0", **{each.__name__: each for each in methods}})()
