@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any, Final
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -37,11 +37,13 @@ class Checkpoint:
         self._spark = spark
         self._path = fspath(path).rstrip("/")
 
-    def check(self, plans: Sequence[Plan]) -> None:
+    def check(self, plans: Sequence[Plan], *, is_last_chance: bool = True) -> None:
         """Raise unless a query can go on with it; a checkpoint without any micro-batch belongs to nobody.
 
         Args:
             plans: The plans of the queries that it takes the results of, and its own as the last one.
+            is_last_chance: False if the query runs next, and so finds out in its first micro-batch what cannot be found
+                out here, such as Spark being unable to read its state.
 
         Raises:
             StateMismatchError: It cannot.
@@ -50,7 +52,13 @@ class Checkpoint:
         if stored is not None:
             check_plans(plans, stored, self._path)
             return
-        for written in self._in_state(len(plans)):
+        try:
+            found = self._in_state(len(plans))
+        except PySparkException:
+            if is_last_chance:
+                raise
+            return
+        for written in found:
             check_plans(plans, written, self._path)
 
     def record(self, plans: Sequence[Plan]) -> None:

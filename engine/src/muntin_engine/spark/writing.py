@@ -69,7 +69,7 @@ def _start(
 ) -> StreamingQuery:
     known, plans = Checkpoint(query.source.df.sparkSession, checkpoint), (*query.inner, query.plan)
     blobs = evaluated(query)
-    known.check(plans)
+    known.check(plans, is_last_chance=False)
     known.record(plans)
     writer = _triggered(blobs.writeStream, trigger).option("checkpointLocation", fspath(checkpoint))
     if name is not None:

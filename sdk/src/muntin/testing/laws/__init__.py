@@ -20,6 +20,7 @@ from muntin.testing.laws.incremental_operator_laws import (
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
+from muntin.testing.laws.upgrading import OldState
 from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, laws_for, try_laws
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "IncrementalAggregateLaws",
     "IncrementalOperatorLaws",
     "LawError",
+    "OldState",
     "OperatorLaws",
     "Outcome",
     "TimeSensitiveAggregateLaws",

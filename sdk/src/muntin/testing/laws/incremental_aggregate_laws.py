@@ -12,9 +12,12 @@ from muntin.testing.laws.lifetimes import ClipLaws
 from muntin.testing.laws.purity import PurityLaws
 from muntin.testing.laws.removing import RemovingLaws
 from muntin.testing.laws.states import StateLaws
+from muntin.testing.laws.upgrading import UpgradingLaws
 
 
-class IncrementalAggregateLaws(DefinitionLaws, PurityLaws, StateLaws, RemovingLaws, CombiningLaws, ColumnarFormLaws):
+class IncrementalAggregateLaws(
+    DefinitionLaws, PurityLaws, StateLaws, RemovingLaws, CombiningLaws, UpgradingLaws, ColumnarFormLaws
+):
     """The laws of an `IncrementalAggregate`; those of an absent capability are skipped with a reason.
 
     Example:
@@ -39,7 +42,9 @@ class IncrementalAggregateLaws(DefinitionLaws, PurityLaws, StateLaws, RemovingLa
     _subject_type: ClassVar[type] = IncrementalAggregate
 
 
-class TimeSensitiveIncrementalAggregateLaws(DefinitionLaws, PurityLaws, StateLaws, RemovingLaws, ClipLaws):
+class TimeSensitiveIncrementalAggregateLaws(
+    DefinitionLaws, PurityLaws, StateLaws, RemovingLaws, UpgradingLaws, ClipLaws
+):
     """The laws of a `TimeSensitiveIncrementalAggregate`; used as `IncrementalAggregateLaws`."""
 
     _subject_type: ClassVar[type] = TimeSensitiveIncrementalAggregate

@@ -81,6 +81,18 @@ class Subject:
         """Return the state without the members of the other."""
         return self._call("deduct", state, other)
 
+    def upgrade(self, state: Any, version: str) -> Any:
+        """Return today's state of one of an older version."""
+        return self._call("upgrade_state", state, version)
+
+    def plain(self, state: Any) -> Any:
+        """Return a state of an older version as it comes from a checkpoint."""
+        try:
+            return restored(state)
+        except TypeError as error:
+            facts = f"no checkpoint holds such a state of an older version: {error}"
+            raise CallError(facts, "give it in old_states as plain data, with dicts for records") from None
+
     def result_of(self, state: Any) -> Any:
         """Return the result of a state; rows as a list."""
         return self._rows(self._call("compute_result", state))

@@ -1,0 +1,178 @@
+"""A checkpoint goes on with newer versions of its modules, and refuses other queries before they read anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from muntin import hopping, tumbling
+from muntin_engine import Query, events, module
+from muntin_engine.errors import Difference, StateMismatchError
+from muntin_engine.spark.failures import root_cause
+from tests.core.editions import Broken, First, Second, Without
+from tests.spark.running import read_stream, write_batches
+
+SCHEMA = pa.schema([("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
+
+# windows of 10 ticks   0         10        20
+# batch 0               1 2
+# batch 1                 3 4
+# batch 2                         11   16      closes [0, 10)
+# batch 3                                  21       30   closes [10, 20)
+BATCHES = [
+    pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
+    for rows in (
+        [("a", 1, 1), ("a", 2, 2)],
+        [("a", 3, 3), ("b", 4, 4)],
+        [("a", 11, 11), ("a", 16, 16)],
+        [("a", 21, 21), ("b", 30, 30)],
+    )
+]
+CLOSED = [("a", 0, 6), ("b", 0, 4)]
+
+
+@dataclass
+class Story:
+    """A stream that grows, and what the queries over it put out."""
+
+    spark: SparkSession
+    folder: Path
+    output: list[tuple[str, int, Any]] = field(default_factory=list)
+
+    def grown_to(self, batches: int) -> DataFrame:
+        write_batches(self.folder / "input", BATCHES[:batches])
+        return read_stream(self.spark, self.folder / "input")
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint [a] 1%"
+
+    def take(self, rows: DataFrame, number: int) -> None:
+        del number
+        self.output += [(row[0], row["window"]["start"], row[-1]) for row in rows.collect()]
+
+    def write(self, query: Query) -> None:
+        query.write(checkpoint=self.checkpoint, results=self.take, trigger="available_now").awaitTermination()
+
+    def stream(self, query: Query, checkpoint: Path) -> None:
+        """Run a query in Spark's own way."""
+        writer = query.results().writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(self.take)
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    def log(self, name: str) -> list[str]:
+        """The micro-batches in one of the logs of Spark."""
+        return sorted(file.name for file in (self.checkpoint / name).iterdir() if file.name.isdigit())
+
+
+@pytest.fixture
+def story(spark: SparkSession, tmp_path: Path) -> Story:
+    return Story(spark, tmp_path)
+
+
+def totals(stream: DataFrame, cls: Any, *, window: Any = None, **options: Any) -> Query:
+    keyed = events(stream, key="key", at="at", delay=0, buckets=2)
+    return keyed.window(window or tumbling(10), **options).aggregate(total=module(cls, "x"))
+
+
+def test_a_query_is_upgraded_and_goes_on(story: Story) -> None:
+    story.write(totals(story.grown_to(1), First))
+    story.write(totals(story.grown_to(2), Second))
+    story.write(totals(story.grown_to(3), Second))
+    assert sorted(story.output) == CLOSED
+    with pytest.raises(StateMismatchError, match=r"test.total 1.0 is older than 2.0"):
+        story.write(totals(story.grown_to(4), First))
+
+
+def test_another_query_is_refused_before_anything_is_read(story: Story) -> None:
+    story.write(totals(story.grown_to(1), First))
+    offsets, commits = story.log("offsets"), story.log("commits")
+    stream = story.grown_to(4)
+    others = {
+        totals(stream, First, window=hopping(20, 5)): [Difference("window", "tumbling(10)", "hopping(20, 5)")],
+        totals(stream, Without): [Difference("module", "test.total 1.0 of x", "test.total 1.1 of x")],
+        totals(stream, First, evaluator="general"): [Difference("evaluator", "sliced", "general")],
+    }
+    for other, differences in others.items():
+        with pytest.raises(StateMismatchError) as caught:
+            story.write(other)
+        assert list(caught.value.differences) == differences
+        assert caught.value.checkpoint == str(story.checkpoint)
+    assert (story.log("offsets"), story.log("commits")) == (offsets, commits)
+    assert story.output == []
+    story.write(totals(stream, First))
+    assert sorted(story.output)[:1] + sorted(story.output)[-1:] == CLOSED
+
+
+def test_a_version_that_fails_in_its_first_micro_batch_can_be_taken_back(story: Story) -> None:
+    story.write(totals(story.grown_to(1), First))
+    with pytest.raises(StreamingQueryException) as caught:
+        story.write(totals(story.grown_to(2), Broken))
+    assert "test.total 3.0 failed in upgrade_state: ValueError: version 1.0 is unknown" in root_cause(caught.value)
+    story.write(totals(story.grown_to(3), First))
+    story.write(totals(story.grown_to(3), Second))
+    assert sorted(story.output) == CLOSED
+
+
+def chained(stream: DataFrame, inner: Any, size: int) -> Query:
+    """A query of the results of another one."""
+    first = totals(stream, First, window=inner)
+    return first.as_events(key="key", buckets=2).window(tumbling(size)).aggregate(total=module(First, "total"))
+
+
+def test_every_query_of_a_chain_is_checked(story: Story) -> None:
+    story.write(chained(story.grown_to(2), tumbling(10), 100))
+    refused: Sequence[tuple[Query, str]] = (
+        (chained(story.grown_to(3), tumbling(10), 200), "window of query 2 of 2"),
+        (chained(story.grown_to(3), tumbling(20), 100), "window of query 1 of 2"),
+        (totals(story.grown_to(3), First), "queries one after the other"),
+    )
+    for query, subject in refused:
+        with pytest.raises(StateMismatchError) as caught:
+            story.write(query)
+        assert [part.subject for part in caught.value.differences] == [subject]
+    story.write(chained(story.grown_to(4), tumbling(10), 100))
+
+
+def test_a_checkpoint_that_spark_started_can_be_checked_too(story: Story) -> None:
+    plain = story.folder / "plain"
+    story.stream(chained(story.grown_to(3), tumbling(10), 100), plain)
+    chained(story.grown_to(3), tumbling(10), 100).check_checkpoint(plain)
+    other = chained(story.grown_to(4), tumbling(20), 100)
+    with pytest.raises(StateMismatchError) as caught:
+        other.check_checkpoint(plain)
+    assert caught.value.differences == (Difference("window of query 1 of 2", "tumbling(10)", "tumbling(20)"),)
+    before = list(story.output)
+    with pytest.raises(StreamingQueryException) as failed:
+        story.stream(other, plain)
+    assert "window: the checkpoint has tumbling(10), the query has tumbling(20)" in root_cause(failed.value)
+    assert story.output == before
+
+
+def test_a_checkpoint_without_any_micro_batch_belongs_to_nobody(story: Story) -> None:
+    totals(story.grown_to(1), First).check_checkpoint(story.folder / "nothing is here")
+
+
+class Older(First):
+    """What `test.total` was, under a name of its own."""
+
+    name = "test.total_v1"
+
+
+def test_two_versions_run_side_by_side_under_two_names(story: Story) -> None:
+    keyed = events(story.grown_to(4), key="key", at="at", delay=0, buckets=2).window(tumbling(10))
+    both = keyed.aggregate(now=module(Second, "x"), before=module(Older, "x"))
+    rows: list[tuple[int, int]] = []
+
+    def collect(batch: DataFrame, number: int) -> None:
+        del number
+        rows.extend((row.now, row.before) for row in batch.collect())
+
+    both.write(checkpoint=story.checkpoint, results=collect, trigger="available_now").awaitTermination()
+    assert sorted(rows) == [(4, 4), (6, 6), (21, 21), (27, 27)]
