@@ -94,20 +94,20 @@ def test_another_query_is_refused_before_anything_is_read(story: Story) -> None:
     story.write(totals(story.grown_to(1), First))
     offsets, commits = story.log("offsets"), story.log("commits")
     stream = story.grown_to(4)
-    others = {
-        totals(stream, First, window=hopping(20, 5)): [Difference("window", "tumbling(10)", "hopping(20, 5)")],
-        totals(stream, Without): [Difference("module", "test.total 1.0 of x", "test.total 1.1 of x")],
-        totals(stream, First, evaluator="general"): [Difference("evaluator", "sliced", "general")],
-    }
-    for other, differences in others.items():
+    others = (
+        (totals(stream, First, window=hopping(20, 5)), Difference("window", "tumbling(10)", "hopping(20, 5)")),
+        (totals(stream, Without), Difference("module", "test.total 1.0 of x", "test.total 1.1 of x")),
+        (totals(stream, First, evaluator="general"), Difference("evaluator", "sliced", "general")),
+    )
+    for other, difference in others:
         with pytest.raises(StateMismatchError) as caught:
             story.write(other)
-        assert list(caught.value.differences) == differences
+        assert caught.value.differences == (difference,)
         assert caught.value.checkpoint == str(story.checkpoint)
     assert (story.log("offsets"), story.log("commits")) == (offsets, commits)
     assert story.output == []
     story.write(totals(stream, First))
-    assert sorted(story.output)[:1] + sorted(story.output)[-1:] == CLOSED
+    assert sorted(story.output) == [("a", 0, 6), ("a", 10, 27), ("b", 0, 4)]
 
 
 def test_a_version_that_fails_in_its_first_micro_batch_can_be_taken_back(story: Story) -> None:
@@ -127,7 +127,7 @@ def chained(stream: DataFrame, inner: Any, size: int) -> Query:
 
 
 def test_every_query_of_a_chain_is_checked(story: Story) -> None:
-    story.write(chained(story.grown_to(2), tumbling(10), 100))
+    story.write(chained(story.grown_to(1), tumbling(10), 100))
     refused: Sequence[tuple[Query, str]] = (
         (chained(story.grown_to(3), tumbling(10), 200), "window of query 2 of 2"),
         (chained(story.grown_to(3), tumbling(20), 100), "window of query 1 of 2"),
@@ -135,16 +135,16 @@ def test_every_query_of_a_chain_is_checked(story: Story) -> None:
     )
     for query, subject in refused:
         with pytest.raises(StateMismatchError) as caught:
-            story.write(query)
+            query.check_checkpoint(story.checkpoint)
         assert [part.subject for part in caught.value.differences] == [subject]
-    story.write(chained(story.grown_to(4), tumbling(10), 100))
+    chained(story.grown_to(2), tumbling(10), 100).check_checkpoint(story.checkpoint)
 
 
 def test_a_checkpoint_that_spark_started_can_be_checked_too(story: Story) -> None:
     plain = story.folder / "plain"
-    story.stream(chained(story.grown_to(3), tumbling(10), 100), plain)
-    chained(story.grown_to(3), tumbling(10), 100).check_checkpoint(plain)
-    other = chained(story.grown_to(4), tumbling(20), 100)
+    story.stream(chained(story.grown_to(1), tumbling(10), 100), plain)
+    chained(story.grown_to(1), tumbling(10), 100).check_checkpoint(plain)
+    other = chained(story.grown_to(2), tumbling(20), 100)
     with pytest.raises(StateMismatchError) as caught:
         other.check_checkpoint(plain)
     assert caught.value.differences == (Difference("window of query 1 of 2", "tumbling(10)", "tumbling(20)"),)

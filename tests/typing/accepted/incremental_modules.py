@@ -51,6 +51,9 @@ class Average(IncrementalAggregate[float, Sum, float]):
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         return None
 
+    def upgrade_state(self, state: list[float], version: str) -> Sum:
+        return Sum(state[0], int(state[1]))
+
 
 class Distinct(IncrementalOperator[T, set[T], T], Generic[T]):
     """Works for any type, and can be combined but not removed from."""

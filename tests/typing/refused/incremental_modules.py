@@ -48,6 +48,9 @@ class WrongOptionalMethods(IncrementalAggregate[float, int, float]):
     def columnar_form(self) -> None:  # E: [override] "columnar_form"
         return None
 
+    def upgrade_state(self, state: str, version: str) -> str:  # E: [override] Callable[[Any, str], int]
+        return state
+
     def compute_result(self, state: int) -> float:
         return state
 
@@ -79,6 +82,9 @@ class ForgetsTheWindow(TimeSensitiveIncrementalAggregate[str, int, float]):
 
     def remove_events(self, state: int, events: Sequence[Event[str]]) -> int:  # E: [override] "remove_events"
         return state - len(events)
+
+    def upgrade_state(self, state: str, version: str) -> int:  # E: [override] "upgrade_state"
+        return len(state)
 
     def compute_result(self, state: int, window: Window) -> float:
         return state

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from os import PathLike, fspath
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ _NOT_FOUND: Final = "PATH_NOT_FOUND"
 
 
 class Checkpoint:
-    """The checkpoint of a Spark query in which Muntin's queries have their state."""
+    """The checkpoint of a Spark query in which Muntin's queries have their state, while none runs."""
 
     def __init__(self, spark: SparkSession, path: str | PathLike[str]) -> None:
         self._spark = spark
@@ -48,9 +49,8 @@ class Checkpoint:
         Raises:
             StateMismatchError: It cannot.
         """
-        stored = self._stored()
-        if stored is not None:
-            check_plans(plans, stored, self._path)
+        if self._recorded is not None:
+            check_plans(plans, self._recorded, self._path)
             return
         try:
             found = self._in_state(len(plans))
@@ -67,15 +67,16 @@ class Checkpoint:
         If that never comes, because the query fails in it, the record counts for nothing, and the next one replaces it.
         """
         identities = [plan.identity() for plan in plans]
-        following = self._last_commit() + 1
-        if following in self._records() or identities != self._stored():
+        following = self._last_commit + 1
+        if following in self._records or identities != self._recorded:
             text = json.dumps({"queries": identities})
             row = self._spark.range(1).coalesce(1).select(F.lit(text).alias("value"))
             row.write.mode("overwrite").text(f"{self._path}/{FOLDER}/{following}")
 
-    def _stored(self) -> list[Mapping[str, Any]] | None:
-        """Return what the last committed micro-batch belonged to, if that was recorded."""
-        committed = [number for number in self._records() if number <= self._last_commit()]
+    @cached_property
+    def _recorded(self) -> list[Mapping[str, Any]] | None:
+        """What the last committed micro-batch belonged to, if that was recorded."""
+        committed = [number for number in self._records if number <= self._last_commit]
         if not committed:
             return None
         row = self._read("text", f"{FOLDER}/{max(committed)}").head()
@@ -89,7 +90,7 @@ class Checkpoint:
         Cost: the state of each query is read once. Nothing is known where there are more queries than those that are
         asked for, since another one's DataFrame may be their input.
         """
-        operators = self._operators() if self._last_commit() >= 0 else []
+        operators = self._operators() if self._last_commit >= 0 else []
         if len(operators) != queries:
             return []
         found = [self._identities(operator) for operator in operators]
@@ -113,9 +114,11 @@ class Checkpoint:
             found[json.dumps(identity, sort_keys=True)] = identity
         return list(found.values())
 
+    @cached_property
     def _last_commit(self) -> int:
         return max(self._numbers("commits"), default=-1)
 
+    @cached_property
     def _records(self) -> list[int]:
         return self._numbers(FOLDER)
 

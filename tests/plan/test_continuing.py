@@ -1,0 +1,133 @@
+"""A query is told on the driver where a checkpoint differs from it, and what else would help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from muntin import (
+    EmitPolicy,
+    HoppingWindows,
+    IncrementalAggregate,
+    bounded_disorder,
+    correct,
+    early,
+    hopping,
+    tumbling,
+)
+from muntin.triggers import every_count
+from muntin_engine.errors import Difference, StateMismatchError
+from muntin_engine.plan import Column, Evaluator, Input, Plan
+from muntin_engine.plan.continuing import check_plans
+from tests.core.editions import First, Second, Without
+from tests.plan.plans import plan_of, planned
+
+TEN: HoppingWindows = hopping("10 minutes", "1 minute")
+
+
+class NoMerging(IncrementalAggregate[int, int, int]):
+    """A newer version of `test.total`, that has no `combine`."""
+
+    name, version = "test.total", "1.3"
+    continues_since = "1.0"
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state + sum(payloads)
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
+    """What a query is told of a checkpoint, whose identity has been through JSON."""
+    with pytest.raises(StateMismatchError) as caught:
+        check_plans([wanted], [json.loads(json.dumps(stored.identity()))], "s3://a/b")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted", "told"),
+    [
+        (
+            {"window": TEN},
+            {"window": tumbling("5 minutes", "30 seconds")},
+            "window: the checkpoint has hopping(10 minutes, 1 minute), the query has tumbling(5 minutes) + 30 seconds",
+        ),
+        (
+            {"window": tumbling(60), "axis": "ticks"},
+            {"window": tumbling(50), "axis": "ticks"},
+            "window: the checkpoint has tumbling(60), the query has tumbling(50)",
+        ),
+        (
+            {"columns": {"keys": (Column("a", "int"),)}},
+            {"columns": {"keys": (Column("a", "int"), Column("b", "string"))}},
+            "keys: the checkpoint has a int, the query has a int, b string",
+        ),
+        (
+            {},
+            {"input": Input(late=correct("1 hour"))},
+            "late rows: the checkpoint has none, the query has correct(1 hour)",
+        ),
+        (
+            {},
+            {"input": Input(bounded_disorder(5))},
+            "progress: the checkpoint has punctuation, the query has bounded disorder of 5 rows",
+        ),
+        (
+            {"emit": early(every_count(5))},
+            {"emit": EmitPolicy.EAGER},
+            "emit: the checkpoint has early(repeat 1(repeated=after_count 1(count=5)), refinement='accumulate'), "
+            "the query has eager",
+        ),
+        ({}, {"buckets": 8}, "buckets: the checkpoint has 16, the query has 8"),
+    ],
+)
+def test_a_difference_is_told_in_the_words_of_the_query(
+    stored: dict[str, Any], wanted: dict[str, Any], told: str
+) -> None:
+    assert told in [str(difference) for difference in refused(plan_of(**stored), plan_of(**wanted)).differences]
+
+
+def test_all_differences_are_told_at_once_with_the_checkpoint() -> None:
+    error = refused(plan_of(window=tumbling(60)), plan_of(window=tumbling(50), buckets=8))
+    assert [difference.subject for difference in error.differences] == ["window", "buckets"]
+    assert str(error).startswith("the checkpoint s3://a/b belongs to another query\n")
+    assert str(error).endswith("  start the changed query with a new checkpoint, or change it back")
+
+
+def test_a_module_is_named_with_both_versions_and_parameters() -> None:
+    error = refused(plan_of(modules=(planned(First),)), plan_of(modules=(planned(Without),)))
+    assert error.differences == (Difference("module", "test.total 1.0 of c0", "test.total 1.1 of c0"),)
+    assert error.remedies[0].startswith("test.total 1.1 does not go on from 1.0")
+
+
+def test_a_query_goes_on_with_what_it_wrote_and_with_what_its_modules_upgrade() -> None:
+    for before, after in ((First, First), (First, Second)):
+        stored = plan_of(modules=(planned(before),)).identity()
+        check_plans([plan_of(modules=(planned(after),))], [json.loads(json.dumps(stored))], "checkpoint")
+
+
+def test_an_evaluator_that_would_go_on_is_named() -> None:
+    stored = plan_of(modules=(planned(First),), wanted=Evaluator.GENERAL)
+    error = refused(stored, plan_of(modules=(planned(First),)))
+    assert error.differences == (Difference("evaluator", "general", "sliced"),)
+    assert error.remedies == ("go on with window(..., evaluator='general')",)
+
+
+def test_so_is_the_reason_where_it_cannot_any_more() -> None:
+    error = refused(plan_of(modules=(planned(First),)), plan_of(modules=(planned(NoMerging),)))
+    assert error.differences == (Difference("evaluator", "sliced", "general"),)
+    assert error.remedies == ("the sliced evaluator cannot run this query: test.total 1.3 has no combine",)
+
+
+def test_another_number_of_queries_is_told() -> None:
+    plan = plan_of()
+    with pytest.raises(StateMismatchError) as caught:
+        check_plans([plan], [plan.identity(), plan.identity()], "checkpoint")
+    assert caught.value.differences == (Difference("queries one after the other", "2", "1"),)
