@@ -107,7 +107,7 @@ def test_another_query_is_refused_before_anything_is_read(story: Story) -> None:
     assert (story.log("offsets"), story.log("commits")) == (offsets, commits)
     assert story.output == []
     story.write(totals(stream, First))
-    assert sorted(story.output) == [("a", 0, 6), ("a", 10, 27), ("b", 0, 4)]
+    assert sorted(story.output) == [("a", 0, 6), ("a", 10, 27), ("a", 20, 21), ("b", 0, 4)]
 
 
 def test_a_version_that_fails_in_its_first_micro_batch_can_be_taken_back(story: Story) -> None:

@@ -28,13 +28,18 @@ def differences_between(stored: Mapping[str, Any], wanted: Mapping[str, Any]) ->
     found: list[Difference] = []
     for name in {**stored, **wanted}:
         old, new = stored.get(name), wanted.get(name)
-        if old == new or (name in _FOLLOWING and not (old and new)):
+        if old == new or (name in _FOLLOWING and _follows(name, stored, wanted)):
             continue
         if name == "modules" and old and new:
             found += _modules(stored, wanted)
         else:
             found.append(Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted)))
     return tuple(found)
+
+
+def _follows(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether a difference follows from what is told anyway."""
+    return not (stored.get(name) and wanted.get(name)) or stored.get("modules") != wanted.get("modules")
 
 
 def _modules(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
@@ -138,7 +143,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
 }
 
 _FOLLOWING: Final = ("results", "components")
-"""What only some queries have: whether they do follows from what is told anyway."""
+"""What only some queries have, and what depends on their modules."""
 
 _SUBJECTS: Final = {
     "inputs": "columns that modules read",
