@@ -31,7 +31,7 @@ def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> N
         (), [stored(state.assigner, id, *lifetime) for id, lifetime in enumerate([(0, 3), (1, INFINITY), (5, 9)])]
     )
     state.parked["p"] = [revision("p", 4, None, 6), InputChange("p", 4, 6, (1, "x"), 5)]
-    state.windows.put(Window(0, 4), WindowEntry(2, [None, {"sum": 1}], [StandingRow(3, OutputRow(0, 4, ((1, 2),)))]))
+    state.windows.put(Window(0, 4), WindowEntry(2, [{"sum": 1}], [StandingRow(3, OutputRow(0, 4, ((1, 2),)))]))
     back = again(asked, state)
     assert list(back.events) == list(state.events)
     assert back.parked == state.parked
