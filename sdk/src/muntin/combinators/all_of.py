@@ -96,7 +96,8 @@ class _AllOf(Made):
             return False
         upgraded = {name for name, module in parts.items() if _is_upgraded(module, versions[name])}
         others = [module for name, module in parts.items() if name not in upgraded]
-        return not (upgraded and any(_has_records(module.state_type()) for module in others))
+        has_records = any(_has_records(module.state_type()) for module in others)
+        return not (self.is_incremental and upgraded and has_records)
 
     def _versions(self, version: str) -> dict[str, str] | None:
         """Return the versions of the aggregates in a version of all; None if it is one of others."""
