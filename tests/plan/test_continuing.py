@@ -19,6 +19,7 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every_count
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan import Column, Evaluator, Input, Plan
 from muntin_engine.plan.continuing import check_plans
@@ -131,3 +132,20 @@ def test_another_number_of_queries_is_told() -> None:
     with pytest.raises(StateMismatchError) as caught:
         check_plans([plan], [plan.identity(), plan.identity()], "checkpoint")
     assert caught.value.differences == (Difference("queries one after the other", "2", "1"),)
+
+
+def test_components_that_change_under_the_same_version_are_told() -> None:
+    def lineage(*components: str) -> Lineage:
+        kept = [[name, "add", "float64", []] for name in components]
+        return Lineage({"modules": [["test.mean", "1.0", {}, []]], "components": [kept]}, [First()], [First()])
+
+    with pytest.raises(StateMismatchError) as caught:
+        lineage("total", "count").check(lineage("sum").identity)
+    assert caught.value.differences == (
+        Difference(
+            "components of partial states",
+            "test.mean keeps sum (add of float64)",
+            "test.mean keeps total (add of float64), count (add of float64)",
+        ),
+    )
+    assert caught.value.remedies == ("let the modules whose components changed have a new version, with upgrade_state",)

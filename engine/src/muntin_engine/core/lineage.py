@@ -78,7 +78,8 @@ class Lineage:
                     f"{name} {version} does not go on from {was}: let it define upgrade_state, or say "
                     f"continues_since = {was!r} if results mean the same"
                 )
-        if reached.get("modules") == wanted and reached.get("components") != self.identity.get("components"):
+        kept, components = reached.get("components"), self.identity.get("components")
+        if modules == wanted and kept and components and kept != components:
             yield "let the modules whose components changed have a new version, with upgrade_state"
 
 
