@@ -16,6 +16,7 @@ from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, settled
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.plan import Evaluator, Plan, windowed_query
+from muntin_engine.plan.continuing import lineage_of
 from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.partial_states import Arrays, PartialStates, PythonStates
 
@@ -74,7 +75,7 @@ class SlicedProcess:
         self._partials: PartialStates = _partials(asked, plan, self._grids)
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
         self._bucket: SliceBucket[Any] = SliceBucket(
-            self._grids, self._partials.store, cells, asked.codec, plan.identity(), KeptStores(), _BUCKET
+            self._grids, self._partials.store, cells, asked.codec, lineage_of(plan), KeptStores(), _BUCKET
         )
 
     def take(self, batch: Batch, arrived: Progress) -> list[Change]:
