@@ -27,7 +27,9 @@ LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
 ]
 OTHERS = (FunctionLaws, TriggerLaws)
-MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws)]
+BY_EXAMPLE = "test_old_states_are_upgraded"
+"""A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
+MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws) if law != BY_EXAMPLE]
 HOSTILE_CASES = [(laws, law, module) for (laws, law), modules in HOSTILE.items() for module in modules]
 MOST_LINES = 8
 """How long the drawing of a smallest stream may be: a ruler, a window and a few members."""
