@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parent.parent
 
-QUICK_JVM: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Tests run each piece of Spark's code a few times: compiling it well costs more than it gives back."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with Spark, which takes longest."""
@@ -52,8 +49,9 @@ def _names_spark(file: str) -> bool:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one session of a test run, quiet, with everybody's settings and a JVM in a hurry."""
     from muntin_engine.spark.session import local_session, stop_session
+    from tests.quick_jvm import OPTIONS
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
-    session = local_session("muntin tests", log=log, conf={"spark.driver.extraJavaOptions": QUICK_JVM})
+    session = local_session("muntin tests", log=log, conf={"spark.driver.extraJavaOptions": OPTIONS})
     yield session
     stop_session(session)

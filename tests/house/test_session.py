@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from muntin_engine.spark.session import local_settings
+from tests import quick_jvm
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -20,7 +21,7 @@ def told(run_python: RunPython, tmp_path_factory: pytest.TempPathFactory) -> dic
     folder = tmp_path_factory.mktemp("session")
     (folder / "input").mkdir()
     (folder / "input/row.json").write_text('{"k": 1}\n', encoding="utf-8")
-    done = run_python("session_story.py", folder)
+    done = run_python("session_story.py", folder, environment=quick_jvm.environment())
     assert done.returncode == 0, done.stderr
     before_the_kill, kill, _ = done.stderr.partition("killing the JVM\n")
     assert (before_the_kill, kill) == ("", "killing the JVM\n")

@@ -123,7 +123,8 @@ def test_a_restart_reads_the_journal_and_goes_on(spark: SparkSession, tmp_path: 
 
     with pytest.raises(StreamingQueryException) as failure:
         run(statistics(spark, write_batches(parts, rows(2, 6)), "general").results(), tmp_path / "two")
-    assert "use the Muntin and the evaluator that wrote it" in root_cause(failure.value)
+    said = root_cause(failure.value)
+    assert "evaluator: the checkpoint has columnar, the query has general\n  start the changed query" in said
 
 
 def test_late_rows_are_the_same_for_all_evaluators(spark: SparkSession, tmp_path: Path) -> None:

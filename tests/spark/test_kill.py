@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from tests import quick_jvm
 from tests.spark.killed_story import run_query
 from tests.spark.running import plain, write_batches
 
@@ -29,7 +30,10 @@ def batch(seconds: Iterable[int]) -> pa.Table:
 
 
 def run_story(folder: Path) -> int:
-    environment = os.environ | {"TZ": "America/New_York", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    environment = quick_jvm.environment() | {
+        "TZ": "America/New_York",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+    }
     command = [sys.executable, str(STORY), str(folder)]
     return subprocess.run(command, env=environment, timeout=200, check=False, capture_output=True).returncode
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -93,9 +92,9 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.mark.parametrize(
     ("changed", "difference"),
     [
-        ({"size": 20}, r"window: the checkpoint has .*'size': 15.*, the query .*'size': 20"),
-        ({"buckets": 8}, r"buckets: the checkpoint has 4, the query 8"),
-        ({"counting": NewerCount}, r"modules: the checkpoint has .*'show.count', '1.0.0'.*, the query .*'2.0.0'"),
+        ({"size": 20}, "window: the checkpoint has hopping(15, 5), the query has hopping(20, 5)"),
+        ({"buckets": 8}, "buckets: the checkpoint has 4, the query has 8"),
+        ({"counting": NewerCount}, "module: the checkpoint has show.count 1.0.0, the query has show.count 2.0.0"),
     ],
 )
 def test_a_checkpoint_of_another_query_is_refused_with_the_difference(
@@ -106,4 +105,4 @@ def test_a_checkpoint_of_another_query_is_refused_with_the_difference(
         run(query(spark, written / "stream", **changed).results(), tmp_path / "checkpoint")
 
     assert "the checkpoint belongs to another query" in root_cause(failure.value)
-    assert re.search(difference, root_cause(failure.value))
+    assert difference in root_cause(failure.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests import quick_jvm
 from tests.installed import install
 
 STORY = Path(__file__).with_name("shipping_story.py")
@@ -43,7 +43,13 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (here / "empty").mkdir()
     command = [sys.executable, str(STORY), str(here), request.param]
     done = subprocess.run(
-        command, cwd=here / "empty", env=os.environ, timeout=900, check=False, capture_output=True, text=True
+        command,
+        cwd=here / "empty",
+        env=quick_jvm.environment(),
+        timeout=900,
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return {"kind": request.param, **json.loads(done.stdout.splitlines()[-1])}

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from tests import quick_jvm
 from tests.cli.command_pages import FOLLOWED, Shown, write_shown
 from tests.docs.pages import ROOT, Block, blocks
 from tests.tutorial.environment import create_environment
@@ -62,7 +63,7 @@ def _readers_environment(folder: Path) -> dict[str, str]:
         "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it the wrong way round: no build environment of its own
         "PIP_NO_INDEX": "1",
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # what starts fast ends sooner here
+        "JDK_JAVA_OPTIONS": quick_jvm.OPTIONS,
     }
 
 

@@ -142,8 +142,8 @@ _SPELLED: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
     **dict.fromkeys(("id", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts),
 }
 
-_FOLLOWING: Final = ("results", "components")
-"""What only some queries have, and what depends on their modules."""
+_FOLLOWING: Final = ("results", "components", "shelves")
+"""What only some queries have, and what depends on their modules or their evaluator."""
 
 _SUBJECTS: Final = {
     "inputs": "columns that modules read",
