@@ -139,7 +139,7 @@ def test_a_failure_names_module_version_key_window_and_method(method: str) -> No
         method,
     )
     assert isinstance(error.__cause__, ZeroDivisionError)
-    error.read_on(Axis.TICKS)
+    error.say_window(Axis.TICKS.spell_interval)
     assert f"\n  window: [{W.start}, {W.end})\n" in str(error)
 
 

@@ -11,12 +11,8 @@ attributes, and derives from the built-in exception a caller would already be ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from muntin.axis import Axis
-    from muntin.windows import Window
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 
 class MuntinError(Exception):
@@ -87,6 +83,15 @@ class ModuleContractError(ModuleError, ValueError):
     """A module returned something that its base class forbids."""
 
 
+class _Extent(Protocol):
+    """A window, as far as an error tells it."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
 class ModuleFailedError(ModuleError, RuntimeError):
     """A module raised an exception; the original is chained as `__cause__`.
 
@@ -99,7 +104,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
     """
 
     def __init__(
-        self, module: str, version: str, key: object, window: Window | None, method: str, cause: BaseException
+        self, module: str, version: str, key: object, window: _Extent | None, method: str, cause: BaseException
     ) -> None:
         self.module = module
         self.version = version
@@ -109,10 +114,10 @@ class ModuleFailedError(ModuleError, RuntimeError):
         self._cause = f"{type(cause).__name__}: {cause}"
         super().__init__(self._words(str(window)))
 
-    def read_on(self, axis: Axis) -> None:
-        """Say the window as people read it on an axis."""
+    def say_window(self, spell: Callable[[int, int], str]) -> None:
+        """Have the message say the window in other words, such as those of `Axis.TIME.spell_interval`."""
         if self.window is not None:
-            self.args = (self._words(axis.spell_interval(self.window.start, self.window.end)),)
+            self.args = (self._words(spell(self.window.start, self.window.end)),)
 
     def _words(self, window: str) -> str:
         return (

@@ -95,7 +95,7 @@ def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterato
     try:
         yield from (_run_sliced if job.grids else _run_general)(job, bucket, cells, arrived)
     except ModuleFailedError as error:
-        error.read_on(job.query.axis)
+        error.say_window(job.query.axis.spell_interval)
         raise
 
 
