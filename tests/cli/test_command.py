@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,10 @@ def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Callable[..., Do
     assert tuple(listed[: len(COMMANDS)]) == COMMANDS
     assert "..." not in done.output.partition("Commands:")[2], "a summary is cut off"
     assert "0 all is well, 1 findings, 2 wrong usage" in done.output
+
+
+def test_it_says_its_version(muntin: Callable[..., Done]) -> None:
+    assert muntin("--version") == Done(0, f"muntin {version('muntin')}\n", "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from muntin_cli.commands.check import check
@@ -27,6 +30,21 @@ app = typer.Typer(
 
 for command in (new, modules, describe, check, stubs, run, doctor):
     app.command()(command)
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"muntin {version('muntin')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    is_version_wanted: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version of Muntin.")
+    ] = False,
+) -> None:
+    """Take the options of the command as a whole."""
 
 
 def main() -> None:
