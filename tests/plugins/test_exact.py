@@ -7,13 +7,11 @@ from math import inf, nan
 from sys import float_info
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin_stats.exact import expand, nearest, whole
 from muntin_stats.total import Total
-
-REPEATABLY = settings(derandomize=True, database=None, deadline=None)
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 """Any finite ones, from the smallest to the largest."""
@@ -25,32 +23,27 @@ def exact(values: list[float]) -> Fraction:
     return sum(map(Fraction, values), Fraction(0))
 
 
-@REPEATABLY
 @given(FEW)
 def test_an_expansion_has_the_exact_sum(values: list[float]) -> None:
     assert exact(expand(values)) == exact(values)
 
 
-@REPEATABLY
 @given(FEW)
 def test_an_expansion_does_not_depend_on_the_order(values: list[float]) -> None:
     assert expand(values) == expand(values[::-1]) == expand(sorted(values))
 
 
-@REPEATABLY
 @given(FEW, FEW)
 def test_what_is_added_and_taken_out_leaves_no_trace(kept: list[float], gone: list[float]) -> None:
     assert Total.of(kept) + Total.of(gone) - Total.of(gone) == Total.of(kept)
 
 
-@REPEATABLY
 @given(FEW, st.integers(1, 2**70))
 def test_a_quotient_is_rounded_once(values: list[float], divisor: int) -> None:
     quotient = exact(values) / divisor
     assert Total.of(values).over(divisor) == nearest(quotient.numerator, quotient.denominator)
 
 
-@REPEATABLY
 @given(FEW)
 def test_integers_over_a_power_of_two_are_the_values(values: list[float]) -> None:
     integers, scale = whole(values)

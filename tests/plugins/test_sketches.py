@@ -23,7 +23,7 @@ from tests.plugins.forms import result, same, tree_result
 
 pytest.importorskip("datasketches", reason="datasketches is not installed, or has no wheel for this Python")
 
-REPEATABLY = settings(derandomize=True, database=None, deadline=None, max_examples=40)
+REPEATABLY = settings(max_examples=40)
 RANDOMS = st.randoms(use_true_random=False)
 FLOATS = st.floats() | st.sampled_from([inf, -inf, nan, 0.0, 1.0])
 

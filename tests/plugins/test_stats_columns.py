@@ -36,7 +36,7 @@ from muntin_stats import (
 )
 from tests.plugins.forms import form_of, result, results_at_once, same, tree_result
 
-REPEATABLY = settings(derandomize=True, database=None, deadline=None, max_examples=25)
+REPEATABLY = settings(max_examples=25)
 
 LEAST, MOST = -(2**63), 2**63 - 1
 

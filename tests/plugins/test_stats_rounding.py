@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from muntin_stats import Average, LinearTrend, Point, Sum, Variance
 from tests.plugins.forms import form_of, result, results_at_once, same, tree_result
 
-REPEATABLY = settings(derandomize=True, database=None, deadline=None, max_examples=60)
+REPEATABLY = settings(max_examples=60)
 
 ODD = st.sampled_from([inf, -inf, nan])
 FLOATS = st.floats(-1e300, 1e300) | st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324])

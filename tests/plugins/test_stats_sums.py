@@ -10,12 +10,10 @@ from statistics import variance
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin_stats import Average, Count, LinearTrend, Point, Sum, Variance
-
-REPEATABLY = settings(derandomize=True, database=None, deadline=None)
 
 FLOATS = st.floats(-1e100, 1e100)
 
@@ -115,7 +113,6 @@ def test_a_variance_beyond_the_largest_float_is_infinite() -> None:
     assert result(Variance(), [1e200, -1e200]) == inf
 
 
-@REPEATABLY
 @given(st.lists(FLOATS, min_size=2, max_size=5))
 def test_a_variance_is_the_exact_one_rounded(values: list[float]) -> None:
     assert result(Variance(), values) == float(variance(map(Fraction, values)))

@@ -8,14 +8,12 @@ from math import inf, isnan, nan
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin import ClipPolicy, Event, Window, hopping, snapshot, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_stats import First, Last, TimeWeightedAverage
-
-REPEATABLY = settings(derandomize=True, database=None, deadline=None)
 
 WINDOW = Window(0, 10)
 
@@ -105,7 +103,6 @@ def test_nan_comes_after_numbers_of_the_same_lifetime() -> None:
     assert isnan(result(Last(), events))
 
 
-@REPEATABLY
 @given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.integers(1, 2**62)), min_size=1, max_size=4))
 def test_an_average_over_time_is_the_exact_one_rounded(pairs: list[tuple[float, int]]) -> None:
     window = Window(0, 2**62)

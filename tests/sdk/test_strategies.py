@@ -21,7 +21,7 @@ from muntin.testing import strategies
 from muntin.testing.fitting import misfit
 
 T = TypeVar("T")
-QUICK = settings(max_examples=30, derandomize=True, database=None, deadline=None)
+QUICK = settings(max_examples=30)
 WINDOW = Window(0, 10)
 
 

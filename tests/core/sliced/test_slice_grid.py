@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, hopping, tumbling
@@ -10,7 +10,6 @@ from muntin_engine.core.sliced.grid import NEVER, SliceGrid, settled
 from muntin_engine.core.sliced.sliced_query import is_in_window
 
 WINDOWS = st.builds(HoppingWindows, st.integers(1, 20), st.integers(1, 20), st.integers(-30, 30))
-REPEATABLY = settings(derandomize=True, database=None, deadline=None)
 TICKS = st.integers(-200, 200)
 
 
@@ -19,7 +18,6 @@ def windows_at(windows: HoppingWindows, tick: int) -> set[int]:
     return {number for number in range(-300, 300) if 0 <= tick - windows.offset - number * windows.hop < windows.size}
 
 
-@REPEATABLY
 @given(WINDOWS, TICKS)
 def test_a_slice_is_in_the_windows_over_each_of_its_ticks(windows: HoppingWindows, tick: int) -> None:
     grid = SliceGrid.of(windows)
@@ -31,7 +29,6 @@ def test_a_slice_is_in_the_windows_over_each_of_its_ticks(windows: HoppingWindow
     assert is_in_window(grid, number) == bool(windows_at(windows, tick))
 
 
-@REPEATABLY
 @given(WINDOWS, st.integers(-50, 50))
 def test_a_window_is_its_slices(windows: HoppingWindows, number: int) -> None:
     grid = SliceGrid.of(windows)
@@ -44,7 +41,6 @@ def test_a_window_is_its_slices(windows: HoppingWindows, number: int) -> None:
     )
 
 
-@REPEATABLY
 @given(WINDOWS, TICKS, TICKS)
 def test_the_bounds_of_a_punctuation(windows: HoppingWindows, punctuation: int, tick: int) -> None:
     grid = SliceGrid.of(windows)
@@ -57,21 +53,18 @@ def test_the_bounds_of_a_punctuation(windows: HoppingWindows, punctuation: int, 
         assert (number >= grid.first_live(first_open)) == (max(windows_at(windows, tick)) >= first_open)
 
 
-@REPEATABLY
 @given(WINDOWS, TICKS)
 def test_a_window_has_begun_if_it_starts_before_the_horizon(windows: HoppingWindows, horizon: int) -> None:
     grid = SliceGrid.of(windows)
     assert grid.window(grid.begun(horizon)).start >= horizon > grid.window(grid.begun(horizon) - 1).start
 
 
-@REPEATABLY
 @given(WINDOWS, TICKS)
 def test_output_is_settled_up_to_the_last_end_of_a_window(windows: HoppingWindows, punctuation: int) -> None:
     grid = SliceGrid.of(windows)
     assert settled([windows], punctuation) == grid.window(grid.first_open(punctuation) - 1).end
 
 
-@REPEATABLY
 @given(st.lists(WINDOWS, min_size=1, max_size=4), TICKS)
 def test_specifications_share_their_slices(specifications: list[HoppingWindows], tick: int) -> None:
     grids = SliceGrid.shared(specifications)

@@ -25,7 +25,7 @@ def windows_of(steps: list[Step], slices: list[int], present: int) -> dict[int, 
     return found
 
 
-@settings(derandomize=True, database=None, deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(GRIDS, st.sets(st.integers(-20, 40)), st.integers(-15, 15), st.lists(st.integers(1, 12), min_size=1, max_size=5))
 def test_every_window_gets_its_slices_in_any_number_of_calls(
     grid: SliceGrid, numbers: set[int], first: int, lengths: list[int]
