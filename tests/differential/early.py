@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from muntin import (
     EARLIEST,
@@ -42,6 +43,9 @@ EXPRESSIONS: Mapping[str, Callable[[tuple[Any, ...]], bool]] = {
 
 Line = tuple[Hashable, Window, int, int, Hashable, str, int]
 """A result: its key, window, lifetime and value, its timing and its pane."""
+
+Reached: TypeAlias = Callable[[Hashable], Progress]
+"""How far a key is."""
 
 
 @dataclass(frozen=True)
@@ -108,21 +112,21 @@ class Meaning:
         self._stream = Ledger()
         self._lived: dict[tuple[Hashable, Window], Lived] = {}
 
-    def take(self, batch: Batch, before: Progress, now: Progress, told: Told) -> Counter[Line]:
+    def take(self, batch: Batch, before: Reached, now: Reached, told: Told) -> Counter[Line]:
         """Return what a batch inserts."""
         for step in batch.changes:
             self._stream.take(step)
         came: Counter[Line] = Counter()
         open_windows = set()
         for key, window, members in self._windows(now):
-            if reference.is_closed(self.query, window, list(members.values()), before.punctuation):
+            if reference.is_closed(self.query, window, list(members.values()), before(key).punctuation):
                 continue
             lived = self._lived.setdefault((key, window), Lived())
             open_windows.add((key, window))
-            if reference.is_closed(self.query, window, list(members.values()), now.punctuation):
+            if reference.is_closed(self.query, window, list(members.values()), now(key).punctuation):
                 came += self._put_out(key, window, lived, members, Timing.FINAL)
                 open_windows.remove((key, window))
-            elif self._fires(window, lived, members, now, told):
+            elif self._fires(window, lived, members, now(key), told):
                 came += self._put_out(key, window, lived, members, Timing.EARLY)
         for gone in self._lived.keys() - open_windows:
             if any(line[5] == Timing.EARLY for line in self.standing.get(gone, ())):
@@ -130,12 +134,12 @@ class Meaning:
             del self._lived[gone]
         return came
 
-    def _windows(self, now: Progress) -> Iterator[tuple[Hashable, Window, dict[Hashable, Event[Any]]]]:
+    def _windows(self, now: Reached) -> Iterator[tuple[Hashable, Window, dict[Hashable, Event[Any]]]]:
         for key, changes in self._stream.accepted.items():
             events = dict(fold(changes))
             if self.case.case.is_edge:
                 events = dict(zip(events, joined_in_place(events), strict=True))
-            for window in reference.windows(self.query.window, list(events.values()), now.horizon):
+            for window in reference.windows(self.query.window, list(events.values()), now(key).horizon):
                 members = {id: e for id, e in events.items() if reference.belongs(self.query.window, e, window)}
                 if members:
                     yield key, window, members
@@ -189,7 +193,7 @@ def run_early(case: EarlyCase, stream: Script) -> None:
         told = tell(random, before)
         arrived = replace(progress_of(case.query.window, batch), clock=told.clock)
         now = before.advance(arrived)
-        wanted = meaning.take(batch, before, now, told)
+        wanted = meaning.take(batch, everywhere(before), everywhere(now), told)
         came = engine.take(batch, arrived, told.signals)
         assert came == wanted, f"missing {wanted - came}\nsurplus {came - wanted}"
         if case.refinement is Refinement.RETRACT:
@@ -209,6 +213,11 @@ def put_out(case: EarlyCase, stream: Script) -> list[Line]:
     return list(lines.elements())
 
 
+def everywhere(progress: Progress) -> Reached:
+    """All keys are as far as the input."""
+    return lambda _key: progress
+
+
 def tell(random: Random, before: Progress) -> Told:
     is_read = random.random() < 0.5
     clock = max(before.clock, 0) + random.randint(0, 20) if is_read else EARLIEST
@@ -220,7 +229,11 @@ def finals(lines: Counter[Line]) -> Counter[Any]:
 
 
 class Engine:
-    """A bucket that restarts before each batch, with what it put out and did not take back."""
+    """A bucket that restarts before each batch, with what it put out and did not take back.
+
+    Attributes:
+        promised: Its output punctuation.
+    """
 
     def __init__(self, case: EarlyCase, query: WindowedQuery) -> None:
         self._case = case
@@ -228,20 +241,29 @@ class Engine:
         self._cells = MemoryCells()
         self._random = Random(case.seed)
         self._rows: dict[tuple[Hashable, int], Line] = {}
-        self._promised = EARLIEST
+        self.promised = EARLIEST
 
-    def take(self, batch: Batch, arrived: Progress, signals: frozenset[str]) -> Counter[Line]:
-        """Run a batch; return what it inserts."""
+    def take(
+        self,
+        batch: Batch,
+        arrived: Progress,
+        signals: frozenset[str] = frozenset(),
+        *,
+        promises: Mapping[Hashable, int] = MappingProxyType({}),
+        refused: int = 0,
+    ) -> Counter[Line]:
+        """Run a batch, of which some rows are to be refused; return what it inserts."""
         bucket = Bucket(self._query, self._cells, Codec(), {})
-        result = bucket.process(by_key(self._case.case, batch, self._random), arrived, signals=signals)
-        assert not result.refusals, f"refused {result.refusals}"
+        rows, said = by_key(self._case.case, batch, self._random), [((key,), at) for key, at in promises.items()]
+        result = bucket.process(rows, arrived, promises=said, signals=signals)
+        assert len(result.refusals) == refused, f"refused {result.refusals}"
         came: Counter[Line] = Counter()
         for (key,), changes in result.output:
             for change in changes:
-                assert change.sync_time >= self._promised, f"{change} breaks the output punctuation {self._promised}"
+                assert change.sync_time >= self.promised, f"{change} breaks the output punctuation {self.promised}"
                 came += self._apply(key, change)
-        assert result.punctuation >= self._promised
-        self._promised = result.punctuation
+        assert result.punctuation >= self.promised
+        self.promised = result.punctuation
         return came
 
     def standing(self) -> Counter[Line]:

@@ -181,15 +181,29 @@ def adjusted(batches: Sequence[Batch]) -> Iterator[Batch]:
     """Yield micro-batches in which late insertions start at the punctuation before them, if they end after it."""
     latest = EARLIEST
     for batch in batches:
-        changes = [_adjusted(step, latest) for step in batch.changes]
+        changes = [moved(step, latest) for step in batch.changes]
         yield replace(batch, changes=tuple(step for step in changes if step is not None))
         latest = max(latest, EARLIEST if batch.punctuation is None else batch.punctuation)
 
 
-def _adjusted(step: KeyedChange, punctuation: int) -> KeyedChange | None:
+def moved(step: KeyedChange, punctuation: int) -> KeyedChange | None:
+    """Return an insertion that starts at a punctuation if it started before; None if it ends there or before."""
     event: Event[Any] = step.change.event
     if event.start >= punctuation:
         return step
     if event.end <= punctuation:
         return None
     return replace(step, change=Insertion(step.change.id, replace(event, start=punctuation)))
+
+
+def hasty(stream: Script, seed: int) -> Script:
+    """Return the insertions of a stream with punctuation that many of them ignore."""
+    random, latest = Random(seed), -30
+    script = Script(allow_illegal=True)
+    for step in stream.changes():
+        if isinstance(step.change, Insertion):
+            script = replace(script, steps=(*script.steps, KeyedChange(step.key, step.change)))
+        if random.random() < 0.3:
+            latest += random.randint(1, 12)
+            script = script.punctuate(latest).batch()
+    return script.close()

@@ -22,7 +22,6 @@ from muntin import (
     ordered,
     punctuate_every,
 )
-from muntin.testing.batches import KeyedChange
 from muntin.testing.scripts import Script
 from muntin_engine.core.bucket import BatchResult, Bucket
 from muntin_engine.core.cells import MemoryCells
@@ -38,6 +37,7 @@ from tests.differential.progress import (
     adjusted,
     derived,
     greatest_disorder,
+    hasty,
     longest_delay,
 )
 
@@ -107,7 +107,7 @@ def test_late_rows_correct_what_was_put_out(window: str) -> None:
 def test_late_insertions_are_adjusted_to_the_punctuation(window: str, emit: EmitPolicy) -> None:
     count = 0
     for case in cases(window, emit, every=11):
-        batches = list(hasty(case).batches())
+        batches = list(hasty(case.stream, case.seed).batches())
         query = replace(case.query, late=Lateness(LatePolicy.ADJUST))
         adjusting = Bucket(query, MemoryCells(), Codec(), {})
         plain = Bucket(case.query, MemoryCells(), Codec(), {})
@@ -125,16 +125,3 @@ def test_late_insertions_are_adjusted_to_the_punctuation(window: str, emit: Emit
 def spelled(result: BatchResult) -> Counter[str]:
     """Return the changes of the output, whatever their ids."""
     return Counter(repr((key, change._replace(id=0))) for key, changes in result.output for change in changes)
-
-
-def hasty(case: Case) -> Script:
-    """Return a stream of insertions with punctuation that many of them ignore."""
-    random, latest = Random(case.seed), -30
-    script = Script(allow_illegal=True)
-    for step in case.stream.changes():
-        if isinstance(step.change, Insertion):
-            script = replace(script, steps=(*script.steps, KeyedChange(step.key, step.change)))
-        if random.random() < 0.3:
-            latest += random.randint(1, 12)
-            script = script.punctuate(latest).batch()
-    return script.close()

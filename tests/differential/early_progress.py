@@ -1,0 +1,151 @@
+"""Early emission where keys punctuate themselves, and where late rows correct results or are adjusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    EmitPolicy,
+    HoppingWindows,
+    Lateness,
+    LatePolicy,
+    Refinement,
+    Window,
+    WindowSpecification,
+)
+from muntin.testing.batches import Batch
+from muntin.testing.scripts import Script
+from muntin_engine.core.changes import Progress, Timing
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.testing.meaning import progress_of
+from tests.differential.early import EarlyCase, Engine, Line, Meaning, Reached, finals, tell
+from tests.differential.progress import key_promises, moved
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the punctuation of an input comes, and what becomes of the rows behind it.
+
+    Attributes:
+        late: What becomes of them. Where they correct results, the input's punctuation is hasty by what is allowed.
+        has_promises: True if keys punctuate themselves.
+    """
+
+    late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
+    has_promises: bool = False
+
+    def hasty(self, punctuation: int) -> int:
+        """Return what an input says that is complete up to a punctuation."""
+        return punctuation if punctuation in (EARLIEST, INFINITY) else punctuation + self.late.allowed
+
+    def query(self, case: EarlyCase) -> WindowedQuery:
+        """Return the query with early results."""
+        return replace(case.query, late=self.late)
+
+    def corrected(self, case: EarlyCase) -> WindowedQuery:
+        """Return the query without a trigger, whose results are corrected."""
+        return replace(case.case.query, emit=EmitPolicy.SPECULATIVE, late=self.late, waits_for_punctuation=True)
+
+    def counted(self, query: WindowedQuery, punctuation: int) -> int:
+        """Return where windows have closed: on a grid of late rows that correct, an end of a window."""
+        is_step = self.late.corrects and not query.ends_move
+        return last_end(query.window, punctuation) if is_step else punctuation
+
+
+def last_end(window: WindowSpecification, punctuation: int) -> int:
+    """Return the last end of a window that a punctuation has reached, if events are members of what they overlap."""
+    if punctuation in (EARLIEST, INFINITY) or not isinstance(window, HoppingWindows) or window.reach:
+        return punctuation
+    first = window.offset + window.size
+    return next(at for at in range(punctuation, punctuation - window.hop, -1) if (at - first) % window.hop == 0)
+
+
+class Way:
+    """How far the keys of an input are, batch by batch."""
+
+    def __init__(self, course: Course, case: EarlyCase, stream: Script) -> None:
+        self.progress = Progress()
+        self.new: Mapping[Hashable, int] = {}
+        self._course = course
+        self._query = case.query
+        self._promised: dict[Hashable, int] = {}
+        self._promises = list(key_promises(Random(case.seed), list(stream.batches())))
+
+    def take(self, batch: Batch, clock: int) -> Progress:
+        """Take a batch in, and what keys say with it; return what it says of the whole input."""
+        said = replace(progress_of(self._query.window, batch), clock=clock)
+        new = self._promises.pop(0) if self._course.has_promises else {}
+        self.new = {key: self._course.counted(self._query, promise) for key, promise in new.items()}
+        for key, promise in self.new.items():
+            self._promised[key] = max(promise, self._promised.get(key, EARLIEST))
+        seen = [self._course.hasty(time) for time in (said.punctuation, *new.values())]
+        horizon = max([said.horizon, *(time for time in seen if time != INFINITY)])
+        counted = replace(said, punctuation=self._course.counted(self._query, said.punctuation), horizon=horizon)
+        self.progress = self.progress.advance(counted)
+        return counted
+
+    def reached(self) -> Reached:
+        """Return how far the keys are now."""
+        progress, promised = self.progress, dict(self._promised)
+        return lambda key: progress.advance(Progress(promised.get(key, EARLIEST)))
+
+
+def run_on(course: Course, case: EarlyCase, stream: Script) -> None:
+    """Run a stream and compare after each batch: with what is meant, and with the same query without a trigger.
+
+    Raises:
+        AssertionError: They differ.
+    """
+    meaning, random, way = Meaning(case), Random(case.seed), Way(course, case, stream)
+    engine, final = Engine(case, course.query(case)), Engine(case, case.case.query)
+    corrected = Engine(case, course.corrected(case)) if course.late.corrects else None
+    closed: Counter[Any] = Counter()
+    for batch in stream.batches():
+        told, before = tell(random, way.progress), way.reached()
+        taken = batch if course.late.policy is not LatePolicy.ADJUST else adjusted(batch, before)
+        arrived = way.take(batch, told.clock)
+        hasty = replace(arrived, punctuation=course.hasty(progress_of(case.query.window, batch).punctuation))
+        promises = {key: course.hasty(promise) for key, promise in way.new.items()}
+        came = engine.take(
+            batch, hasty, told.signals, promises=promises, refused=len(batch.changes) - len(taken.changes)
+        )
+        wanted = meaning.take(taken, before, way.reached(), told)
+        assert came == wanted, f"missing {wanted - came}\nsurplus {came - wanted}"
+        assert not windows_of(came) & windows_of(closed), "a window was put out after its final result"
+        closed += Counter({line: count for line, count in came.items() if line[5] == Timing.FINAL})
+        is_complete = way.progress.punctuation == INFINITY
+        if case.refinement is Refinement.RETRACT:
+            meant = {line: count for lines in meaning.standing.values() for line, count in lines.items()}
+            assert engine.standing() == meant
+            assert not is_complete or engine.standing() == closed
+        without = final.take(taken, arrived, promises=way.new)
+        assert engine.promised == final.promised
+        if case.refinement is not Refinement.DISCARD:
+            assert finals(came) == finals(without)
+        if corrected is not None:
+            corrected.take(batch, hasty, promises=promises)
+            if case.refinement is not Refinement.DISCARD:
+                check_corrected(corrected.standing(), closed, is_complete=is_complete)
+
+
+def check_corrected(standing: Counter[Line], closed: Counter[Line], *, is_complete: bool) -> None:
+    """Check that final results are what results without a trigger are once nothing corrects them any more."""
+    windows = windows_of(closed)
+    settled = Counter({line: count for line, count in standing.items() if is_complete or line[:2] in windows})
+    assert finals(settled) == finals(closed)
+
+
+def adjusted(batch: Batch, reached: Reached) -> Batch:
+    """Return a batch whose late insertions start where their key is, if they end after that."""
+    changes = [moved(step, reached(step.key).punctuation) for step in batch.changes]
+    return replace(batch, changes=tuple(step for step in changes if step is not None))
+
+
+def windows_of(lines: Counter[Line]) -> set[tuple[Hashable, Window]]:
+    return {line[:2] for line in lines}
