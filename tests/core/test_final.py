@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from muntin import INFINITY, EmitPolicy, count_by_start, hopping, snapshot, tumbling
+from muntin import INFINITY, EarlyEmission, EmitPolicy, count_by_start, early, hopping, snapshot, tumbling
+from muntin.triggers import every_count
 from muntin_engine.core.event_index import EventIndex
-from tests.core.build import Feed, RunningTotal, output, query, revision, row, spelled
+from muntin_engine.core.query import Binding, WindowedQuery
+from tests.core.build import Feed, Lengths, RunningTotal, first_value, output, query, revision, row, spelled
 
 
 def test_a_window_is_put_out_once_with_all_corrections_in() -> None:
@@ -33,6 +35,21 @@ def test_an_empty_window_puts_out_nothing() -> None:
     feed = Feed(query(tumbling(5)))
     feed.batch(row("a", 1, 2), row("b", 21, 22))
     assert [change.window.start for change in output(feed.batch(punctuation=INFINITY))] == [0, 20]
+
+
+@pytest.mark.parametrize("emit", [EmitPolicy.FINAL, early(every_count(9), refinement="retract")], ids=str)
+def test_a_state_does_not_slide_across_a_window_that_closed_before(emit: EmitPolicy | EarlyEmission) -> None:
+    """
+                  0    5    10   15   20   25   30
+    a             [----------------------------)    may still be shortened at 10, so its window waits
+    b                  .                            its window is complete at 10
+    c                                 .
+    """
+    bindings = (Binding(RunningTotal(), first_value), Binding(Lengths(), first_value))
+    feed = Feed(WindowedQuery(count_by_start(1), bindings, emit=emit))
+    result = feed.batch(row("a", 0, 30, 1), row("b", 5, 6, 2), row("c", 20, 21, 4), punctuation=10)
+    assert spelled(result) == ["+1 [5,6) (2, (1,))"]
+    assert spelled(feed.batch(punctuation=INFINITY)) == ["+2 [0,1) (1, (30,))", "+3 [20,21) (4, (1,))"]
 
 
 @pytest.mark.parametrize("overlap", [1, 10, 1000])

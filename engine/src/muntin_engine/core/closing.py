@@ -33,6 +33,9 @@ class Closing:
     def steps(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterator[Step]:
         """Yield the windows that close now, and those that are empty after one that is not.
 
+        Windows close out of order where a module waits for the ends of members. One that is passed over then comes as
+        empty: a state that slides must not slide across it, as it never sees who enters and leaves there.
+
         Args:
             state: The key's state, which has taken the batch in.
             limit: From `limit`.
@@ -43,6 +46,8 @@ class Closing:
         for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
             if not self.is_out_of_order or self.has_closed(step, now.punctuation) > self.has_closed(step, before):
                 yield step
+            else:
+                yield step._replace(members={})
 
     @property
     def is_out_of_order(self) -> bool:
