@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Lateness, LatePolicy, correct, tumbling
+from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, Lateness, LatePolicy, correct, early, tumbling
+from muntin.triggers import each, past_part
 from muntin_engine.core.bucket import BatchResult, Bucket
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
 from tests.core.build import Feed, query, reasons, revision, row, spelled
+from tests.triggers.meaning import GiveUp
 
 ADJUSTING = query(tumbling(10), late=Lateness(LatePolicy.ADJUST))
 CORRECTING = query(tumbling(10), emit=EmitPolicy.SPECULATIVE, late=correct(10), waits_for_punctuation=True)
@@ -93,8 +95,9 @@ def test_results_that_can_be_corrected_are_not_promised() -> None:
 class KeyFeed:
     """A bucket whose keys punctuate themselves."""
 
-    def __init__(self) -> None:
+    def __init__(self, emit: EmitPolicy | EarlyEmission = EmitPolicy.FINAL) -> None:
         self.cells = MemoryCells()
+        self.query = query(tumbling(10), emit=emit)
 
     def batch(
         self,
@@ -102,7 +105,7 @@ class KeyFeed:
         punctuation: int = EARLIEST,
         **promises: int,
     ) -> BatchResult:
-        bucket = Bucket(query(tumbling(10)), self.cells, Codec(), {})
+        bucket = Bucket(self.query, self.cells, Codec(), {})
         arrived = Progress(punctuation, EARLIEST if punctuation == INFINITY else punctuation)
         return bucket.process(rows, arrived, promises=[((key,), tick) for key, tick in promises.items()])
 
@@ -144,3 +147,10 @@ def test_a_key_may_close_itself_for_good() -> None:
     assert len(result.output) == 1
     result = feed.batch([(("a",), [row("y", 500, 501)]), (("b",), [row("y", 500, 501)])])
     assert [(key, refusal.late_by) for key, refusal in result.refusals] == [(("a",), None)]
+
+
+def test_a_trigger_that_waits_for_less_than_its_key_has_reached_is_asked_in_the_next_batch() -> None:
+    """The first trigger ends without firing at 3, the second fires at 5; the input is at 1, and the key at 7."""
+    feed = KeyFeed(early(each(GiveUp(3), past_part(0.5))))
+    assert spelled(feed.batch([(("a",), [row("x", 1, 2, 4)])], a=7)) == []
+    assert spelled(feed.batch()) == ["+1 [0,10) (4,)"]

@@ -6,18 +6,24 @@ stream and a trigger of its own, and the bucket restarts before every batch.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from random import Random
+from typing import Any
 
 import pytest
 
-from muntin import HoppingWindows, Lateness, LatePolicy, Refinement, correct
+from muntin import EARLIEST, INFINITY, Axis, HoppingWindows, Lateness, LatePolicy, Refinement, correct
 from muntin.testing.scripts import Script
+from muntin_engine.core.admission import Admission
+from muntin_engine.core.changes import Timing
+from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.ledger import Due
 from tests.differential.cases import WINDOWS, Case, policies
-from tests.differential.drive import check
-from tests.differential.early import EarlyCase
-from tests.differential.early_progress import Course, run_on
+from tests.differential.drive import check, failure
+from tests.differential.early import EarlyCase, put_out
+from tests.differential.early_progress import Course, Way, run_on
 from tests.differential.modules import SHAPES
 from tests.differential.progress import hasty
 from tests.differential.test_early import KEPT_SHAPES
@@ -32,7 +38,7 @@ ADJUSTING_BY_KEY = Course(Lateness(LatePolicy.ADJUST), has_promises=True)
 EVERY_WINDOW = pytest.mark.parametrize("window", WINDOWS)
 
 
-def cases(window: str, course: Course, every: int = 2) -> Iterator[tuple[EarlyCase, Script]]:
+def cases(window: str, course: Course, every: int = 6) -> Iterator[tuple[EarlyCase, Script]]:
     """Yield queries with streams: every refinement that the window allows, over events with and without ids."""
     random = Random(f"{window} {course}")
     for number, shape in enumerate(KEPT_SHAPES[random.randrange(every) :: every]):
@@ -67,14 +73,14 @@ def test_a_key_that_punctuates_itself_has_its_final_results_then(window: str) ->
 
 @EVERY_WINDOW
 def test_keys_may_be_further_and_late_rows_of_theirs_correct_results(window: str) -> None:
-    for case, stream in cases(window, CORRECTING_BY_KEY, every=4):
+    for case, stream in cases(window, CORRECTING_BY_KEY, every=8):
         check(case, stream, partial(run_on, CORRECTING_BY_KEY))
 
 
 @EVERY_WINDOW
 @pytest.mark.parametrize("course", [ADJUSTING, ADJUSTING_BY_KEY], ids=["whole input", "by key"])
 def test_adjusted_insertions_have_early_results_from_where_they_start(window: str, course: Course) -> None:
-    for case, stream in cases(window, course, every=4):
+    for case, stream in cases(window, course, every=8):
         check(case, stream, partial(run_on, course))
 
 
@@ -84,3 +90,43 @@ def test_samples_have_early_results_too(window: str, course: Course) -> None:
     shape = Random(window).choice([shape for shape in SHAPES if shape in KEPT_SHAPES])
     case = EarlyCase(Case(window, shape, is_edge=True), Refinement.RETRACT)
     check(case, samples(case.seed), partial(run_on, course))
+
+
+def test_the_streams_have_early_results_behind_the_punctuation_and_keys_that_are_further() -> None:
+    found: Counter[str] = Counter()
+    for case, stream in cases("overlapping", CORRECTING_BY_KEY, every=3):
+        way = Way(CORRECTING_BY_KEY, case, stream)
+        for batch in stream.batches():
+            hasty_to = CORRECTING_BY_KEY.hasty(way.progress.punctuation)
+            found["late"] += sum(step.change.sync_time < hasty_to for step in batch.changes)
+            found["further"] += any(promise > way.progress.punctuation for promise in way.new.values())
+            way.take(batch, EARLIEST)
+        found["early"] += sum(timing == Timing.EARLY for *_, timing, _ in put_out(case, stream))
+    assert min(found[kind] for kind in ("late", "further", "early")) > 10, found
+
+
+def takes_late_for_late(state: KeyState, punctuation: int, *, axis: Axis, adjusts: bool) -> Admission:
+    return Admission(state, punctuation, axis=axis)
+
+
+def never(*_: object) -> Due:
+    return Due(INFINITY, INFINITY, EARLIEST)
+
+
+FAULTS: dict[str, tuple[Course, str, Any]] = {
+    "what a key says counts for nothing": (BY_KEY, "for_key", lambda progress, _promise: progress),
+    "windows close while rows may correct them": (CORRECTING, "effective", lambda _query, progress: progress),
+    "late insertions are set aside": (ADJUSTING, "Admission", takes_late_for_late),
+    "a key is never looked at for its punctuation": (
+        CORRECTING_BY_KEY,
+        "due",
+        lambda *_: Due(INFINITY, INFINITY, EARLIEST),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_the_evaluator_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    course, name, faulty = FAULTS[fault]
+    monkeypatch.setattr(f"muntin_engine.core.bucket.{name}", faulty)
+    assert any(failure(case, stream, partial(run_on, course)) for case, stream in cases("overlapping", course))

@@ -19,7 +19,7 @@ class EarlyEmission:
 
     It stands where an `EmitPolicy` may: `window(..., emit=early(every="1 minute"))`. Results have the columns `timing`
     (`"early"` or `"final"`) and `pane` (how often the window was put out before). A final row comes exactly when it
-    would with `emit="final"`.
+    would with `emit="final"`. Where late rows correct results, it comes when they no longer can, and only once.
 
     Attributes:
         trigger: When the result of an open window is put out.

@@ -58,15 +58,19 @@ def may_be_revised(query: WindowedQuery, event: StoredEvent, punctuation: int) -
 def due(query: WindowedQuery, state: KeyState, now: Progress) -> Due:
     """Return when a key must be looked at again, and how far its output is settled.
 
+    A trigger that waits for no more than its key has reached is due in any batch: the key may be ahead of the input.
+
     Cost: linear in the key's events, by a small constant.
     """
     earliest = state.events.earliest(state.assigner.frontier)
     first = state.assigner.first_open(earliest)
+    clock, watermark = state.windows.wake_ups()
     return Due(
         min([INFINITY, _closing(query, state, first, now.punctuation), *_forgetting(query, state)]),
         _sight(query, state, now),
         _bound(query, state, first, earliest),
-        *state.windows.wake_ups(),
+        clock,
+        watermark if watermark > now.watermark else EARLIEST,
     )
 
 
