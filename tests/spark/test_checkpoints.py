@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,7 +18,7 @@ from muntin_engine import Query, events, module
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.spark.failures import root_cause
 from tests.core.editions import Broken, First, Second, Without
-from tests.spark.running import read_stream, write_batches
+from tests.spark.running import read_stream, setting, write_batches
 
 SCHEMA = pa.schema([("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
 
@@ -157,6 +158,24 @@ def test_a_checkpoint_that_spark_started_can_be_checked_too(story: Story) -> Non
 
 def test_a_checkpoint_without_any_micro_batch_belongs_to_nobody(story: Story) -> None:
     totals(story.grown_to(1), First).check_checkpoint(story.folder / "nothing is here")
+
+
+def test_a_query_that_spark_does_not_start_leaves_no_trace(story: Story) -> None:
+    """The one that runs goes on, and the checkpoint stays its own."""
+    stream = story.grown_to(1)
+    running = totals(stream, First).write(checkpoint=story.checkpoint, results=story.take, trigger="1 s")
+    try:
+        running.processAllAvailable()
+        refused = pytest.raises(Py4JJavaError, match="another query with same id is already active")
+        with setting(story.spark, "spark.sql.streaming.stopActiveRunOnRestart", "false"), refused:
+            totals(stream, Second).write(checkpoint=story.checkpoint, results=story.take, trigger="1 s")
+        story.grown_to(2)
+        running.processAllAvailable()
+    finally:
+        running.stop()
+    totals(stream, First).check_checkpoint(story.checkpoint)
+    story.write(totals(story.grown_to(3), First))
+    assert sorted(story.output) == CLOSED
 
 
 class Older(First):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from typing import Any, Final
@@ -28,6 +29,27 @@ FOLDER: Final = "muntin"
 _GLOB: Final = re.compile(r"([\[\]{}*?\\])")
 _FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
 _NOT_FOUND: Final = "PATH_NOT_FOUND"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a checkpoint belongs to, to be kept in it.
+
+    Attributes:
+        checkpoint: The checkpoint.
+        text: What is kept.
+    """
+
+    checkpoint: str
+    text: str
+
+    def keep(self, spark: SparkSession, batch_id: int) -> None:
+        """Keep it from a micro-batch on.
+
+        If that is never committed, the record counts for nothing, and the next one replaces it.
+        """
+        row = spark.range(1).coalesce(1).select(F.lit(self.text).alias("value"))
+        row.write.mode("overwrite").text(f"{self.checkpoint}/{FOLDER}/{batch_id}")
 
 
 class Checkpoint:
@@ -60,17 +82,15 @@ class Checkpoint:
         for written in found:
             check_plans(plans, written, self._path)
 
-    def record(self, plans: Sequence[Plan]) -> None:
-        """Keep what the checkpoint belongs to from its next micro-batch on.
+    def record(self, plans: Sequence[Plan]) -> Record | None:
+        """Return what is to be kept of queries that go on with it, or begin it; None if that is there already.
 
-        If that never comes, because the query fails in it, the record counts for nothing, and the next one replaces it.
+        It is kept by the first micro-batch that they run, not here: until then the checkpoint may be another query's,
+        which runs, and which Spark lets no second one start beside.
         """
         identities = [plan.identity() for plan in plans]
-        following = self._last_commit + 1
-        if following in self._records or identities != self._recorded:
-            text = json.dumps({"queries": identities})
-            row = self._spark.range(1).coalesce(1).select(F.lit(text).alias("value"))
-            row.write.mode("overwrite").text(f"{self._path}/{FOLDER}/{following}")
+        is_kept = identities == self._recorded and all(number <= self._last_commit for number in self._records)
+        return None if is_kept else Record(self._path, json.dumps({"queries": identities}))
 
     @cached_property
     def _recorded(self) -> list[Mapping[str, Any]] | None:

@@ -18,7 +18,7 @@ from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.bucket_task import LATE, REJECTED, RESULTS
 from muntin_engine.spark.by_value import by_value
-from muntin_engine.spark.checkpoints import Checkpoint
+from muntin_engine.spark.checkpoints import Checkpoint, Record
 from muntin_engine.spark.pipeline import evaluated, keeping_late_rows, result_schema, rows_of
 from muntin_engine.spark.query_ids import QueryId, StartedQuery, StoredQueryId
 from muntin_engine.spark.refused import REFUSED
@@ -51,9 +51,13 @@ def write(
     schemas = _schemas(running)
     for output, sink in sinks.items():
         sink.check(schemas[output].names)
+    known, plans = Checkpoint(query.source.df.sparkSession, checkpoint), (*running.inner, running.plan)
+    blobs = evaluated(running)
+    known.check(plans, is_last_chance=False)
     started, is_remote = StartedQuery(), is_connect(query.source.df.sparkSession)
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
-    streaming = _start(running, BatchWriter(sinks, schemas, query_id), checkpoint, trigger, name)
+    batches = BatchWriter(sinks, schemas, query_id, known.record(plans))
+    streaming = _start(blobs, batches, checkpoint, trigger, name)
     started.name(str(streaming.id))
     return streaming
 
@@ -65,12 +69,8 @@ def check_checkpoint(query: Query, checkpoint: str | PathLike[str], *, late: boo
 
 
 def _start(
-    query: Query, batches: BatchWriter, checkpoint: str | PathLike[str], trigger: Duration | None, name: str | None
+    blobs: DataFrame, batches: BatchWriter, checkpoint: str | PathLike[str], trigger: Duration | None, name: str | None
 ) -> StreamingQuery:
-    known, plans = Checkpoint(query.source.df.sparkSession, checkpoint), (*query.inner, query.plan)
-    blobs = evaluated(query)
-    known.check(plans, is_last_chance=False)
-    known.record(plans)
     writer = _triggered(blobs.writeStream, trigger).option("checkpointLocation", fspath(checkpoint))
     if name is not None:
         writer = writer.queryName(name)
@@ -112,9 +112,21 @@ class BatchWriter:
     """
 
     def __init__(
-        self, sinks: Mapping[str, Sink], schemas: Mapping[str, spark_types.StructType], query_id: QueryId
+        self,
+        sinks: Mapping[str, Sink],
+        schemas: Mapping[str, spark_types.StructType],
+        query_id: QueryId,
+        record: Record | None = None,
     ) -> None:
-        """Take the sinks, and the schemas of what they get, by output; and what says what Spark calls the query."""
+        """Take what a query writes to.
+
+        Args:
+            sinks: The sinks, by output.
+            schemas: The schemas of what they get, by output.
+            query_id: What says what Spark calls the query.
+            record: What the first micro-batch keeps in the checkpoint, if anything.
+        """
+        self._record = record
         self._query_id = query_id
         self._sinks = sinks
         self._schemas = schemas
@@ -125,6 +137,8 @@ class BatchWriter:
         kept = blobs.persist()
         try:
             numbers = [(row.stream, row.rows) for row in kept.select("stream", "rows").collect()]
+            if self._record is not None and not self._is_open:
+                self._record.keep(kept.sparkSession, batch_id)
             for output in self._sinks:
                 self._write(output, self._rows(output, kept, numbers, batch_id), batch_id)
             self._is_open = True
