@@ -243,3 +243,19 @@ def test_a_cell_that_is_run_again_is_the_same_code_and_a_changed_helper_is_not()
     assert code_version(run_cell(3, "# moved down\n\n" + CELL.replace("Doc.", "Another."))["Noted"]) == first
     run_cell(4, "def helper(x):\n    return x + 2\n")
     assert code_version(CELLS["Noted"]) != first
+
+
+def test_a_class_that_was_used_keeps_its_version() -> None:
+    class Helper:
+        def double(self, x: int) -> int:
+            return 2 * x
+
+    class Doubled(Aggregate[int, int]):
+        name = "my.doubled"
+
+        def compute_result(self, payloads: Any) -> int:
+            return Helper().double(sum(payloads))
+
+    before = code_version(Doubled)
+    assert [cls.__annotations__ for cls in (Doubled, Helper)] == [{}, {}], "Python keeps these in the classes now"
+    assert code_version(Doubled) == before == module(Doubled, "x").cls.version

@@ -167,6 +167,8 @@ def _says_something(cls: type, name: str) -> bool:
     value = vars(cls)[name]
     if name in _NOT_CODE or _is_made_by_dataclass(cls, value):
         return False
+    if name in _TOLD and not value:  # Python adds empty annotations to a class that is asked for them
+        return False
     is_special = name.startswith("__") and name.endswith("__")
     return not is_special or name in _TOLD or isinstance(value, FunctionType | staticmethod | classmethod | property)
 
