@@ -10,7 +10,7 @@ import runpy
 import subprocess
 import sys
 from datetime import timedelta
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -259,3 +259,21 @@ def test_a_class_that_was_used_keeps_its_version() -> None:
     before = code_version(Doubled)
     assert [cls.__annotations__ for cls in (Doubled, Helper)] == [{}, {}], "Python keeps these in the classes now"
     assert code_version(Doubled) == before == module(Doubled, "x").cls.version
+
+
+def test_what_a_constant_remembers_makes_no_difference() -> None:
+    class Table:
+        def __init__(self) -> None:
+            self.rows = 2
+
+        @cached_property
+        def total(self) -> int:
+            return self.rows * 10
+
+    table = Table()
+    cls = uses(table)
+    before = code_version(cls)
+    assert table.total == 20
+    assert code_version(cls) == before
+    table.rows = 3
+    assert code_version(cls) != before

@@ -128,7 +128,8 @@ class _Description:
             return "member", self.of(cls), value.name
         if dataclasses.is_dataclass(value) or self._counts(cls.__module__):
             fields = getattr(value, "__dict__", None) or _slots(value)
-            return "object", self.of(cls), *((name, self.of(part)) for name, part in fields.items())
+            said = [(name, part) for name, part in fields.items() if not _is_remembered(cls, name)]
+            return "object", self.of(cls), *((name, self.of(part)) for name, part in said)
         try:
             view = memoryview(value)
             return "buffer", _named(cls), view.format, view.shape, hashlib.sha256(view.tobytes()).hexdigest()
@@ -200,6 +201,11 @@ def _contents(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:  # nothing was put into it yet
         return None
+
+
+def _is_remembered(cls: type, name: str) -> bool:
+    """True for what an object computed of itself, and keeps."""
+    return isinstance(inspect.getattr_static(cls, name, None), cached_property)
 
 
 def _slots(value: Any) -> dict[str, Any]:
