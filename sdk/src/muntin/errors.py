@@ -83,7 +83,7 @@ class ModuleContractError(ModuleError, ValueError):
     """A module returned something that its base class forbids."""
 
 
-class _Extent(Protocol):
+class Extent(Protocol):
     """A window, as far as an error tells it."""
 
     @property
@@ -104,7 +104,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
     """
 
     def __init__(
-        self, module: str, version: str, key: object, window: _Extent | None, method: str, cause: BaseException
+        self, module: str, version: str, key: object, window: Extent | None, method: str, cause: BaseException
     ) -> None:
         self.module = module
         self.version = version
