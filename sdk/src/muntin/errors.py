@@ -87,9 +87,12 @@ class Extent(Protocol):
     """A window, as far as an error tells it."""
 
     @property
-    def start(self) -> int: ...
+    def start(self) -> int:
+        """Its first tick."""
+
     @property
-    def end(self) -> int: ...
+    def end(self) -> int:
+        """The tick after its last."""
 
 
 class ModuleFailedError(ModuleError, RuntimeError):
