@@ -36,9 +36,6 @@ from muntin_engine.core.triggered import TriggeredEvaluator
 SHELVES: Final = 64
 """How many cells the keys of a bucket are spread over. Part of the layout of a checkpoint."""
 
-SHELVED: Final = "shelves"
-"""Their number, among what a state depends on."""
-
 _LEDGER: Final = "ledger"
 
 _SAID: Final = ProgressTracker()
@@ -124,7 +121,7 @@ class Bucket:
         self._query = query
         self._cells = cells
         self._codec = codec
-        self._lineage = Lineage({**identity, SHELVED: SHELVES}, [binding.module for binding in query.bindings])
+        self._lineage = Lineage({**identity, "shelves": SHELVES}, [binding.module for binding in query.bindings])
         self._tracker = tracker
         self._assigner = assigner_of(query.window)
 

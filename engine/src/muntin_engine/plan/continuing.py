@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from muntin import QueryError
-from muntin_engine.core.bucket import SHELVED
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.evaluators import Evaluator
@@ -31,13 +30,13 @@ def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, Any]], chec
     differences: list[Difference] = []
     remedies: list[str] = []
     for place, (plan, identity) in enumerate(zip(plans, stored, strict=True), 1):
-        found = _mismatch(plan, _without_layout(identity))
+        found = _mismatch(plan, identity)
         if found is not None:
             of = f" of query {place} of {len(plans)}" if len(plans) > 1 else ""
             differences += [replace(part, subject=part.subject + of) for part in found.differences]
             remedies += found.remedies
             if {part.subject for part in found.differences} == {"evaluator"}:
-                remedies += _evaluator_remedies(plan, _without_layout(identity))
+                remedies += _evaluator_remedies(plan, identity)
     if differences:
         raise StateMismatchError(differences, remedies, checkpoint)
 
@@ -69,8 +68,3 @@ def _evaluator_remedies(plan: Plan, stored: Mapping[str, Any]) -> Iterator[str]:
         yield f"go on with window(..., evaluator={str(evaluator)!r})"
     else:
         yield from map(str, found.differences)
-
-
-def _without_layout(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a state depends on without what the evaluator adds, and a plan does not know."""
-    return {name: value for name, value in identity.items() if name != SHELVED}
