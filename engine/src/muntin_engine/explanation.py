@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final
 
 from muntin import (
@@ -66,7 +65,7 @@ def _explain_key(plan: Plan) -> str:
 
 def _explain_progress(plan: Plan) -> str:
     given, policy = plan.input, plan.input.progress
-    spell = partial(_span, plan)
+    spell = plan.axis.spell_length
     told = [] if isinstance(policy, Punctuated) else [policy.describe(spell)]
     told += ["punctuation rows"] if plan.columns.change is not None else []
     told += [f"{given.heartbeats} other streams" if given.heartbeats > 1 else "another stream"] * bool(given.heartbeats)
@@ -80,7 +79,8 @@ def _explain_progress(plan: Plan) -> str:
 def _explain_late(plan: Plan) -> str:
     late = plan.input.late
     if late.corrects:
-        return f"rows up to {_span(plan, late.allowed)} behind the punctuation correct results, others are set aside"
+        allowed = plan.axis.spell_length(late.allowed)
+        return f"rows up to {allowed} behind the punctuation correct results, others are set aside"
     return _LATE[late.policy]
 
 
@@ -174,7 +174,7 @@ _LATE: Final = {
 def _unit(plan: Plan) -> str:
     if plan.lifetimes != "point":
         return "the range of windows that it overlaps"
-    return f"its slice of {_span(plan, SliceGrid.shared(plan.steps)[0].width)}"
+    return f"its slice of {plan.axis.spell_length(SliceGrid.shared(plan.steps)[0].width)}"
 
 
 def _explain_state(plan: Plan) -> str:
@@ -208,7 +208,7 @@ def _explain_completeness(plan: Plan) -> str:
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if isinstance(plan.window, SnapshotWindows) else "reaches"
     late = plan.input.late
-    after = f", and {_span(plan, late.allowed)} more" if late.corrects else ""
+    after = f", and {plan.axis.spell_length(late.allowed)} more" if late.corrects else ""
     return f"a window is complete when the punctuation {meets} its end{after}"
 
 
@@ -227,14 +227,12 @@ def _explain_lag(plan: Plan) -> str:
         longest, why = max(window.hop for window in grids), "as results lie where their windows end"
     else:
         longest, why = max(window.size for window in grids), "as results start where their windows do"
-    return f"less than {_span(plan, longest + allowed)}, {why}" + (" and may be corrected" if allowed else "")
+    return f"less than {plan.axis.spell_length(longest + allowed)}, {why}" + (
+        " and may be corrected" if allowed else ""
+    )
 
 
 def _waits_for_ends(plan: Plan) -> bool:
     reads_times = any(module.module.reads_times for module in plan.modules)
     ends_move = plan.columns.id is not None or plan.is_edge
     return reads_times and ends_move and not plan.clip.clips_right
-
-
-def _span(plan: Plan, length: int) -> str:
-    return plan.axis.spell_length(length)

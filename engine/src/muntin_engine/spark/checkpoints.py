@@ -98,7 +98,7 @@ class Checkpoint:
         committed = [number for number in self._records if number <= self._last_commit]
         if not committed:
             return None
-        row = self._read("text", f"{FOLDER}/{max(committed)}").head()
+        row = self._lines(f"{FOLDER}/{max(committed)}").head()
         assert row is not None, "a record is written whole or not at all"
         queries: list[Mapping[str, Any]] = json.loads(row["value"])["queries"]
         return queries
@@ -143,7 +143,7 @@ class Checkpoint:
     def _numbers(self, folder: str) -> list[int]:
         """Return the numbers of the micro-batches that have a file, or a folder with one."""
         try:
-            files = self._read("text", folder).inputFiles()
+            files = self._lines(folder).inputFiles()
         except AnalysisException as error:
             if error.getCondition() == _NOT_FOUND:
                 return []
@@ -151,6 +151,7 @@ class Checkpoint:
         found = (_FILE.search(file) for file in files)
         return [int(match[1] or match[2]) for match in found if match is not None]
 
-    def _read(self, kind: str, path: str) -> DataFrame:
+    def _lines(self, path: str) -> DataFrame:
+        """Return the lines of a file, or of all files in a folder."""
         escaped = _GLOB.sub(r"\\\1", self._path)
-        return self._spark.read.format(kind).option("recursiveFileLookup", "true").load(f"{escaped}/{path}")
+        return self._spark.read.format("text").option("recursiveFileLookup", "true").load(f"{escaped}/{path}")

@@ -45,7 +45,7 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
     if axis_of(field.name, field.dataType) is Axis.TIME:
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
     else:
-        time, is_same = at - F.lit(heartbeat.delay), axis_of("at", start.dataType) == "ticks"
+        time, is_same = at - F.lit(heartbeat.delay), axis_of("at", start.dataType) is Axis.TICKS
     if not is_same:
         raise QueryError(
             f"the events' times are {start.dataType.simpleString()}, those of the heartbeat are "

@@ -9,6 +9,7 @@ from typing import Final
 from muntin import EarlyEmission
 from muntin.testing import Bar, Boundary, draw_steps, equal
 from muntin.testing.batches import Step
+from muntin.testing.timeline import spell_value
 from muntin_engine.core.changes import Timing
 from muntin_engine.errors import StateError
 from muntin_engine.plan import Evaluator
@@ -128,7 +129,5 @@ def _is_same(line: Line, other: Line, tolerance: float) -> bool:
 
 def _bar(label: str, line: Line, asked: Asked) -> Bar:
     name = label if line.key is None else f"{label} {line.key!r}"
-    computations = asked.query.computations
-    is_single = len(computations) == 1 and not computations[0].module.is_operator
     early = f", early, pane {line.pane}" if line.timing is Timing.EARLY else ""
-    return Bar(name, line.start, line.end, f"{line.value[0] if is_single else line.value!r}{early}")
+    return Bar(name, line.start, line.end, f"{spell_value(line.value, asked.query)}{early}")

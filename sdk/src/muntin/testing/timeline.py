@@ -81,8 +81,13 @@ def row_of(step: Step) -> Bar | str:
 def bar_of(key: Hashable, row: OutputEvent, query: WindowedQuery) -> Bar:
     """Return a row of a query's output as a bar."""
     label = "output" if key is None else f"output {key!r}"
+    return Bar(label, row.start, row.end, spell_value(row.value, query), Look.RESULT)
+
+
+def spell_value(value: Any, query: WindowedQuery) -> str:
+    """Return the value of a row of a query's output in words; one of a single aggregate without its tuple."""
     is_single = len(query.computations) == 1 and not query.computations[0].module.is_operator
-    return Bar(label, row.start, row.end, repr(row.value[0] if is_single else row.value), Look.RESULT)
+    return repr(value[0] if is_single else value)
 
 
 def _change(step: KeyedChange, event: Event[Any]) -> Bar:
