@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from itertools import accumulate
+from math import inf
 from numbers import Integral, Real
 from typing import Any, Final
 
@@ -48,7 +49,10 @@ class MisfitError(ValueError):
 def to_arrow(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:
     """Return values as an array; None is null whatever was declared.
 
-    An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column.
+    An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column. What is of the
+    declared type and beyond what the column holds (an integer of more than 64 bits, a decimal of too many digits or
+    that is no number, an interval of more than 64 bits of microseconds) is null, as Spark's `try_sum` and `try_add`
+    have it: no row stops a query. Only the keys of a map cannot be. A number beyond the largest float is infinite.
 
     Args:
         values: Of the declared type.
@@ -109,6 +113,9 @@ def _maps(values: Sequence[Any], field: Field, data_type: MapOf, arrow_type: pa.
     if any(name is None for name, _ in pairs):
         raise MisfitError(None, data_type.key, ": a map cannot have null as a key")
     keys = to_arrow([name for name, _ in pairs], data_type.key, arrow_type.key_type)
+    if keys.null_count:
+        lost = pairs[keys.is_null().to_pylist().index(True)][0]
+        raise MisfitError(lost, data_type.key, f": a column of {arrow_type.key_type} cannot hold it as a key")
     items = to_arrow([part for _, part in pairs], data_type.value, arrow_type.item_type)
     return pa.MapArray.from_arrays(_offsets(rows), keys, items, type=arrow_type, mask=_is_missing(rows))
 
@@ -141,12 +148,9 @@ def _scalars(values: Sequence[Any], field: Field, kind: ScalarKind, arrow_type: 
     wrong = {cls for cls in set(map(type, values)) if not _is_accepted(cls, kind)}
     if wrong:
         raise MisfitError(next(value for value in values if type(value) in wrong), field)
-    if kind is ScalarKind.INSTANT:
-        values = [None if value is None or value >= INFINITY else value for value in values]
-    if kind is ScalarKind.DECIMAL:
-        values = [None if value is None else _rounded(value, field, arrow_type) for value in values]
-    if kind is ScalarKind.FLOAT:
-        values = [None if value is None else float(value) for value in values]
+    within = _HELD.get(kind)
+    if within is not None:
+        values = [None if value is None else within(value, arrow_type) for value in values]
     return _array(values, field, arrow_type)
 
 
@@ -158,12 +162,45 @@ def _is_accepted(cls: type, kind: ScalarKind) -> bool:
     return issubclass(cls, _ACCEPTED[kind])
 
 
-def _rounded(value: Decimal | int, field: Field, arrow_type: pa.Decimal128Type) -> Decimal:
+def _integer(value: Any, arrow_type: pa.DataType) -> int | None:
+    number = int(value)
+    return number if -(1 << (arrow_type.bit_width - 1)) <= number < 1 << (arrow_type.bit_width - 1) else None
+
+
+def _instant(value: Any, arrow_type: pa.DataType) -> int | None:
+    return None if value >= INFINITY else _integer(value, arrow_type)
+
+
+def _float(value: Any, arrow_type: pa.DataType) -> float:
+    del arrow_type
     try:
-        digits = Context(prec=arrow_type.precision, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
-        return digits.quantize(Decimal(value), Decimal(1).scaleb(-arrow_type.scale))
-    except InvalidOperation as error:
-        raise MisfitError(value, field, f": a column of {arrow_type} cannot hold it") from error
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def _decimal(value: Decimal | int, arrow_type: pa.Decimal128Type) -> Decimal | None:
+    digits = Context(prec=arrow_type.precision, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
+    number = Decimal(value)
+    try:
+        return digits.quantize(number, Decimal(1).scaleb(-arrow_type.scale)) if number.is_finite() else None
+    except InvalidOperation:
+        return None
+
+
+def _interval(value: timedelta, arrow_type: pa.DataType) -> timedelta | None:
+    return value if _integer(value // _MICROSECOND, arrow_type) is not None else None
+
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+_HELD: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
+    ScalarKind.INTEGER: _integer,
+    ScalarKind.INSTANT: _instant,
+    ScalarKind.FLOAT: _float,
+    ScalarKind.DECIMAL: _decimal,
+    ScalarKind.INTERVAL: _interval,
+}
+"""What makes a value of a kind one that its column holds, or None."""
 
 
 def _array(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:

@@ -17,6 +17,8 @@ from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.spark.arrays import MisfitError, to_arrow
 from muntin_engine.spark.job import Job
 
+_LARGEST: Final = np.iinfo(np.int64).max
+
 MOST_ROWS: Final = 250_000
 """How many rows a blob of results has at the most."""
 
@@ -124,6 +126,8 @@ def _column(results: Any, output: Field, arrow_type: pa.DataType, label: str) ->
         raise _contract_error(label, f"an array of {data.dtype}", output)
     if kind is ScalarKind.INSTANT:
         is_null = is_null | (data >= INFINITY)
+    if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT:
+        is_null = is_null | (data > _LARGEST)  # as `to_arrow` has it: what the column cannot hold is null
     return pa.array(data, mask=is_null if is_null.any() else None).cast(arrow_type)
 
 
