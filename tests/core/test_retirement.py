@@ -226,10 +226,18 @@ def test_a_window_that_waits_for_an_end_holds_the_output_back() -> None:
     assert promise(tumbling(10), row("a", 3), punctuation=95, module=Lengths(), clip=ClipPolicy.RIGHT) == 90
 
 
-def test_points_at_the_end_of_windows_are_settled_as_far_as_the_input() -> None:
+def test_points_at_the_end_of_windows_are_settled_up_to_the_end_of_the_first_open_one() -> None:
+    """
+                  0    5    10   15      (B6 item 2)
+    windows       [---------)            closed at 10
+                    [---------)          2 to 12: the next point lies at 12, whatever comes
+    """
     policies = {"timestamps": TimestampPolicy.POINT_AT_END}
-    assert promise(hopping(10, 2), row("a", 3, 4), punctuation=10, **policies) == 10
+    assert promise(hopping(10, 2), row("a", 3, 4), punctuation=10, **policies) == 12
+    assert promise(tumbling(10), row("a", 3, 4), punctuation=25, **policies) == 30
     assert promise(tumbling(10), row("a", 3), punctuation=95, module=Lengths(), **policies) == 10
+    assert promise(snapshot(), row("a", 3, 14), punctuation=10, **policies) == 10  # one may end anywhere from now on
+    assert promise(count_by_start(2), row("a", 3, 4), punctuation=10, **policies) == 11  # after a start at 10
 
 
 def test_a_key_with_a_window_far_ahead_does_not_hold_the_output_back() -> None:
@@ -237,9 +245,16 @@ def test_a_key_with_a_window_far_ahead_does_not_hold_the_output_back() -> None:
 
 
 def test_without_a_contract_no_output_is_settled_before_the_end() -> None:
-    feed = fed(tumbling(10), contract=OutputContract.UNRESTRICTED)
+    policies = {"timestamps": TimestampPolicy.UNCHANGED, "contract": OutputContract.UNRESTRICTED}
+    feed = fed(tumbling(10), **policies)
     assert feed.batch(row("a", 3, 4), punctuation=10).punctuation < -(2**62)  # SI-76
     assert feed.batch(punctuation=INFINITY).punctuation == INFINITY
+
+
+def test_output_that_is_cut_to_its_window_needs_no_contract() -> None:
+    policies = {"timestamps": TimestampPolicy.CLIP, "contract": OutputContract.UNRESTRICTED}
+    assert promise(tumbling(10), row("a", 3, 4), punctuation=25, **policies) == 20  # SI-79
+    assert promise(hopping(10, 5), row("a", 3, 24), punctuation=25, **policies) == 20
 
 
 def test_time_bound_output_is_settled_as_far_as_the_input() -> None:

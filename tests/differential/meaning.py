@@ -42,14 +42,16 @@ def least_promise(case: Case, histories: Histories, now: Progress) -> int:
     punctuation = now.punctuation
     if punctuation in (EARLIEST, INFINITY) or case.contract is OutputContract.TIME_BOUND:
         return punctuation
-    if case.contract is OutputContract.UNRESTRICTED:
+    if case.contract is OutputContract.UNRESTRICTED and case.timestamps is TimestampPolicy.UNCHANGED:
         return EARLIEST
     is_point = case.timestamps is TimestampPolicy.POINT_AT_END
     window = case.reference.window
     promise = punctuation
-    if isinstance(window, HoppingWindows) and not is_point:
+    if isinstance(window, HoppingWindows):
         places = (punctuation - window.offset - window.size) // window.hop + 1
-        promise = places * window.hop + window.offset
+        promise = places * window.hop + window.offset + (window.size if is_point else 0)
+    elif isinstance(window, CountWindows) and is_point:
+        promise = punctuation + 1
     for events in histories.values():
         for start, end in _unsettled(case, events, now):
             promise = min(promise, end if is_point else start)

@@ -35,3 +35,12 @@ def test_without_a_contract_output_may_lie_before_its_window_and_is_never_final(
         shape, contract = "operator that looks back", OutputContract.UNRESTRICTED
         case = Case(window, shape, clip, TimestampPolicy.UNCHANGED, emit, contract)
         check(case, case.stream, run)
+
+
+@EVERY_EMISSION
+@EVERY_WINDOW
+def test_without_a_contract_output_that_is_cut_to_its_window_is_as_final_as_any(window: str, emit: EmitPolicy) -> None:
+    for clip in ClipPolicy:
+        shape, contract = "operator that looks back", OutputContract.UNRESTRICTED
+        case = Case(window, shape, clip, TimestampPolicy.CLIP, emit, contract)
+        check(case, case.stream, run)

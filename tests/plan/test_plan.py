@@ -193,6 +193,8 @@ def test_early_results_do_not_change_which_rows_are_late() -> None:
     [
         (Echo, "unchanged", "eager", "window_based"),
         (Free, "unchanged", "final", "unrestricted"),
+        (Free, "clip", "final", "window_based"),
+        (Free, "clip", "eager", "window_based"),
         (Free, "align", "final", "window_based"),
         (Bound, "clip", "eager", "time_bound"),
         (Bound, "clip", "speculative", "window_based"),

@@ -223,13 +223,12 @@ def _explain_lag(plan: Plan) -> str:
     if not grids:
         return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
     allowed = plan.input.late.allowed
+    corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:
-        longest, why = max(window.hop for window in grids), "as results lie where their windows end"
-    else:
-        longest, why = max(window.size for window in grids), "as results start where their windows do"
-    return f"less than {plan.axis.spell_length(longest + allowed)}, {why}" + (
-        " and may be corrected" if allowed else ""
-    )
+        length = f"less than {plan.axis.spell_length(allowed)}" if allowed else "none"
+        return f"{length}, as results lie where their windows end{corrected}"
+    longest = max(window.size for window in grids)
+    return f"less than {plan.axis.spell_length(longest + allowed)}, as results start where their windows do{corrected}"
 
 
 def _waits_for_ends(plan: Plan) -> bool:

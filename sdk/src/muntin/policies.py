@@ -105,7 +105,7 @@ class OutputContract(_Policy):
     """What a time-sensitive module promises about the lifetimes it returns (SI-47, SI-48, SI-76)."""
 
     UNRESTRICTED = "unrestricted"
-    """Nothing: the output of such a query never has punctuation before the end of the stream."""
+    """Nothing: unless it is cut to its window, the output never has punctuation before the end of the stream."""
     WINDOW_BASED = "window_based"
     """No output starts before its window."""
     TIME_BOUND = "time_bound"

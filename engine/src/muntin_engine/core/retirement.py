@@ -91,10 +91,10 @@ def output_punctuation(query: WindowedQuery, assigner: Assigner, progress: Progr
     punctuation = progress.punctuation
     if punctuation in (EARLIEST, INFINITY) or query.is_time_bound:
         return punctuation
-    if query.contract is OutputContract.UNRESTRICTED:
-        return EARLIEST
     if query.timestamps is TimestampPolicy.POINT_AT_END:
-        return min(punctuation, bound)
+        return min(assigner.end_after(punctuation), bound)
+    if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
+        return EARLIEST
     return min(assigner.start_after(punctuation), bound)
 
 

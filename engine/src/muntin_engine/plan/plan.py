@@ -118,12 +118,17 @@ class Plan:
 
     @property
     def contract(self) -> OutputContract:
-        """What holds for the lifetimes of the output: what the module promises, where it sets them."""
+        """What holds for the lifetimes of the output: what the module promises, where it sets them.
+
+        Cut to its window, output is window-based whatever the module promises (SI-79). Output that waits for the end of
+        its window cannot be time-bound.
+        """
         promised = self.modules[0].module.contract
-        is_kept = self.timestamps.is_set_by_module and (
-            promised is not OutputContract.TIME_BOUND or self.emit is EmitPolicy.EAGER
-        )
-        return promised if is_kept else OutputContract.WINDOW_BASED
+        is_time_bound = promised is OutputContract.TIME_BOUND and self.emit is EmitPolicy.EAGER
+        if is_time_bound and self.timestamps.is_set_by_module:
+            return OutputContract.TIME_BOUND
+        is_free = promised is OutputContract.UNRESTRICTED and self.timestamps is TimestampPolicy.UNCHANGED
+        return OutputContract.UNRESTRICTED if is_free else OutputContract.WINDOW_BASED
 
     @property
     def reach(self) -> int:

@@ -91,3 +91,7 @@ class Assigner(ABC):
     def start_after(self, punctuation: int) -> int:
         """Return a tick at or before the start of every window that only future events will open."""
         return punctuation
+
+    def end_after(self, punctuation: int) -> int:
+        """Return a tick at or before the end of every window that only future events will open."""
+        return punctuation

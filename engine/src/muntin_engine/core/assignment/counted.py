@@ -66,6 +66,10 @@ class CountAssigner(Assigner):
         place = self._marks.place(after)
         return self._marks.at(place) + 1 if place < len(self._marks) else INFINITY
 
+    def end_after(self, punctuation: int) -> int:
+        """Return the tick after the punctuation: a window ends right after its last time."""
+        return punctuation + 1
+
     def _windows(self, first: int, stop: int) -> list[Window]:
         """Return the windows whose first counted time has a place in `[first, stop)` and is not before the frontier."""
         begin = max(first, self._marks.place(self.frontier), 0)

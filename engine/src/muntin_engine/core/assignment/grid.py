@@ -86,6 +86,10 @@ class GridAssigner(Assigner):
         """Return the start of the first window that ends after the punctuation."""
         return self._first_ending_after(punctuation)
 
+    def end_after(self, punctuation: int) -> int:
+        """Return the end of that window."""
+        return self.start_after(punctuation) + self._size
+
     def _starts(self, events: Sequence[StoredEvent], first: int, past: int, horizon: int) -> list[int]:
         """Return the starts of the windows of events and of no others, in order."""
         starts: list[int] = []

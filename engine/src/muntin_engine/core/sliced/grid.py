@@ -188,6 +188,8 @@ def settled(specifications: Sequence[HoppingWindows], punctuation: int) -> int:
 def promised(grids: Sequence[Grid], punctuation: int, *, at_end: bool) -> int:
     """Return the output punctuation: no result of a window that is still open has a sync time below it.
 
+    Points at the ends of windows lie past the input's punctuation, so theirs may too.
+
     Args:
         grids: Those of the query.
         punctuation: That of the input.
@@ -195,12 +197,12 @@ def promised(grids: Sequence[Grid], punctuation: int, *, at_end: bool) -> int:
 
     Example:
         >>> [promised([RangeGrid(size=10, hop=2)], 23, at_end=at_end) for at_end in (False, True)]
-        [14, 23]
+        [14, 24]
     """
     if not EARLIEST < punctuation < INFINITY:
         return punctuation
     first = [grid.window(grid.first_open(punctuation)) for grid in grids]
-    return min(punctuation, *(window.end if at_end else window.start for window in first))
+    return min(window.end for window in first) if at_end else min(punctuation, *(window.start for window in first))
 
 
 def open_windows(specifications: Sequence[HoppingWindows], punctuation: int, horizon: int) -> int | None:
