@@ -19,7 +19,7 @@ from tests.core.build import query, revision, stored
 
 def again(asked: WindowedQuery, state: KeyState) -> KeyState:
     kept = KeptStates(asked, Codec())
-    return KeyState.from_data(asked, Codec().unpack(Codec().pack(state.to_data(kept))), kept, ())
+    return KeyState.from_data(asked, Codec().unpack(Codec().pack(state.to_data(kept, ()))), kept, ())
 
 
 @pytest.mark.parametrize("window", [hopping(4, 9, reach=2), snapshot(), count_by_end(2)])
@@ -38,7 +38,7 @@ def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> N
     assert back.windows.items() == state.windows.items()
     assert (back.serial, back.assigner.frontier) == (7, -3)
     kept = KeptStates(asked, Codec())
-    assert back.to_data(kept) == state.to_data(kept)
+    assert back.to_data(kept, ()) == state.to_data(kept, ())
     assert extents(back) == extents(state) != []
 
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from muntin.safe_text import safe_message, safe_repr
+
 
 class MuntinError(Exception):
     """The root of all errors that Muntin raises on purpose."""
@@ -114,7 +116,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
         self.key = key
         self.window = window
         self.method = method
-        self._cause = f"{type(cause).__name__}: {cause}"
+        self._cause = safe_message(cause)
         super().__init__(self._words(str(window)))
 
     def say_window(self, spell: Callable[[int, int], str]) -> None:
@@ -125,7 +127,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
     def _words(self, window: str) -> str:
         return (
             f"{self.module} {self.version} failed in {self.method}: {self._cause}\n"
-            f"  key: {self.key!r}\n  window: {window}\n"
+            f"  key: {safe_repr(self.key)}\n  window: {window}\n"
             "  the module's own traceback is above; test it without Spark with muntin.testing"
         )
 

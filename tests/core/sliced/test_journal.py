@@ -13,6 +13,7 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.sliced import journal as journals
 from muntin_engine.core.sliced.journal import MOST_ALIKE, Journal
 from muntin_engine.core.sliced.store import Entry, SliceStore, Stored, Taken
+from muntin_engine.errors import StateError
 
 
 class Sums(SliceStore[dict[int, int], Any]):
@@ -147,5 +148,5 @@ def test_a_lost_cell_is_noticed() -> None:
     journal = Journal(cells)
     journal.append(Sums().write({1: 1}, 0))
     cells.cells.clear()
-    with pytest.raises(AssertionError, match="which the state store does not have"):
+    with pytest.raises(StateError, match="the cell 'entry 1': the ledger lists its 8 bytes, and it is empty"):
         journal.read()

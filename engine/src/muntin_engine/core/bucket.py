@@ -19,6 +19,7 @@ from muntin_engine.core.allowance import effective, for_key, seen_to
 from muntin_engine.core.assignment import assigner_of
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
+from muntin_engine.core.checked_cells import damaged
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.final import FinalEvaluator
 from muntin_engine.core.held import Held, total
@@ -32,6 +33,7 @@ from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.retirement import due, output_punctuation, sight
 from muntin_engine.core.speculative import SpeculativeEvaluator
 from muntin_engine.core.triggered import TriggeredEvaluator
+from muntin_engine.errors import StateError
 
 SHELVES: Final = 64
 """How many cells the keys of a bucket are spread over. Part of the layout of a checkpoint."""
@@ -216,6 +218,9 @@ class _Batch:
 
     def process_shelf(self, shelf: int, data: bytes | None, rows: _Rows) -> bytes:
         """Process the keys of a shelf that have rows or something to do; return its bytes, none if it is empty."""
+        if (data is None) == (shelf in self._ledger.held):
+            found = "the ledger lists it, and it is empty" if data is None else "the ledger does not list it"
+            raise damaged(f"shelf {shelf}", found)
         stored = {} if data is None else self._read(data)
         self.result.keys += len(rows)
         self._more_events = self._more_windows = 0
@@ -267,7 +272,7 @@ class _Batch:
             state.promise = EARLIEST
         if not state.is_empty:
             self._count(state, +1)
-            return _Stored(due(self._query, state, now), self._codec.pack(state.to_data(self._kept)))
+            return _Stored(due(self._query, state, now), self._packed(work.key, state))
         self._ledger.serial = max(self._ledger.serial, state.serial)
         return None
 
@@ -280,6 +285,15 @@ class _Batch:
         self._more_events += sign * len(state.events)
         if self._keeps_windows:
             self._more_windows += sign * len(state.windows)
+
+    def _packed(self, key: Key, state: KeyState) -> bytes:
+        data = state.to_data(self._kept, key)
+        try:
+            return self._codec.pack(data)
+        except StateError as error:
+            rows = ((window, out.row.value) for window, entry in state.windows.items() for out in entry.standing)
+            found = (self._kept.why_unstorable(value, key, window) for window, value in rows)
+            raise next(filter(None, found), error) from error
 
     def _restore(self, key: Key, data: bytes) -> KeyState:
         return KeyState.from_data(self._query, self._codec.unpack(data), self._kept, key)

@@ -3,20 +3,29 @@
 MessagePack carries numbers, text, bytes, lists and dicts; extension types carry the rest of what a payload or a
 module's state may be made of. Records (dataclasses and named tuples) are written by name and values, and only
 those that the query's modules declare can be read back: no bytes in a checkpoint can name code to run.
+
+An extension type is a packed value within a packed value, and MessagePack for C takes some 50 kB of the thread's stack
+for each that it reads. So nesting is bounded where values are written, and read with other means than the stack where
+it is deep: what was written can be read, and bytes that nobody wrote are an error at the worst.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, get_args, get_origin, get_type_hints
+from functools import partial
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import msgpack
 
 from muntin import Module
+from muntin.safe_text import safe_message, safe_repr
 from muntin_engine.core.column import Column, join, split
-from muntin_engine.core.plain_kinds import COLUMN, NUMBER, READERS, RECORD, WRITERS
+from muntin_engine.core.plain_kinds import COLUMN, DEEPEST, NUMBER, READERS, RECORD, WRITERS, too_deep
 from muntin_engine.core.records import field_names, is_record, make_record, record_name
 from muntin_engine.errors import StateError
+
+_ON_STACK: Final = 6
+"""So many levels are read on the thread's stack, which is fast."""
 
 
 class Codec:
@@ -37,6 +46,8 @@ class Codec:
         """
         self._records = {record_name(record): record for record in records}
         self._reads_fields = reads_fields
+        self._writers = [partial(self._extend, depth) for depth in range(DEEPEST + 1)]
+        self._readers = [partial(self._restore, depth) for depth in range(DEEPEST + 1)]
 
     def reading_fields(self) -> Codec:
         """Return a codec that reads every record, of whatever class, as a dict of its fields."""
@@ -46,10 +57,9 @@ class Codec:
         """Return a value as bytes; equal dicts of the same order give the same bytes.
 
         Raises:
-            StateError: The value, or a part of it, is not plain data.
+            StateError: The value, or a part of it, is not plain data, or nested too deeply.
         """
-        packed: bytes = msgpack.packb(value, default=self._extend, strict_types=True)
-        return packed
+        return self._packed(value, 0)
 
     def unpack(self, data: bytes) -> Any:
         """Return the value that `pack` wrote.
@@ -57,32 +67,59 @@ class Codec:
         Raises:
             StateError: The bytes are none that `pack` wrote, or name a record that no module of the query declares.
         """
+        return self._unpacked(data, 0)
+
+    def _packed(self, value: Any, depth: int) -> bytes:
+        if depth > DEEPEST:
+            raise too_deep()
         try:
-            return msgpack.unpackb(data, ext_hook=self._restore, strict_map_key=False)
+            packed: bytes = msgpack.packb(value, default=self._writers[depth], strict_types=True)
+        except StateError:
+            raise
+        except Exception as error:
+            if isinstance(error, RecursionError) or "recursion limit" in str(error):
+                raise too_deep() from None
+            raise StateError(f"a value cannot be stored: {safe_message(error)}") from error
+        return packed
+
+    def _unpacked(self, data: bytes, depth: int) -> Any:
+        try:
+            if depth < _ON_STACK:
+                return msgpack.unpackb(data, ext_hook=self._readers[depth], strict_map_key=False)
+            unpacker = msgpack.Unpacker(
+                ext_hook=self._readers[depth], strict_map_key=False, max_buffer_size=max(1, len(data))
+            )
+            unpacker.feed(data)
+            value = unpacker.unpack()
+            if unpacker.tell() != len(data):
+                raise ValueError(f"{len(data) - unpacker.tell()} bytes too many")
         except StateError:
             raise
         except Exception as error:  # whatever bytes that nobody wrote may lead to
             raise StateError(
-                f"{len(data)} bytes of state cannot be read: {type(error).__name__}: {error}\n"
+                f"{len(data)} bytes of state cannot be read: {safe_message(error)}\n"
                 "  expected: what this version of Muntin wrote for this query"
             ) from error
+        return value
 
-    def _extend(self, value: Any) -> msgpack.ExtType:
+    def _extend(self, depth: int, value: Any) -> msgpack.ExtType:
         cls = type(value)
         if cls is Column:
-            return msgpack.ExtType(COLUMN, self.pack(split(value.values, self._declares)))
+            return msgpack.ExtType(COLUMN, self._packed(split(value.values, self._declares), depth + 1))
         if cls in WRITERS:
             code, write = WRITERS[cls]
-            return msgpack.ExtType(code, self.pack(write(value)))
+            return msgpack.ExtType(code, self._packed(write(value), depth + 1))
         if self._declares(cls):
             fields = {name: getattr(value, name) for name in field_names(cls)}
-            return msgpack.ExtType(RECORD, self.pack([record_name(cls), fields]))
+            return msgpack.ExtType(RECORD, self._packed([record_name(cls), fields], depth + 1))
         if cls.__module__ == "numpy":
-            return msgpack.ExtType(NUMBER, self.pack(number_of(value)))
+            return msgpack.ExtType(NUMBER, self._packed(number_of(value), depth + 1))
         raise _not_plain(value)
 
-    def _restore(self, code: int, data: bytes) -> Any:
-        value = self.unpack(data)
+    def _restore(self, depth: int, code: int, data: bytes) -> Any:
+        if depth >= DEEPEST:
+            raise too_deep()
+        value = self._unpacked(data, depth + 1)
         if code == COLUMN:
             return join(value, self._record_class)
         if code == RECORD:
@@ -147,7 +184,7 @@ def _hints(cls: type) -> list[Any]:
 
 def _not_plain(value: Any) -> StateError:
     return StateError(
-        f"{value!r} of type {record_name(type(value))} cannot be stored\n"
+        f"{safe_repr(value)} of type {record_name(type(value))} cannot be stored\n"
         "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists,\n"
         "  tuples, sets, deques, dicts, dataclasses and named tuples of these\n"
         "  a record's class must appear in the module's declared state or result type"

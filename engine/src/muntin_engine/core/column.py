@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
-from muntin_engine.core.plain_kinds import READERS, WRITERS
+from muntin_engine.core.plain_kinds import DEEPEST, READERS, WRITERS, too_deep
 from muntin_engine.core.records import field_names, make_records, record_name
 
 _AS_THEY_ARE, _TUPLES, _RECORDS, _OF_A_KIND = range(4)
@@ -26,19 +26,25 @@ class Column:
     values: list[Any]
 
 
-def split(values: list[Any], is_known: Callable[[type], bool]) -> list[Any]:
+def split(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -> list[Any]:
     """Return simpler data that `join` makes the values of again.
 
     Args:
         values: Any values.
         is_known: Whether a class is a record that can be read back.
+        depth: In how many others they are.
+
+    Raises:
+        StateError: They are nested too deeply.
     """
+    if depth > DEEPEST:
+        raise too_deep()
     kinds = set(map(type, values))
     cls = kinds.pop() if len(kinds) == 1 else None
     if cls is tuple and len(widths := set(map(len, values))) == 1 and (width := widths.pop()):
-        return [_TUPLES, *(split(list(map(itemgetter(place), values)), is_known) for place in range(width))]
+        return [_TUPLES, *(split(list(map(itemgetter(place), values)), is_known, depth + 1) for place in range(width))]
     if cls is not None and is_known(cls) and (names := field_names(cls)):
-        columns = [split(list(map(attrgetter(name), values)), is_known) for name in names]
+        columns = [split(list(map(attrgetter(name), values)), is_known, depth + 1) for name in names]
         return [_RECORDS, record_name(cls), names, *columns]
     only = kinds - {_NULL} if cls is None else {cls}
     return _of_a_kind(values, only.pop()) if len(only) == 1 else [_AS_THEY_ARE, values]

@@ -10,6 +10,8 @@ from muntin_engine.core.codec import Codec
 from muntin_engine.core.computation import Computation
 from muntin_engine.core.editions import Edition, is_outdated
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.unstorable import find_unstorable, unstorable
+from muntin_engine.errors import StateError
 
 
 class KeptStates:
@@ -32,14 +34,24 @@ class KeptStates:
         self.edition: Final = len(editions) - 1
         self._codec = codec
         self._editions = editions
+        self._axis = query.axis
         self._computations = [Computation(binding, query.clip) for binding in query.bindings]
 
-    def pack(self, states: Sequence[Sequence[Any]]) -> list[bytes]:
-        """Return the states of windows, of each one state per module or none, as bytes per module."""
+    def pack(self, states: Sequence[Sequence[Any]], key: object, windows: Sequence[Window]) -> list[bytes]:
+        """Return the states of windows, of each one state per module or none, as bytes per module.
+
+        Args:
+            states: The states.
+            key: Whose windows they are.
+            windows: The windows.
+
+        Raises:
+            StateError: A state cannot be stored.
+        """
         if not any(states):
             return []
         return [
-            self._codec.pack([some[place] if some else None for some in states])
+            self._packed(place, [some[place] if some else None for some in states], key, windows)
             for place in range(len(self._computations))
         ]
 
@@ -59,6 +71,32 @@ class KeptStates:
             return [[] for _ in windows]
         columns = [self._column(place, data, edition, key, windows) for place, data in enumerate(packed)]
         return [list(some) if any(state is not None for state in some) else [] for some in zip(*columns, strict=True)]
+
+    def why_unstorable(self, value: Any, key: object, window: Window) -> StateError | None:
+        """Return the error that says whose result it is that cannot be stored; None if it can.
+
+        Args:
+            value: A value that windows put out: of an operator, or of each aggregate.
+            key: Whose window it is.
+            window: The window.
+        """
+        values = [value] if self._computations[0].module.is_operator else value
+        found = find_unstorable(values, self._codec)
+        if found is None:
+            return None
+        module, spelled = self._computations[found[0]].module, self._axis.spell_interval(window.start, window.end)
+        return unstorable(module, "a result", key, spelled, found[1])
+
+    def _packed(self, place: int, states: list[Any], key: object, windows: Sequence[Window]) -> bytes:
+        try:
+            return self._codec.pack(states)
+        except StateError as error:
+            found = find_unstorable(states, self._codec)
+            if found is None:
+                raise
+            number, reason = found
+            spelled = self._axis.spell_interval(windows[number].start, windows[number].end)
+            raise unstorable(self._computations[place].module, "a state", key, spelled, reason) from error
 
     def _column(self, place: int, data: bytes, edition: int, key: object, windows: Sequence[Window]) -> list[Any]:
         computation = self._computations[place]

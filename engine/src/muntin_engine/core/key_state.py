@@ -74,8 +74,12 @@ class KeyState:
         self.assigner.add(new)
         self.events.replace(gone, new)
 
-    def to_data(self, kept: KeptStates) -> list[Any]:
-        """Return the state as plain data, events column by column, and what modules keep of windows as bytes."""
+    def to_data(self, kept: KeptStates, key: object) -> list[Any]:
+        """Return the state as plain data, events column by column, and what modules keep of windows as bytes.
+
+        Raises:
+            StateError: A module's state cannot be stored.
+        """
         windows = self.windows.items() if len(self.windows) else []
         ids, starts, ends, payloads, *_ = zip(*self.events, strict=True) if len(self.events) else ((), (), (), ())
         return [
@@ -89,7 +93,7 @@ class KeyState:
             [list(change) for waiting in self.parked.values() for change in waiting],
             [_window_to_data(window, entry) for window, entry in windows],
             self.promise,
-            kept.pack([entry.states for _, entry in windows]),
+            kept.pack([entry.states for _, entry in windows], key, [window for window, _ in windows]),
             kept.edition,
         ]
 

@@ -15,6 +15,7 @@ from muntin_engine.columnar.store import ColumnarStore
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress, Refusal
+from muntin_engine.core.checked_cells import CheckedCells
 from muntin_engine.core.keys import Key
 from muntin_engine.core.measured_cells import MeasuredCells
 from muntin_engine.core.progress import Observation
@@ -92,8 +93,9 @@ def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterato
     Raises:
         ModuleFailedError: A module raised an exception.
     """
+    checked = CheckedCells(cells, f"bucket {bucket}")
     try:
-        yield from (_run_sliced if job.grids else _run_general)(job, bucket, cells, arrived)
+        yield from (_run_sliced if job.grids else _run_general)(job, bucket, checked, arrived)
     except ModuleFailedError as error:
         error.say_window(job.query.axis.spell_interval)
         raise

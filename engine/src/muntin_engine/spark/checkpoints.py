@@ -18,6 +18,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from muntin_engine.core.checked_cells import unseal
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.ledger import identity_of
 from muntin_engine.plan import Plan
@@ -128,7 +129,7 @@ class Checkpoint:
         cells = reader.load(self._path).where(F.col("user_map_key.name") == "ledger")
         found: dict[str, Mapping[str, Any]] = {}
         for row in cells.select("user_map_value.data").collect():
-            identity = identity_of(bytes(row[0]), Codec())
+            identity = identity_of(unseal("ledger", bytes(row[0])), Codec())
             found[json.dumps(identity, sort_keys=True)] = identity
         return list(found.values())
 

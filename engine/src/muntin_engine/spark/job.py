@@ -120,7 +120,7 @@ class Job:
     def sliced_query(self) -> SlicedQuery:
         """The query in the terms of evaluation over slices with Python states."""
         grids = [grid for grid in self.grids if isinstance(grid, SliceGrid)]
-        return SlicedQuery.of(grids, self.query.bindings, len(self.inputs), self.codec)
+        return SlicedQuery.of(grids, self.query.bindings, len(self.inputs), self.codec, axis=self.query.axis)
 
     @property
     def key_names(self) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.column import Column
-from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Blob, Chunk, Groups, Kind, encode_blob
+from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Blob, Chunk, Groups, Kind, UnstorableError, encode_blob
 from muntin_engine.core.sliced.journal import MOST_BYTES
 from muntin_engine.core.sliced.key_names import key_of
+from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.store import Entry
 
 
@@ -45,8 +46,9 @@ class _Buffer:
 class EntryWriter:
     """Writes groups as entries, each of which but the last has `MOST_BYTES` or some more."""
 
-    def __init__(self, codec: Codec) -> None:
-        self._codec = codec
+    def __init__(self, query: SlicedQuery) -> None:
+        self._query = query
+        self._codec = query.codec
         self._entries: list[Entry] = []
         self._start()
 
@@ -88,7 +90,10 @@ class EntryWriter:
         buffer, self._buffers[kind] = self._buffers[kind], _Buffer()
         if buffer.places:
             groups = Groups.of(kind, buffer.numbers, buffer.places, buffer.counts, buffer.columns)
-            chunks = list(groups.encode(self._codec))
+            try:
+                chunks = list(groups.encode(self._codec))
+            except UnstorableError as failure:
+                raise self._query.unstorable(failure, list(map(key_of, self._places))) from failure
             self._chunks += chunks
             self._bytes += sum(len(chunk.body) for chunk in chunks) + self._weigh_keys()
 

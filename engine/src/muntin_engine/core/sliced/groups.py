@@ -18,12 +18,32 @@ from muntin_engine.core.column import Column
 from muntin_engine.core.keys import Key
 from muntin_engine.core.sliced.grid import NEVER
 from muntin_engine.core.sliced.key_names import names_of
+from muntin_engine.core.unstorable import find_unstorable
+from muntin_engine.errors import StateError
 
 CHUNK_GROUPS: Final = 2048
 """How many groups a chunk has at the most."""
 
 CHUNK_BYTES: Final = 2**20
 """A chunk larger than this is cut, if it has several groups."""
+
+
+class UnstorableError(Exception):
+    """A state cannot be stored. It never leaves evaluation over slices.
+
+    Attributes:
+        module: The place of its module.
+        key: The place of its key among the blob's.
+        slice: Its slice.
+        reason: Why it cannot be stored.
+    """
+
+    def __init__(self, module: int, key: int, slice: int, reason: StateError) -> None:
+        super().__init__(reason)
+        self.module = module
+        self.key = key
+        self.slice = slice
+        self.reason = reason
 
 
 class Kind(IntEnum):
@@ -92,16 +112,21 @@ class Groups:
         return Groups.of(self.kind, numbers[start:stop], self.places[start:stop], self.counts[start:stop], columns)
 
     def encode(self, codec: Codec) -> Iterator[Chunk]:
-        """Yield them as chunks."""
-        body = codec.pack(
-            [
-                self.slices,
-                self.sizes,
-                self.places,
-                self.counts,
-                *(codec.pack(Column(column)) for column in self.columns),
-            ]
-        )
+        """Yield them as chunks.
+
+        Raises:
+            UnstorableError: A state is no plain data.
+        """
+        packed: list[bytes] = []
+        for place, column in enumerate(self.columns):
+            try:
+                packed.append(codec.pack(Column(column)))
+            except StateError as error:
+                found = find_unstorable(column, codec)
+                if found is None or self.kind is not Kind.STATES:
+                    raise
+                raise UnstorableError(place, self.places[found[0]], self.numbers[found[0]], found[1]) from error
+        body = codec.pack([self.slices, self.sizes, self.places, self.counts, *packed])
         if len(body) <= CHUNK_BYTES or len(self.places) == 1:
             yield Chunk(self.slices[0], self.slices[-1], sum(self.counts), int(self.kind), body)
         else:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from muntin_engine.core.cells import Cells
+from muntin_engine.core.checked_cells import damaged
 from muntin_engine.core.editions import Edition
 from muntin_engine.core.sliced.store import Entry, SliceStore, Stored
 
@@ -131,6 +132,6 @@ class Journal:
     def _read(self, line: Line) -> Stored:
         data = self._cells.get(line.cell)
         if data is None:
-            raise AssertionError(f"the ledger lists {line}, which the state store does not have")
+            raise damaged(line.cell, f"the ledger lists its {line.size:,} bytes, and it is empty")
         is_present = line.edition == len(self._editions) - 1
         return Stored(data, None if is_present else self._editions[line.edition])

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from muntin_engine.core.column import Column
 from muntin_engine.core.keys import Key
-from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Chunk, Groups, Kind, encode_blob
+from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Chunk, Groups, Kind, UnstorableError, encode_blob
 from muntin_engine.core.sliced.modules import CallError
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 
@@ -67,13 +67,17 @@ def lift(query: SlicedQuery, rows: GroupedRows) -> bytes:
 
     Raises:
         ModuleFailedError: A module raised an exception; its window is the extent of the slice.
+        StateError: A state cannot be stored.
         ValueError: The groups are not in the order of their slices.
     """
     chunks: list[Chunk] = []
     for kind, part in _parts(query, rows):
         make = _states if kind is Kind.STATES else _rows if kind is Kind.ROWS else _nothing
         for groups in make(query, part):
-            chunks += groups.encode(query.codec)
+            try:
+                chunks += groups.encode(query.codec)
+            except UnstorableError as failure:
+                raise query.unstorable(failure, part.keys) from failure
     return encode_blob(rows.keys, chunks, query.codec)
 
 

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Window
+from muntin import Axis, Window
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.keys import Key
 from muntin_engine.core.query import Binding
 from muntin_engine.core.sliced.adaptive import AdaptivePolicy, Mode
 from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.groups import UnstorableError
 from muntin_engine.core.sliced.modules import SlicedModule
+from muntin_engine.core.unstorable import unstorable
+from muntin_engine.errors import StateError
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class SlicedQuery:
         inputs: How many input columns it has.
         codec: How keys, states and rows are written.
         policy: Whether states are kept or rows.
+        axis: What ticks measure; only messages depend on it.
     """
 
     grids: tuple[SliceGrid, ...]
@@ -31,10 +36,17 @@ class SlicedQuery:
     inputs: int
     codec: Codec
     policy: AdaptivePolicy
+    axis: Axis = Axis.TICKS
 
     @classmethod
-    def of(
-        cls, grids: Sequence[SliceGrid], bindings: Sequence[Binding], inputs: int, codec: Codec, mode: Mode = "adaptive"
+    def of(  # what a query is made of
+        cls,
+        grids: Sequence[SliceGrid],
+        bindings: Sequence[Binding],
+        inputs: int,
+        codec: Codec,
+        mode: Mode = "adaptive",
+        axis: Axis = Axis.TICKS,
     ) -> SlicedQuery:
         """Return a query.
 
@@ -44,6 +56,7 @@ class SlicedQuery:
             inputs: How many input columns it has.
             codec: Knows the records in which keys, inputs and states come.
             mode: Whether states are kept or rows, where modules say how large a state is; for measuring.
+            axis: What ticks measure; only messages depend on it.
 
         Raises:
             ModuleDefinitionError: A module does not define `combine` (JT-14).
@@ -51,13 +64,19 @@ class SlicedQuery:
         sizes = [getattr(binding.module, "state_bytes", None) for binding in bindings]
         declared = [size for size in sizes if size is not None]
         policy = AdaptivePolicy(sum(declared) if declared else None, mode)
-        return cls(tuple(grids), tuple(map(SlicedModule, bindings)), inputs, codec, policy)
+        return cls(tuple(grids), tuple(map(SlicedModule, bindings)), inputs, codec, policy, axis)
 
     def extent(self, number: int) -> Window:
         """Return the extent of a slice: where a module failed if there is no window yet."""
         grid = self.grids[0]
         start = grid.offset + number * grid.width
         return Window(start, start + grid.width)
+
+    def unstorable(self, failure: UnstorableError, keys: Sequence[Key]) -> StateError:
+        """Return the error that says whose state it is that cannot be stored, given the keys that it numbers."""
+        extent, module = self.extent(failure.slice), self.modules[failure.module].module
+        spelled = self.axis.spell_interval(extent.start, extent.end)
+        return unstorable(module, "a state", keys[failure.key], spelled, failure.reason)
 
     @property
     def has_gaps(self) -> bool:

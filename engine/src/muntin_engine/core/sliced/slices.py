@@ -169,8 +169,12 @@ class Slices:
             del self.by_number[number]
 
     def entries(self, first: int) -> list[Entry]:
-        """Return the slices from a first one on as entries."""
-        writer = EntryWriter(self._query.codec)
+        """Return the slices from a first one on as entries.
+
+        Raises:
+            StateError: A state cannot be stored.
+        """
+        writer = EntryWriter(self._query)
         for number in sorted(number for number in self.by_number if number >= first):
             held = self.by_number[number]
             states, counts = list(held.states[0]), held.counts

@@ -1,0 +1,84 @@
+"""Text about values and exceptions of other people's code, which may be huge, or raise when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+MOST: Final = 2000
+"""How many characters of a text an error shows."""
+
+_MOST_LINKS: Final = 8
+"""How many exceptions of a chain are shown: the first ones, which failed last."""
+
+
+def cut(text: str, most: int = MOST) -> str:
+    """Return text that can be printed anywhere, without its middle if it is long.
+
+    Example:
+        >>> cut("0123456789", 4)
+        '012 [6 characters left out] 9'
+    """
+    if len(text) > most:
+        tail = most // 4
+        text = f"{text[: most - tail]} [{len(text) - most:,} characters left out] {text[len(text) - tail :]}"
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def safe_repr(value: object, most: int = MOST) -> str:
+    """Return `repr` of a value, cut to size; where that raises, what can be said without it."""
+    if type(value) is int and value.bit_length() > 10_000:
+        return f"an int of {value.bit_length():,} bits"
+    return cut(_asked(repr, value), most)
+
+
+def safe_message(error: BaseException, most: int = MOST) -> str:
+    """Return what an exception says, cut to size; where that raises, that it does.
+
+    Example:
+        >>> safe_message(ZeroDivisionError("division by zero")), safe_message(SystemExit(3))
+        ('ZeroDivisionError: division by zero', 'SystemExit: 3')
+    """
+    return f"{type(error).__name__}: {cut(_asked(str, error), most)}"
+
+
+def safe_cause(error: BaseException) -> BaseException:
+    """Return an exception to raise another one from.
+
+    That is the exception itself, unless a traceback with it would be huge or could not be written: then one of the same
+    name and with the same traceback stands for it, and says the same, cut to size.
+    """
+    chain = _chain(error)
+    if all(map(_is_plain, chain)) and len(chain) <= _MOST_LINKS:
+        return error
+    found: BaseException | None = None
+    for link in reversed(chain[:_MOST_LINKS]):
+        cls = type(type(link).__name__, (Exception,), {"__module__": type(link).__module__})
+        stand_in: BaseException = cls(cut(_asked(str, link)))
+        stand_in.__cause__, found = found, stand_in.with_traceback(link.__traceback__)
+    return found or error
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an exception and those that a traceback shows above it, the exception first."""
+    found: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and all(link is not known for known in found):
+        found.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return found
+
+
+def _is_plain(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return False
+    texts = [_asked(str, error), *map(str, getattr(error, "__notes__", ()))]
+    return sum(map(len, texts)) <= MOST and all(cut(text) == text for text in texts)
+
+
+def _asked(ask: Callable[[Any], str], value: object) -> str:
+    """Return what a value says of itself; its own code runs, which may do anything."""
+    try:
+        return ask(value)
+    except BaseException as error:  # an exit, too, is of the value's own making
+        return f"<{type(value).__name__}, whose {ask.__name__}() raises {type(error).__name__}>"

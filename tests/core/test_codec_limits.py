@@ -1,0 +1,173 @@
+"""What the codec refuses to write, so that whatever lies in a checkpoint can be read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import msgpack
+import pytest
+
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.column import Column
+from muntin_engine.core.plain_kinds import DEEPEST, MOST_BITS
+from muntin_engine.errors import StateError
+
+SEED = 20130131
+
+
+@dataclass
+class Node:
+    value: int
+    next: Any = None
+
+
+CODEC = Codec([Node])
+NESTINGS: dict[str, Callable[[Any], Any]] = {
+    "record": lambda inner: Node(1, inner),
+    "tuple": lambda inner: (inner,),
+    "list of tuple": lambda inner: [(inner,)],
+    "dict of frozenset": lambda inner: {"a": frozenset([inner])},
+}
+
+
+def kind_of(value: Any) -> str:
+    return type(value).__name__
+
+
+def nested(kind: str, depth: int) -> Any:
+    value: Any = 0
+    for _ in range(depth):
+        value = NESTINGS[kind](value)
+    return value
+
+
+@pytest.mark.parametrize("kind", ["record", "tuple", "list of tuple"])
+def test_what_is_nested_as_deep_as_may_be_comes_back(kind: str) -> None:
+    value = nested(kind, DEEPEST)
+    assert CODEC.unpack(CODEC.pack(value)) == value
+
+
+@pytest.mark.parametrize("kind", ["record", "tuple", "list of tuple"])
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 250, 2000])
+def test_what_is_nested_deeper_is_refused_with_what_to_do(kind: str, depth: int) -> None:
+    with pytest.raises(StateError, match=r"nested more than 100 deep(.|\n)*flatten it"):
+        CODEC.pack(nested(kind, depth))
+
+
+@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1, 250, 2000])
+def test_a_column_of_nested_records_is_read_back_or_refused(depth: int) -> None:
+    column = Column([nested("record", depth), nested("record", depth)])
+    if depth > DEEPEST:
+        with pytest.raises(StateError, match="flatten it"):
+            CODEC.pack(column)
+    else:
+        assert CODEC.unpack(CODEC.pack(column)) == column.values
+
+
+def test_lists_in_lists_are_read_back_or_refused() -> None:
+    for depth in (500, 1000, 1023, 1024, 1025, 3000):
+        value: Any = None
+        for _ in range(depth):
+            value = [value]
+        try:
+            data = CODEC.pack(value)
+        except StateError:
+            assert depth > 1000
+        else:
+            CODEC.unpack(data)
+
+
+def test_deep_bytes_that_nobody_wrote_are_refused_also_on_a_small_stack() -> None:
+    """They were a crash of the process: MessagePack took 50 kB of the stack for each level."""
+    as_tuple = as_record = msgpack.packb(0)
+    for _ in range(3000):
+        as_tuple = msgpack.packb(msgpack.ExtType(1, b"\x91" + as_tuple))
+        as_record = msgpack.packb(msgpack.ExtType(12, msgpack.packb(["x"]) + as_record))
+    lists = b"\x91" * 100_000 + b"\xc0"
+    deepest = CODEC.pack(nested("record", DEEPEST))
+    found: list[Any] = []
+
+    def read() -> None:
+        for data in (as_tuple, as_record, lists):
+            try:
+                CODEC.unpack(data)
+            except StateError as error:
+                found.append(error)
+        found.append(CODEC.unpack(deepest))
+
+    before = threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert [type(one) for one in found] == [StateError, StateError, StateError, Node]
+
+
+@pytest.mark.parametrize(
+    "value", [2**MOST_BITS, -(2**MOST_BITS), Fraction(1, 2**MOST_BITS), [Fraction(2**MOST_BITS)]], ids=kind_of
+)
+def test_numbers_that_take_for_ever_are_refused_with_what_to_do(value: Any) -> None:
+    with pytest.raises(StateError, match=r"an integer of 65,537 bits cannot be stored(.|\n)*round it"):
+        CODEC.pack(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [2**64, 2 ** (MOST_BITS - 1), -(2 ** (MOST_BITS - 1)), Fraction(3, 2**15000), -(10**5000), Decimal("1e999999999")],
+    ids=kind_of,
+)
+def test_large_numbers_come_back(value: Any) -> None:
+    assert CODEC.unpack(CODEC.pack([value])) == [value]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        msgpack.ExtType(7, msgpack.packb("1e999999999")),
+        msgpack.ExtType(7, msgpack.packb([1, 0])),
+        msgpack.ExtType(5, msgpack.packb("9" * 5000)),
+        msgpack.ExtType(5, msgpack.packb(b"\x7f" * 10_000_000)),
+    ],
+    ids=["fraction", "by zero", "digits", "bits"],
+)
+def test_numbers_that_nobody_wrote_are_refused_at_once(data: Any) -> None:
+    with pytest.raises(StateError):
+        CODEC.unpack(msgpack.packb(data))
+
+
+def test_text_that_is_no_unicode_is_an_error_of_the_state() -> None:
+    with pytest.raises(StateError, match="cannot be stored: UnicodeEncodeError"):
+        CODEC.pack(["\ud800"])
+
+
+def test_a_record_whose_field_is_gone_is_an_error_of_the_state() -> None:
+    node = Node(1)
+    del node.value
+    with pytest.raises(StateError, match=r"cannot be stored(.|\n)*value"):
+        CODEC.pack([node])
+
+
+def test_damaged_bytes_are_read_or_refused_and_nothing_else() -> None:
+    random = Random(SEED)
+    value = [{"a": (1.5, {2, 3}), 7: [Node(1, Node(2, (None,)))]}, Decimal("1.10"), Fraction(1, 3), 2**80, "snö", b"ab"]
+    written = [CODEC.pack(value), CODEC.pack(Column([(1, Node(2, "x"))] * 3)), CODEC.pack(nested("tuple", 40))]
+    refused = 0
+    for turn in range(4000):
+        data = bytearray(written[turn % 3])
+        for _ in range(random.choice((1, 1, 2, 8))):
+            data[random.randrange(len(data))] = random.randrange(256)
+        if not turn % 5:
+            del data[random.randrange(len(data)) :]
+        try:
+            CODEC.unpack(bytes(data))
+        except StateError:
+            refused += 1
+    assert refused > 1000
