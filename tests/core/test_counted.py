@@ -89,3 +89,22 @@ def test_huge_times_are_counted_like_any_other(at: int) -> None:
     assert axis.ending(INFINITY) == [(at, at + 6)]
     assert axis.assigner.next_end(axis.events, at + 1) == at + 6
     assert axis.assigner.next_end(axis.events, at + 6) == INFINITY
+
+
+def test_no_window_reaches_across_times_that_were_forgotten() -> None:
+    """
+              0    5    10   15   20   25   30   35
+    starts    !    !    !    !    !    !    !    !
+    waiting        !                                    5: its windows are 0-5 and 5-10
+    windows   [---------)                               0 to 5 and 5 to 10, closed: none before the punctuation at 33
+    needed    !    !    !                   !    !      and 30, with which a window ends that is still to come
+    """
+    axis = Axis(count_by_start(2), *((start, start + 1) for start in range(0, 40, 5)))
+    needed = axis.assigner.release([5], 33)  # type: ignore[attr-defined]
+    assert needed == {0, 5, 10, 30, 35}
+    axis.assigner.remove([event for event in axis.events if event.since not in needed])
+    assert axis.ending(INFINITY) == [(0, 6), (5, 11), (30, 36)]
+    assert axis.assigner.to_data() == [EARLIEST, 30]
+    again = Axis(count_by_start(2), *((start, start + 1) for start in sorted(needed)))
+    again.assigner.restore([5, 30])
+    assert again.ending(INFINITY) == [(5, 11), (30, 36)]

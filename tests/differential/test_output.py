@@ -11,7 +11,8 @@ from __future__ import annotations
 import pytest
 
 from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy
-from tests.differential.cases import WINDOWS, Case, policies
+from muntin.testing.streams import random_stream, split
+from tests.differential.cases import WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run
 from tests.differential.modules import SHAPES
 
@@ -26,6 +27,17 @@ def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit
     assert len(cases) > 100
     for case in cases:
         check(case, case.stream, run)
+
+
+@EVERY_EMISSION
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_windows_over_starts_close_in_any_order(count: int, emit: EmitPolicy) -> None:
+    """Longer streams, with enough starts between those that wait for events are forgotten there."""
+    shape = "time-sensitive incremental aggregate that removes"
+    for seed in range(3):
+        case = Case(f"count by start {count}", shape, emit=emit)
+        stream = random_stream(seed, keys=("a",), events=40, starts=range(120), disorder=3, punctuation=0.6)
+        check(case, split(until_closed(stream), seed, cuts=0.5), run)
 
 
 @EVERY_EMISSION

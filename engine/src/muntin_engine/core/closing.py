@@ -25,7 +25,7 @@ class Closing:
     def limit(self, state: KeyState, punctuation: int) -> int | None:
         """Return a tick at which, or before, windows that close now end; None if none closes."""
         limit = boundary_limit(self._query, punctuation)
-        if not self.is_out_of_order:
+        if not self._query.closes_out_of_order:
             limit = closing_limit(self._query, state, punctuation)
         first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
         return limit if first is not None and first.end <= limit else None
@@ -44,15 +44,12 @@ class Closing:
         """
         events = [event for event in state.events.until_after(state.assigner.frontier) if event.since < limit]
         for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
-            if not self.is_out_of_order or self.has_closed(step, now.punctuation) > self.has_closed(step, before):
+            if not self._query.closes_out_of_order or self.has_closed(step, now.punctuation) > self.has_closed(
+                step, before
+            ):
                 yield step
             else:
                 yield step._replace(members={})
-
-    @property
-    def is_out_of_order(self) -> bool:
-        """True if a window may close before an earlier one: an event in one count window may not be in the next."""
-        return self._query.counts and self._query.waits_for_ends
 
     def has_closed(self, step: Step, punctuation: int) -> bool:
         """True if a window closed at a punctuation, where they close out of order.

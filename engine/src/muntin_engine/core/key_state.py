@@ -48,6 +48,7 @@ class KeyState:
         self.serial = serial
         self.promise = EARLIEST
         self._has_ids = query.has_ids and not query.is_edge
+        self._ends_move = query.ends_move
 
     @property
     def is_empty(self) -> bool:
@@ -69,10 +70,11 @@ class KeyState:
         return ("anonymous", self.next_serial()) if self._has_ids else self.next_serial()
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        """Forget some events and take in others."""
+        """Forget some events and take in others, but for those that are never a member of any window."""
+        kept = new if self._ends_move else [event for event in new if event.is_member]
         self.assigner.remove(gone)
-        self.assigner.add(new)
-        self.events.replace(gone, new)
+        self.assigner.add(kept)
+        self.events.replace(gone, kept)
 
     def to_data(self, kept: KeptStates, key: object) -> list[Any]:
         """Return the state as plain data, events column by column, and what modules keep of windows as bytes.
@@ -83,7 +85,7 @@ class KeyState:
         windows = self.windows.items() if len(self.windows) else []
         ids, starts, ends, payloads, *_ = zip(*self.events, strict=True) if len(self.events) else ((), (), (), ())
         return [
-            self.assigner.frontier,
+            self.assigner.to_data(),
             self.serial,
             list(ids),
             list(starts),
@@ -104,10 +106,10 @@ class KeyState:
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
-        frontier, serial, ids, starts, ends, width, values, parked, windows, promise, packed, edition = data
+        remembered, serial, ids, starts, ends, width, values, parked, windows, promise, packed, edition = data
         state = cls(query, serial)
         state.promise = promise
-        state.assigner.frontier = frontier
+        state.assigner.restore(remembered)
         payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
         memberships = state.assigner.memberships(starts, ends)
         state._restore_events(map(_restored, zip(ids, starts, ends, payloads, *memberships, strict=True)))

@@ -110,3 +110,8 @@ class WindowedQuery:
     def counts(self) -> bool:
         """True for count windows."""
         return isinstance(self.window, CountWindows)
+
+    @property
+    def closes_out_of_order(self) -> bool:
+        """True if a window may close before an earlier one: an event in one count window may not be in the next."""
+        return self.counts and self.waits_for_ends

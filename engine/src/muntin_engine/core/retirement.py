@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import partial
+
 from muntin import EARLIEST, INFINITY, EmitPolicy, OutputContract, TimestampPolicy, Window
-from muntin_engine.core.assignment import Assigner
+from muntin_engine.core.assignment import Assigner, CountAssigner
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.key_state import KeyState
@@ -40,10 +44,19 @@ def retire(query: WindowedQuery, state: KeyState, punctuation: int) -> int:
         How many windows that were out are closed now.
     """
     assigner = state.assigner
+    forgotten: list[StoredEvent] = []
+    is_closed = None
+    if query.closes_out_of_order and isinstance(assigner, CountAssigner) and EARLIEST < punctuation < INFINITY:
+        waiting = sorted({event.since for event in _movable(state, punctuation)})
+        needed = assigner.release(waiting, punctuation)
+        forgotten += [event for event in state.events if event.is_member and event.since not in needed]
+        state.replace(forgotten, ())
+        is_closed = partial(_is_closed, waiting, punctuation)
     assigner.frontier = assigner.frontier_at(closing_limit(query, state, punctuation))
-    closed = state.windows.close(assigner.frontier, punctuation)
-    forgotten = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, punctuation))
-    assigner.remove(forgotten)
+    closed = state.windows.close(assigner.frontier, punctuation, is_closed)
+    past = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, punctuation))
+    assigner.remove(past)
+    forgotten += past
     if state.samples is not None:
         for event in forgotten:
             state.samples.discard(event.start)
@@ -109,6 +122,11 @@ def _closing(query: WindowedQuery, state: KeyState, first: Window | None, punctu
     if query.counts:
         return min([state.assigner.next_end(state.events, punctuation), *(event.end + 1 for event in movable)])
     return max((event.end + 1 for event in movable if event.since < first.end), default=at)
+
+
+def _is_closed(waiting: Sequence[int], punctuation: int, window: Window) -> bool:
+    """True if a window that counts times has ended, and has no member for whose end it waits."""
+    return window.end <= punctuation and bisect_left(waiting, window.start) == bisect_left(waiting, window.end)
 
 
 def _movable(state: KeyState, punctuation: int) -> list[StoredEvent]:

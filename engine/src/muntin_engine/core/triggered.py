@@ -125,7 +125,8 @@ class TriggeredEvaluator:
         return {
             step.window: _Happening(len(step.members), True, list(step.members.values()))
             for step in _sweep(state, windows)
-            if step.members and not (self._closing.is_out_of_order and self._closing.has_closed(step, now.punctuation))
+            if step.members
+            and not (self._query.closes_out_of_order and self._closing.has_closed(step, now.punctuation))
         }
 
     def _is_due(self, watch: Watch | None, now: Progress) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -91,12 +91,13 @@ class WindowIndex:
                 break
         return found
 
-    def close(self, frontier: int, punctuation: int) -> int:
+    def close(self, frontier: int, punctuation: int, is_closed: Callable[[Window], bool] | None = None) -> int:
         """Forget the windows that are closed, and what stands for good of those that are past.
 
         Args:
             frontier: Existing windows that start before it are closed.
             punctuation: Where output is shortened and not taken back, rows that end at it or before stand for good.
+            is_closed: Says which of the others are closed too; none unless given.
 
         Returns:
             How many windows are closed now that were not before.
@@ -104,9 +105,9 @@ class WindowIndex:
         if not self._entries:
             return 0
         order = self._in_order()
-        closed = [
-            window for window in order[: bisect_left(order, frontier, key=by_start)] if self._entries[window].size
-        ]
+        place = bisect_left(order, frontier, key=by_start)
+        past, others = order[:place], filter(is_closed, order[place:]) if is_closed is not None else ()
+        closed = [window for window in (*past, *others) if self._entries[window].size]
         for window in closed:
             self._discard(window)
         for window, entry in self.items() if self._keeps_history else ():

@@ -92,6 +92,14 @@ class Assigner(ABC):
         """Return a tick at or before the start of every window that only future events will open."""
         return punctuation
 
+    def to_data(self) -> list[int]:
+        """Return what it remembers besides the events that are stored."""
+        return [self.frontier]
+
+    def restore(self, data: Sequence[int]) -> None:
+        """Go on from what `to_data` returned."""
+        (self.frontier,) = data
+
     def end_after(self, punctuation: int) -> int:
         """Return a tick at or before the end of every window that only future events will open."""
         return punctuation

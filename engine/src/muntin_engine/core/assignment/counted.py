@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from muntin import INFINITY, CountWindows, Window
 from muntin_engine.core.assignment.assigner import Assigner
@@ -13,6 +15,9 @@ from muntin_engine.core.event_index import EventIndex, StoredEvent
 class CountAssigner(Assigner):
     """Windows over n distinct times. Membership is the one tick that is counted.
 
+    A window may close before an earlier one. The times that only closed windows count are then forgotten, and a *break*
+    is left at the next time that is not: no window reaches across it, since every window that did is closed.
+
     Cost: as `Marks`, plus the windows returned.
     """
 
@@ -21,6 +26,7 @@ class CountAssigner(Assigner):
         self._count = specification.count
         self._by_start = specification.by == "start"
         self._marks = Marks()
+        self._breaks: list[int] = []
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the counted tick; an event that has not ended has no end to count."""
@@ -54,7 +60,7 @@ class CountAssigner(Assigner):
 
     def first_open(self, earliest: int) -> Window | None:
         """Return the earliest window that is complete."""
-        return next(iter(self._windows(0, 1 + self._marks.place(self.frontier))), None)
+        return next(self._found(0, len(self._marks)), None)
 
     def first_start(self, earliest: int) -> int:
         """Return the earliest time whose window is not closed, be it complete or not."""
@@ -70,8 +76,43 @@ class CountAssigner(Assigner):
         """Return the tick after the punctuation: a window ends right after its last time."""
         return punctuation + 1
 
-    def _windows(self, first: int, stop: int) -> list[Window]:
-        """Return the windows whose first counted time has a place in `[first, stop)` and is not before the frontier."""
-        begin = max(first, self._marks.place(self.frontier), 0)
+    def release(self, waiting: Iterable[int], punctuation: int) -> set[int]:
+        """Return the counted times that a window counts which may still change, and leave breaks where others were.
+
+        The events of all other times must then be removed.
+
+        Args:
+            waiting: The counted times of events for whose end their windows wait.
+            punctuation: No later event is counted before it.
+        """
         ticks, more = self._marks.all(), self._count - 1
-        return [Window(ticks[place], ticks[place + more] + 1) for place in range(begin, min(stop, len(ticks) - more))]
+        starts = [0, *(self._marks.place(tick) for tick in self._breaks)]
+        needed: set[int] = set()
+        for place in map(self._marks.place, waiting):
+            run = bisect_right(starts, place)
+            stop = starts[run] if run < len(starts) else len(ticks)
+            needed.update(ticks[max(place - more, starts[run - 1]) : min(place + more + 1, stop)])
+        needed.update(ticks[max(self._marks.place(punctuation) - more, starts[-1]) :])
+        after_others = {after for before, after in pairwise(ticks) if after in needed and before not in needed}
+        self._breaks = sorted(after_others | {tick for tick in self._breaks if tick in needed}) if more else []
+        return needed
+
+    def to_data(self) -> list[int]:
+        """Return the frontier and the breaks."""
+        return [self.frontier, *self._breaks]
+
+    def restore(self, data: Sequence[int]) -> None:
+        """Go on from what `to_data` returned."""
+        self.frontier, *self._breaks = data
+
+    def _windows(self, first: int, stop: int) -> list[Window]:
+        return list(self._found(first, stop))
+
+    def _found(self, first: int, stop: int) -> Iterator[Window]:
+        """Yield the windows whose first counted time has a place in `[first, stop)` and is not before the frontier."""
+        begin = max(first, self._marks.place(self.frontier), 0)
+        ticks, more, breaks = self._marks.all(), self._count - 1, self._breaks
+        for place in range(begin, min(stop, len(ticks) - more)):
+            start, last = ticks[place], ticks[place + more]
+            if not breaks or bisect_right(breaks, start) == bisect_right(breaks, last):
+                yield Window(start, last + 1)
