@@ -43,10 +43,9 @@ class Closing:
             now: The progress after it.
         """
         events = [event for event in state.events.until_after(state.assigner.frontier) if event.since < limit]
+        in_order = not self._query.closes_out_of_order
         for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
-            if not self._query.closes_out_of_order or self.has_closed(step, now.punctuation) > self.has_closed(
-                step, before
-            ):
+            if in_order or self.has_closed(step, now.punctuation) > self.has_closed(step, before):
                 yield step
             else:
                 yield step._replace(members={})

@@ -122,11 +122,11 @@ class TriggeredEvaluator:
 
     def _new(self, state: KeyState, windows: list[Window], now: Progress) -> dict[Window, _Happening]:
         """Return the windows that have members for the first time."""
+        in_order = not self._query.closes_out_of_order
         return {
             step.window: _Happening(len(step.members), True, list(step.members.values()))
             for step in _sweep(state, windows)
-            if step.members
-            and not (self._query.closes_out_of_order and self._closing.has_closed(step, now.punctuation))
+            if step.members and (in_order or not self._closing.has_closed(step, now.punctuation))
         }
 
     def _is_due(self, watch: Watch | None, now: Progress) -> bool:
