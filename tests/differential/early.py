@@ -37,8 +37,8 @@ from tests.triggers.meaning import life
 from tests.triggers.random_triggers import SIGNALS, random_trigger
 
 EXPRESSIONS: Mapping[str, Callable[[tuple[Any, ...]], bool]] = {
-    "x > 5": lambda payload: payload[0] > 5,
-    "x < -5": lambda payload: payload[0] < -5,
+    "x > 5": lambda payload: payload[0] is not None and payload[0] > 5,
+    "x < -5": lambda payload: payload[0] is not None and payload[0] < -5,
 }
 
 Line = tuple[Hashable, Window, int, int, Hashable, str, int]

@@ -100,6 +100,13 @@ class Members(ColumnarAggregate[int | None, int]):
         return components["count"]
 
 
+class Given(ColumnarAggregate[int, list[int]]):
+    """All payloads, and it does not read nulls."""
+
+    name, version = "test.given", "1"
+    components, lift, compute_results = Everything.components, Everything.lift, Everything.compute_results
+
+
 def longest(first: Any, second: Any) -> Any:
     """Return the pair whose first number is larger, or else whose second is."""
     is_second = (second[:, 0] > first[:, 0]) | ((second[:, 0] == first[:, 0]) & (second[:, 1] > first[:, 1]))

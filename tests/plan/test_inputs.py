@@ -11,6 +11,7 @@ import pytest
 
 from muntin import Aggregate, Instant, Module, TypeMismatchError
 from muntin.schemas import Field, ListOf, MapOf, Struct, describe, spell
+from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.inputs import bind_inputs
 
 T = TypeVar("T")
@@ -125,8 +126,10 @@ def test_records_inside_lists_and_maps_are_made_too() -> None:
     by_name = Field("by_name", MapOf(column(str), point), is_nullable=True)
     given = Field("s", Struct((stops, by_name), dict), is_nullable=True)
     here = {"x": 1.0, "y": 2.0}
-    made = payload(Leg, [given], ({"stops": [here, None], "by_name": [("a", here), ("b", None)]},))
-    assert made == Leg([Point(1.0, 2.0), None], {"a": Point(1.0, 2.0), "b": None})  # type: ignore[list-item,dict-item]
+    made = payload(Leg, [given], ({"stops": [here], "by_name": [("a", here)]},))
+    assert made == Leg([Point(1.0, 2.0)], {"a": Point(1.0, 2.0)})
+    for there in ({"stops": [here, None], "by_name": []}, {"stops": [], "by_name": [("b", None)]}):
+        assert payload(Leg, [given], (there,)) is SKIPPED
     assert payload(Leg | None, [given], (None,)) is None
 
 

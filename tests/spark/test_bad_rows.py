@@ -35,7 +35,7 @@ BATCHES: list[list[tuple[object, ...]]] = [
         ("insert", "a", 2, None, 15, None, 1.0),
         ("insert", "a", 3, 15, 11, None, 1.0),
         ("insert", "a", None, 12, 15, None, 1.0),
-        ("insert", "a", 4, 12, 15, None, None),  # Total wants a float
+        ("insert", "a", 4, 12, 15, None, None),  # Total wants a float, Count takes anything
         ("upsert", "a", 5, 12, 15, None, 1.0),
         (None, "a", 6, 12, 15, None, 1.0),
         ("revise", "a", 1, 12, 99, 16, None),  # it ends at 14
@@ -72,20 +72,20 @@ def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: 
     both = late.withColumn("is_late", F.lit(True)).union(rejected.withColumn("is_late", F.lit(False)))
     refused = run(both, tmp_path / "refused").rows
 
-    assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results.rows] == [("a", 10, 2, 3.0)]
+    assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results.rows] == [("a", 10, 3, 3.0)]
     assert _ids_by_reason([row for row in refused if not row["is_late"]]) == {
         "duplicate id": [1],
         "null time": [1, 2],
         "empty lifetime": [1, 3],
         "null id": [None],
-        "null input": [4],
         "unknown change": [5, 6],
         "stale revision": [1],
         "unknown event": [7],
     }
     assert _ids_by_reason([row for row in refused if row["is_late"]]) == {"late": [1, 9]}
-    assert (results.total("late"), results.total("rejected")) == (2, 11)
-    assert results.total("accepted") == 2
+    assert (results.total("late"), results.total("rejected")) == (2, 10)
+    assert (results.total("accepted"), results.total("skipped:total")) == (3, 1)
+    assert "skipped:n" not in results.counts[0]
 
     row = next(row for row in refused if json.loads(row["row"])["key"] == "b")
     assert "7 ticks before the punctuation 12" in row["message"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,11 +13,11 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Event, WindowSpecification, hopping, tumbling
+from muntin import Event, Module, WindowSpecification, hopping, tumbling
 from muntin.testing import Computation, WindowedQuery, evaluate
 from muntin_engine import Query, events, module
 from muntin_engine.spark.failures import root_cause
-from tests.differential.forms import FORMS
+from tests.differential.forms import FORMS, Given
 from tests.spark.running import (
     Outcome,
     collect,
@@ -30,6 +31,7 @@ from tests.spark.running import (
 )
 
 WINDOWS = {"tumbling": tumbling(10), "overlapping": hopping(9, 4, 1), "gaps": hopping(3, 7)}
+ASKED = (*FORMS["all"], Given())
 KEYS = ["a", "b", None, "c", "d"]
 
 
@@ -57,7 +59,7 @@ def queries(df: DataFrame, *, is_point: bool) -> dict[str, Query]:
     evaluators = ("columnar", "sliced", "general") if is_point else ("columnar", "general")
     times: dict[str, Any] = {"at": "start"} if is_point else {"start": "start", "end": "end"}
     stream = events(df, key="key", change="change", buckets=4, **times)
-    calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(FORMS["all"])}
+    calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(ASKED)}
     return {
         f"{name} {evaluator}": stream.window(window, evaluator=evaluator).aggregate(**calls)
         for name, window in WINDOWS.items()
@@ -66,7 +68,7 @@ def queries(df: DataFrame, *, is_point: bool) -> dict[str, Query]:
 
 
 def expected(window: WindowSpecification, tables: list[pa.Table], *, is_point: bool) -> Counter[Any]:
-    query = WindowedQuery(window, [Computation(form) for form in FORMS["all"]])
+    query = WindowedQuery(window, [Computation(form, accepts=accepted_by(form)) for form in ASKED])
     inserted = [row for table in tables for row in table.to_pylist() if row["change"] == "insert"]
     found: Counter[Any] = Counter()
     for key in KEYS:
@@ -77,13 +79,18 @@ def expected(window: WindowSpecification, tables: list[pa.Table], *, is_point: b
     return found
 
 
+def accepted_by(form: Module) -> Callable[[Any], bool]:
+    """Return whether a module is given a payload."""
+    return (lambda payload: payload is not None) if isinstance(form, Given) else (lambda payload: True)
+
+
 def _frozen(values: Any) -> Any:
     return tuple(map(_frozen, values)) if isinstance(values, list | tuple) else values
 
 
 def found(rows: list[dict[str, Any]]) -> Counter[Any]:
     def key(row: dict[str, Any]) -> Any:
-        values = [row[f"m{place}"] for place in range(len(FORMS["all"]))]
+        values = [row[f"m{place}"] for place in range(len(ASKED))]
         return row["key"], row["window"]["start"], row["window"]["end"], _frozen(values)
 
     return Counter(map(key, rows))

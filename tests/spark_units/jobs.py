@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from muntin import Module, tumbling
 from muntin.schemas import Field, describe
+from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.inputs import bind_inputs
 from muntin_engine.spark.bucket_task import Arrived
 from muntin_engine.spark.distribute import Distributor
 from muntin_engine.spark.job import Job, Read, pack_job
-from muntin_engine.spark.problems import forbids_null
 from muntin_engine.spark.stateful import collect
 from tests.spark.modules import Members
 

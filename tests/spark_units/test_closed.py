@@ -108,9 +108,9 @@ def test_windows_come_with_their_keys_and_extents(module: Any) -> None:
 def test_bad_rows_are_rejected_and_late_ones_counted(module: Any) -> None:
     job, cells = sliced(module, tracker=ProgressTracker(ordered(), steps=(tumbling(10),))), MemoryCells()
     assert run(job, rows(start=[1, 25, None], i0=[1, 2, 3]), cells=cells)["accepted"] == 2
-    found = run(job, rows(start=[19, 20, 21], i0=[1, 2, None]), cells=cells)
-    assert (found["accepted"], found["late"]) == (1, 1)
-    assert [row["reason"] for row in found["rejected"]] == ["null input"]
+    found = run(job, rows(start=[19, 20, 21, None], i0=[1, 2, None, 3]), cells=cells)
+    assert (found["accepted"], found["late"]) == (2, 1)
+    assert [row["reason"] for row in found["rejected"]] == ["null time"]
 
 
 def test_points_at_the_end_of_windows() -> None:

@@ -21,6 +21,8 @@ from muntin.schemas import (
     spell,
     variables_in,
 )
+from muntin_engine.core.nulls import HasNoNull, forbids_null, is_tuple
+from muntin_engine.core.skipping import Accepted, Present
 
 Converter: TypeAlias = Callable[[Any], Any]
 """Turns a value as it is stored, of plain Python types, into a module's own."""
@@ -53,9 +55,19 @@ class BoundInputs:
     def selector(self, columns: Sequence[int]) -> Callable[[tuple[Any, ...]], Any]:
         """Return what picks the module's payload out of a row of all inputs of the query.
 
+        A row that holds a null that the module does not read gives `SKIPPED`.
+
         Args:
             columns: The places of the module's columns in that row.
         """
+        needs = tuple((place, field) for place, field in zip(columns, self.reads, strict=True) if forbids_null(field))
+        select = self._whole(columns)
+        if not needs:
+            return select
+        is_plain = isinstance(self.reads[0].type, Scalar | Variable)
+        return Present(columns[0]) if is_plain and type(select) is itemgetter else Accepted(select, HasNoNull(needs))
+
+    def _whole(self, columns: Sequence[int]) -> Callable[[tuple[Any, ...]], Any]:
         if self.make is not None:
             names = [field.name for field in self.reads]
             return _Record(self.make, tuple(zip(columns, names, self.converters, strict=True)))
@@ -98,11 +110,6 @@ def matching(struct: Struct, given: Struct) -> list[tuple[int, Field]] | None:
     if any(part.name not in names and part.name not in defaults for part in struct.fields):
         return None
     return [(names.index(part.name), part) for part in struct.fields if part.name in names]
-
-
-def is_tuple(struct: Struct) -> bool:
-    """True for the fields of a plain tuple, which have no names of their own."""
-    return [part.name for part in struct.fields] == [f"_{place}" for place in range(1, len(struct.fields) + 1)]
 
 
 def _converter(wanted: Field, given: Field) -> Converter | None:

@@ -58,6 +58,7 @@ TIME_AXIS: Final = "time_axis"
 
 _STAGE: Final = "{}_us"
 _MODULE: Final = "module_us:"
+_SKIPPED: Final = "skipped:"
 
 MEASURES: Final = (
     Measure("accepted", Unit.ROWS),
@@ -109,6 +110,21 @@ def module_of(measure: str) -> str | None:
     return measure.removeprefix(_MODULE) if measure.startswith(_MODULE) else None
 
 
+def skipped_measure(label: str) -> str:
+    """Return the name of the measure of how many rows a module did not accept.
+
+    Example:
+        >>> skipped_measure("total"), skipped_by("skipped:total"), skipped_by("accepted")
+        ('skipped:total', 'total', None)
+    """
+    return _SKIPPED + label
+
+
+def skipped_by(measure: str) -> str | None:
+    """Return the module that did not accept the rows that a measure counts; None if it is another measure."""
+    return measure.removeprefix(_SKIPPED) if measure.startswith(_SKIPPED) else None
+
+
 def is_count(measure: str) -> bool:
     """True for what happened and can be added up: a measure that is neither a level nor a time, or one of a source.
 
@@ -141,5 +157,8 @@ def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
         absent.add("early")
     if not all(isinstance(window, HoppingWindows) for window in plan.windows):
         absent.add("windows_open")
-    modules = [Measure(module_measure(label), Unit.MICROSECONDS) for label in module_labels(plan)] if is_timed else []
-    return [*(measure for measure in MEASURES if measure.name not in absent), *modules]
+    labels = module_labels(plan)
+    choosy = [label for label, module in zip(labels, plan.modules, strict=True) if module.is_choosy]
+    skipped = [Measure(skipped_measure(label), Unit.ROWS) for label in choosy]
+    modules = [Measure(module_measure(label), Unit.MICROSECONDS) for label in labels] if is_timed else []
+    return [*(measure for measure in MEASURES if measure.name not in absent), *skipped, *modules]

@@ -81,7 +81,8 @@ class WindowedStream:
     def aggregate(self, **modules: ModuleCall) -> Query:
         """Compute one row per window and key, with a column per module.
 
-        The modules share their events: a row with a null that one of them does not accept is rejected for all.
+        Each decides for its own input: a row with a null that one of them does not read is not given to that one, and
+        to the others it is. Where none is left its result is null.
 
         Args:
             modules: By the name of its result column, each an aggregate.

@@ -137,7 +137,7 @@ class Row(NamedTuple):
 
     key: Key
     tick: int
-    payload: int
+    payload: Any
 
 
 def sliced(windows: HoppingWindows | Sequence[HoppingWindows], *modules: Any, mode: Any = "adaptive") -> SlicedQuery:

@@ -15,12 +15,16 @@ from muntin.columnar import identities
 from muntin.columnar.lifting import contributions
 from muntin.columnar.payloads import DTYPES
 from muntin.schemas import Field, Scalar, Struct
+from muntin_engine.columnar.nulls import flags, forbidden_nulls
 from muntin_engine.core.meter import Meter
+from muntin_engine.core.nulls import forbids_null
 
 T = TypeVar("T")
 
 PAYLOADS: Final = ""
 """The name, among the components of a form, of the number of payloads that were lifted."""
+
+_OF_FORM: Final = Ellipsis
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class BoundForm:
         reads: For each of them, what the module reads of it. Several are the fields of a record.
         components: What the form keeps.
         meter: Measures its calls.
+        empty_result: The result for a window all of whose payloads were left out; by default what the form says.
     """
 
     form: ColumnarAggregate[Any, Any]
@@ -42,8 +47,11 @@ class BoundForm:
     reads: tuple[Field, ...]
     components: Mapping[str, Component] = field(init=False)
     meter: Meter = field(default_factory=Meter, compare=False, repr=False)
+    empty_result: Any = _OF_FORM
 
     def __post_init__(self) -> None:
+        if self.empty_result is _OF_FORM:
+            object.__setattr__(self, "empty_result", self.form.empty_result)
         object.__setattr__(self, "components", dict(self.form.components()))
 
     @property
@@ -89,7 +97,7 @@ class BoundForm:
             ModuleContractError: It returned something else than it declares.
         """
         columns, reads = self._fields([inputs[place] for place in self.columns])
-        places = self._present(columns) if self.form.skips_nulls else None
+        places = self._accepted([inputs[place] for place in self.columns], columns, length)
         if places is not None:
             columns, length = [column.take(pa.array(places)) for column in columns], len(places)
         if not length:
@@ -114,12 +122,17 @@ class BoundForm:
             )
         return results
 
-    def _present(self, columns: Sequence[pa.Array]) -> Any | None:
-        nullable = [column for column in columns if column.null_count]
-        if not nullable:
-            return None
-        is_present = np.logical_and.reduce([pc.is_valid(c).to_numpy(zero_copy_only=False) for c in nullable])
-        return np.flatnonzero(is_present)
+    def _accepted(self, inputs: Sequence[pa.Array], parts: Sequence[pa.Array], length: int) -> Any | None:
+        """Return the places of the rows that the module accepts and the form does not leave out; None for all."""
+        is_left_out = np.zeros(length, np.bool_)
+        for column, reads in zip(inputs, self.reads, strict=True):
+            if forbids_null(reads) and (column.null_count or pa.types.is_nested(column.type)):
+                is_left_out |= forbidden_nulls(column, reads)
+        if self.form.skips_nulls:
+            for part in parts:
+                if part.null_count:
+                    is_left_out |= flags(pc.is_null(part))
+        return np.flatnonzero(~is_left_out) if is_left_out.any() else None
 
     def _fields(self, columns: list[pa.Array]) -> tuple[list[pa.Array], tuple[Field, ...]]:
         """Return the columns that hold a payload's parts: one column of structs has them inside."""

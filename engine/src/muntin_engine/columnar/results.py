@@ -30,12 +30,12 @@ def form_results(form: BoundForm, place: int, windows: Windows) -> Any:
     kept = {name: windows.parts[Part(place, name, component)] for name, component in form.stored.items()}
     held = np.flatnonzero(payloads)
     if not len(held):
-        empty = form.form.empty_result
+        empty = form.empty_result
         return np.ma.MaskedArray(np.full(len(payloads), empty, object), empty is None)
     if len(held) == len(payloads):
         return form.results(kept, payloads)
     some = form.results({name: _take(values, held) for name, values in kept.items()}, payloads[held])
-    return _spread(some, held, len(payloads), form.form.empty_result)
+    return _spread(some, held, len(payloads), form.empty_result)
 
 
 def _take(values: Any, places: Any) -> Any:

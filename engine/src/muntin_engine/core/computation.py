@@ -18,6 +18,7 @@ from muntin import (
 )
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.skipping import SKIPPED, Present
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ class Computation:
 
     def __init__(self, binding: Binding, clip: ClipPolicy) -> None:
         self.module: Any = binding.module
+        self._called = binding.called
         self.is_incremental = binding.module.is_incremental
         self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
         self.can_slide = self.can_remove and not binding.module.is_time_sensitive
@@ -52,13 +54,20 @@ class Computation:
         self._is_time_sensitive = binding.module.is_time_sensitive
 
     def see(self, events: Iterable[StoredEvent], window: Window) -> list[Any]:
-        """Return members as the module sees them: their payloads, or events with clipped lifetimes."""
+        """Return members as the module sees them: their payloads, or events with clipped lifetimes.
+
+        Those that it does not accept are left out.
+        """
         select = self._select
         if not self._is_time_sensitive:
-            return [select(event.payload) for event in events]
+            if type(select) is Present:
+                place = select.place
+                return [value for event in events if (value := event.payload[place]) is not None]
+            return [payload for event in events if (payload := select(event.payload)) is not SKIPPED]
+        seen = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
         if self._clip is ClipPolicy.NONE:
-            return [Event(event.start, event.end, select(event.payload)) for event in events]
-        return [Event(*self.lifetime(event.start, event.end, window), select(event.payload)) for event in events]
+            return [Event(event.start, event.end, payload) for event, payload in seen]
+        return [Event(*self.lifetime(event.start, event.end, window), payload) for event, payload in seen]
 
     def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
         """Return a member's lifetime as the module sees it (SI-37 to SI-40).
@@ -78,21 +87,21 @@ class Computation:
     def add(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
         """Return a state with more members."""
         seen = self.see(events, window)
-        return self._call("add_events", key, window, self.module.add_events, (state, seen)) if seen else state
+        return self._call("add_events", key, window, self._called.add_events, (state, seen)) if seen else state
 
     def remove(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
         """Return a state with fewer members."""
         seen = self.see(events, window)
-        return self._call("remove_events", key, window, self.module.remove_events, (state, seen)) if seen else state
+        return self._call("remove_events", key, window, self._called.remove_events, (state, seen)) if seen else state
 
     def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> Any:
         """Return the state of a window from all its members."""
-        state = self._call("create_state", key, window, self.module.create_state, ())
+        state = self._call("create_state", key, window, self._called.create_state, ())
         return self.add(state, members, key, window)
 
     def upgrade(self, state: Any, version: str, key: object, window: Window) -> Any:
         """Return today's state of one that an older version of the module wrote."""
-        return self._call("upgrade_state", key, window, self.module.upgrade_state, (state, version))
+        return self._call("upgrade_state", key, window, self._called.upgrade_state, (state, version))
 
     def result_of_state(self, state: Any, key: object, window: Window) -> Any:
         """Return a result from a state."""
@@ -105,7 +114,7 @@ class Computation:
         return self._call("compute_result", key, window, self._result, (self.see(members, window),))
 
     def _result(self, *arguments: Any) -> Any:
-        result = self.module.compute_result(*arguments)
+        result = self._called.compute_result(*arguments)
         return list(result) if self.module.is_operator else result
 
     def _call(self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[Any, ...]) -> T:

@@ -45,20 +45,25 @@ def _follows(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) ->
 def _modules(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
     pairs = zip_longest(stored["modules"], wanted["modules"])
     return [
-        Difference("module", _spell_module(old, stored), _spell_module(new, wanted)) for old, new in pairs if old != new
+        Difference("module", _spell_module(old, stored, new), _spell_module(new, wanted, old))
+        for old, new in pairs
+        if old != new
     ]
 
 
-def _spell_module(module: Sequence[Any] | None, identity: Mapping[str, Any]) -> str:
-    """Return a module with its version, its parameters and its columns."""
+def _spell_module(module: Sequence[Any] | None, identity: Mapping[str, Any], other: Sequence[Any] | None) -> str:
+    """Return a module with its version, parameters and columns, and whether it reads nulls if the other does not."""
     if module is None:
         return _NOTHING
-    name, version, parameters, places = module
+    name, version, parameters, places, *counted = module
     given = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
     inputs = identity.get("inputs", ())
     columns = [inputs[place][0] if place < len(inputs) else f"input {place}" for place in places]
     of = f" of {', '.join(columns)}" if columns else ""
-    return f"{name} {version}" + of + (f" with {given}" if given else "")
+    nulls = ""
+    if other is not None and counted != other[4:]:
+        nulls = ", which does not read nulls" if counted else ", which reads nulls"
+    return f"{name} {version}" + of + (f" with {given}" if given else "") + nulls
 
 
 def _spell(name: str, identity: Mapping[str, Any]) -> str:

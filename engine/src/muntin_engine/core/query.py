@@ -21,6 +21,7 @@ from muntin import (
     WindowSpecification,
 )
 from muntin_engine.core.meter import Meter
+from muntin_engine.core.skipping import Accepted, Choosy, Present
 
 
 def whole_payload(payload: Any) -> Any:
@@ -35,6 +36,11 @@ class Binding:
     module: Module
     select: Callable[[Any], Any] = whole_payload
     meter: Meter = field(default_factory=Meter, compare=False, repr=False)
+
+    @property
+    def called(self) -> Any:
+        """What evaluators call: the module, or where it does not accept every payload what stands before it."""
+        return Choosy(self.module) if isinstance(self.select, Present | Accepted) else self.module
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,10 @@ def _counts(history: History) -> Iterator[Line]:
         last, total = getattr(history.last, name), history.totals[name]
         if total or name not in _SELDOM:
             yield Line(label, spell_count(last), spell_count(total), _picture(history, attrgetter(name)))
+    for module, total in history.skipped.items():
+        if total:
+            last, picture = history.last.skipped.get(module), _picture(history, _part("skipped", module))
+            yield Line(f"skipped by {module}", spell_count(last), spell_count(total), picture)
 
 
 def _progress(history: History) -> Iterator[Line]:
@@ -131,7 +135,7 @@ def _time(history: History) -> Iterator[Line]:
 
 
 def _part(name: str, part: str) -> Callable[[BatchNumbers], float | None]:
-    """Return what reads the seconds of a stage or a module."""
+    """Return what reads a number of a stage or a module."""
     return lambda numbers: getattr(numbers, name).get(part)
 
 

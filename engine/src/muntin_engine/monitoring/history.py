@@ -25,6 +25,7 @@ class History:
         totals: Sums over all batches that were seen, of numbers that can be added up.
         seconds: Seconds over all batches that were seen: all of them together as `batch`, and those of each stage.
         modules: The same of each module.
+        skipped: Over all batches that were seen, how many new events each module was not given.
     """
 
     def __init__(self, query: str) -> None:
@@ -33,6 +34,7 @@ class History:
         self.totals: Counter[str] = Counter()
         self.seconds: Counter[str] = Counter()
         self.modules: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
 
     def add(self, numbers: BatchNumbers) -> None:
         """Add a batch."""
@@ -40,6 +42,7 @@ class History:
         self.totals.update({name: getattr(numbers, name) for name in _SUMMED})
         self.seconds.update({"batch": numbers.seconds, **numbers.stages})
         self.modules.update(numbers.modules)
+        self.skipped.update(numbers.skipped)
 
     @property
     def last(self) -> BatchNumbers:

@@ -42,6 +42,7 @@ class BatchNumbers:
         is_time: True if ticks are microseconds since the epoch.
         stages: Seconds of work by stage, over all tasks; they add up to more than passed where tasks run side by side.
         modules: Seconds of work inside each module, which are part of those of the stages.
+        skipped: By module, how many new events it was not given, because it does not read a null in them.
     """
 
     query: str
@@ -69,6 +70,7 @@ class BatchNumbers:
     is_time: bool = True
     stages: Mapping[str, float] = field(default_factory=dict)
     modules: Mapping[str, float] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_closed(self) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from muntin import EARLIEST
-from muntin_engine.measures import MEASURES, STAGES, TIME_AXIS, Unit, module_of, stage_measure
+from muntin_engine.measures import MEASURES, STAGES, TIME_AXIS, Unit, module_of, skipped_by, stage_measure
 from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
 
 _TIMES: Final = {"punctuation", "output_punctuation", "newest", "clock"}
@@ -53,6 +53,7 @@ def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any])
         seconds=_seconds(progress),
         is_time=metrics[TIME_AXIS] == 1,
         stages=_spent({stage: metrics.get(stage_measure(stage)) for stage in STAGES}),
+        skipped={module: value or 0 for measure, value in metrics.items() if (module := skipped_by(measure))},
         modules=_spent({module: value for measure, value in metrics.items() if (module := module_of(measure))}),
         **{measure: value for measure, value in plain.items() if not (measure in _TIMES and value == EARLIEST)},
     )

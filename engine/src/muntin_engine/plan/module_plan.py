@@ -10,6 +10,7 @@ from typing import Any
 from muntin import ColumnarAggregate, Module, ParameterError, SupportsColumns
 from muntin.modules.spelling import spell
 from muntin.schemas import Field, Struct, Variable
+from muntin_engine.core.nulls import forbids_null
 from muntin_engine.inputs import bind_inputs
 
 
@@ -23,7 +24,7 @@ class ModulePlan:
         parameters: Those parameters.
         columns: The places of its columns among the inputs of the query.
         reads: For each of them, what the module reads of it.
-        select: Picks the module's payload out of a row of all inputs.
+        select: Picks the module's payload out of a row of all inputs; `SKIPPED` if the module does not accept it.
         result: The type of its result, with type variables bound.
         form: What computes on arrays for columns of these types; None if nothing does.
         known: As `reads`, with type variables bound.
@@ -40,14 +41,29 @@ class ModulePlan:
     known: tuple[Field, ...] = ()
 
     @property
+    def is_choosy(self) -> bool:
+        """True if the module does not accept every row: there is a null that it does not read."""
+        return any(map(forbids_null, self.reads))
+
+    @property
+    def empty_result(self) -> Any:
+        """The module's result for a window none of whose rows it accepts: null, unless it says otherwise."""
+        source = self.module if self.is_choosy else self.form
+        return getattr(source, "empty_result", None)
+
+    @property
     def label(self) -> str:
         """Name and version."""
         return f"{self.module.name} {self.module.version}"
 
     def identity(self) -> list[Any]:
-        """Return what the state in a checkpoint depends on, as plain data."""
+        """Return what the state in a checkpoint depends on, as plain data.
+
+        States of a module that does not accept every row are kept with the number of those it took.
+        """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
-        return [self.module.name, self.module.version, parameters, list(self.columns)]
+        counted = ["counted"] if self.is_choosy and self.module.is_incremental else []
+        return [self.module.name, self.module.version, parameters, list(self.columns), *counted]
 
 
 def make_module(cls: type[Module], parameters: Mapping[str, Any]) -> Module:

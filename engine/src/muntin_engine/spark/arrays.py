@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from muntin import INFINITY
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
-from muntin_engine.inputs import is_tuple
+from muntin_engine.core.nulls import is_tuple
 
 _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
     ScalarKind.BOOLEAN: (bool, np.bool_),

@@ -23,7 +23,7 @@ from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import promised
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.sliced.states import StateStore
-from muntin_engine.measures import LEVELS
+from muntin_engine.measures import LEVELS, skipped_measure
 from muntin_engine.plan import Evaluator
 from muntin_engine.spark.blobs import to_blob
 from muntin_engine.spark.bucket_measures import general_measures, sliced_measures
@@ -71,6 +71,7 @@ class Arrived:
         signals: The names of the external events in it.
         observed: What each of them saw of each source.
         durations: How long tasks of the map side took; only one bucket is told.
+        skipped: How many rows modules did not accept, for each such module; only one bucket is told.
     """
 
     rows: list[bytes] = field(default_factory=list)
@@ -79,6 +80,7 @@ class Arrived:
     signals: frozenset[str] = frozenset()
     observed: list[Observation] = field(default_factory=list)
     durations: list[bytes] = field(default_factory=list)
+    skipped: list[list[int]] = field(default_factory=list)
 
 
 def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
@@ -125,7 +127,8 @@ def _run_general(job: Job, number: int, cells: Cells, arrived: Arrived) -> Itera
     yield from _counts(count_sources(job, number, arrived.observed, (refusal for _, refusal in late)))
     rejected = (refused_row(job, key, refusal) for key, refusal in result.refusals if not refusal.is_late)
     yield from _refused(REJECTED, [*intake.refused, *rejected])
-    yield from _measures(job, general_measures(job, measured, result), durations.measures(arrived.durations))
+    values = [general_measures(job, measured, result), _skipped(job, arrived), durations.measures(arrived.durations)]
+    yield from _measures(job, *values)
 
 
 def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
@@ -158,7 +161,8 @@ def _run_sliced(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterat
     yield from _refused(REJECTED, intake.refused)
     yield from _counts(count_sources(job, number, arrived.observed))
     windows = sum(table.num_rows for table in tables)
-    yield from _measures(job, sliced_measures(job, measured, result, windows), durations.measures(arrived.durations))
+    values = [sliced_measures(job, measured, result, windows), _skipped(job, arrived)]
+    yield from _measures(job, *values, durations.measures(arrived.durations))
 
 
 @contextmanager
@@ -187,6 +191,12 @@ def _late(job: Job, refusals: Sequence[tuple[Key, Refusal]]) -> Iterator[OutputB
 
 def _counts(counts: Mapping[str, int]) -> Iterator[OutputBlob]:
     return (OutputBlob(name, count) for name, count in counts.items())
+
+
+def _skipped(job: Job, arrived: Arrived) -> dict[str, int]:
+    """Return how many rows each module did not accept, by the name of the measure."""
+    counts = map(sum, zip(*arrived.skipped, strict=True))
+    return dict(zip(map(skipped_measure, job.choosy_labels), counts, strict=False))
 
 
 def _results(tables: Iterable[pa.Table], durations: Durations) -> Iterator[OutputBlob]:

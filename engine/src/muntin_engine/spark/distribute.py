@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Final
+from operator import add
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY
+from muntin_engine.columnar.nulls import Flags, flags, forbidden_nulls
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.progress import Observation, merged
 from muntin_engine.spark.blobs import to_blob
@@ -38,11 +40,12 @@ EXCHANGE: Final = pa.schema(
         *((name, pa.int64()) for name in PROGRESS),
         ("signals", pa.list_(pa.string())),
         ("durations", pa.binary()),
+        ("skipped", pa.list_(pa.int64())),
     ]
 )
 """What crosses the shuffle: blobs of rows or of partial states, and for each task and bucket one row of progress, with
-what the task observed of each source, and signals. The
-first of these has the task's durations, too."""
+what the task observed of each source, and signals. The first of these has the task's durations, too, and how many rows
+each module did not accept."""
 
 MOST_ROWS: Final = 100_000
 """After how many rows a task sends its blobs; also after `MOST_BYTES`."""
@@ -51,6 +54,22 @@ MOST_LIFTED: Final = 2_000_000
 """The same where it sends partial states, of which there are the fewer the more rows they are made of."""
 
 MOST_BYTES: Final = 64 * 2**20
+
+
+class ReadRows(NamedTuple):
+    """The rows of a batch, and what they say.
+
+    Attributes:
+        rows: The rows with their problems.
+        progress: The progress they carry.
+        observed: What they show of each source.
+        skipped: How many insertions each of `Job.choosy_labels` does not accept.
+    """
+
+    rows: pa.Table
+    progress: Progress
+    observed: list[Observation]
+    skipped: list[int]
 
 
 class Distributor:
@@ -67,10 +86,12 @@ class Distributor:
         job = open_job(self._job)
         durations, progress = Durations(job), Progress()
         observed, signals = list[Observation](), frozenset[str]()
+        skipped = [0] * len(job.choosy_labels)
         for batch in _gather(batches, MOST_LIFTED if job.grids else MOST_ROWS):
             with durations.of("distribute"):
-                rows, seen, sources = read_rows(job, batch)
+                rows, seen, sources, left_out = read_rows(job, batch)
                 progress, observed = progress.advance(seen), merged([*observed, *sources], job.tracker.starts_kept)
+                skipped = list(map(add, skipped, left_out))
                 signals |= signals_in(batch)
             with durations.of("lift" if job.grids else "distribute"):
                 sent = list(_lifted(job, rows) if job.grids else _blobs(job, rows))
@@ -78,8 +99,9 @@ class Distributor:
         told = {"signals": sorted(signals), "observed": pack_observations(observed) if observed else None}
         count = len(job.buckets)
         to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
-        to_one = [durations.pack(), *[None] * (count - 1)]
-        yield _exchange(list(job.buckets), {**to_all, "durations": to_one}, progress)
+        to_one = {"durations": durations.pack(), "skipped": skipped}
+        first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
+        yield _exchange(list(job.buckets), {**to_all, **first}, progress)
 
 
 def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -94,8 +116,8 @@ def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
         yield pa.concat_batches(waiting)
 
 
-def read_rows(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, Progress, list[Observation]]:
-    """Return the rows of a batch with their problems, the progress it carries, and what it shows of each source.
+def read_rows(job: Job, batch: pa.RecordBatch) -> ReadRows:
+    """Return the rows of a batch with their problems, and what they say.
 
     The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
     with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a key is.
@@ -117,7 +139,17 @@ def read_rows(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, Progress, list
     rows = pa.table(columns)
     good = GoodRows.of(kind, times, source, problem)
     kept = rows if pc.all(is_row).as_py() else rows.filter(is_row)
-    return kept, progress_of(job, good), list(observe(job, good))
+    return ReadRows(kept, progress_of(job, good), list(observe(job, good)), _skipped(job, rows, kind))
+
+
+def _skipped(job: Job, rows: pa.Table, kind: pa.Array) -> list[int]:
+    """Return how many insertions without a problem each module does not accept."""
+    is_good = flags(pc.and_(pc.equal(kind, INSERT), pc.is_null(rows.column("problem").combine_chunks())))
+    refusals: dict[str, Flags] = {}
+    for read in job.reads:
+        is_refused = forbidden_nulls(rows.column(f"i{read.place}").combine_chunks(), read.field)
+        refusals[read.reader] = refusals.get(read.reader, False) | is_refused
+    return [int(np.count_nonzero(is_good & refusals[label])) for label in job.choosy_labels]
 
 
 def _kinds(job: Job, batch: pa.RecordBatch) -> pa.Array:

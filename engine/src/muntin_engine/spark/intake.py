@@ -17,7 +17,7 @@ from muntin_engine.core.rows import freeze
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.job import Job
-from muntin_engine.spark.problems import CHANGES, PUNCTUATE_KEY, Problem, problem
+from muntin_engine.spark.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
 from muntin_engine.spark.refused import RefusedRow, row_as_json
 
 _UNREADABLE: Final = Problem("unreadable value", "it holds a value that Python has no counterpart for")
@@ -130,7 +130,7 @@ def _without_problems(job: Job, table: pa.Table, intake: Intake) -> pa.Table:
     if problems.null_count == len(problems):
         return table
     bad = table.filter(pc.is_valid(problems))
-    intake.refused += _refused(job, bad, [problem(job, code) for code in bad.column("problem").to_pylist()])
+    intake.refused += _refused(job, bad, [PROBLEMS[code] for code in bad.column("problem").to_pylist()])
     return table.filter(pc.is_null(problems))
 
 

@@ -44,7 +44,7 @@ class Read:
     Attributes:
         place: The place of the input among all of the query.
         field: The type it reads.
-        reader: The module, by name and version.
+        reader: What the module is called in the query's measures.
     """
 
     place: int
@@ -61,7 +61,7 @@ class Job:
         identity: What the state depends on.
         keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
         inputs: The Arrow types in which the input columns `i0`, `i1`, ... travel.
-        reads: What the modules read of the inputs.
+        reads: What the modules read of the inputs, as far as they do not accept every null.
         names: By the name of a travelling column, the query's own name for it; those the query does not name are left
             out.
         has_changes: True if rows say what they do; otherwise each is an insertion.
@@ -131,6 +131,11 @@ class Job:
     def input_names(self) -> tuple[str, ...]:
         """The names of the input columns in the projected input."""
         return tuple(f"i{place}" for place in range(len(self.inputs)))
+
+    @property
+    def choosy_labels(self) -> list[str]:
+        """What the modules that do not accept every row are called in the query's measures."""
+        return list(dict.fromkeys(read.reader for read in self.reads))
 
     @property
     def module_labels(self) -> list[str]:

@@ -21,8 +21,9 @@ from muntin import Axis, LatePolicy, QueryError
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.meter import Meter
+from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.progress import ProgressTracker
-from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of
+from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels
 from muntin_engine.plan import Evaluator, Plan, check_trigger, windowed_query
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import LATE, RESULTS, run_bucket
@@ -32,7 +33,6 @@ from muntin_engine.spark.durations import clock
 from muntin_engine.spark.job import Job, Read, open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
 from muntin_engine.spark.probing import check_workers
-from muntin_engine.spark.problems import forbids_null
 from muntin_engine.spark.refused import REFUSED
 from muntin_engine.spark.source_counts import names_of_counts
 from muntin_engine.spark.spread import bucket_ids
@@ -217,17 +217,17 @@ def _forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
     if plan.choice.evaluator is not Evaluator.COLUMNAR:
         return ()
     return tuple(
-        BoundForm(module.form, module.label, module.columns, module.known, meter)
+        BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result)
         for module, meter in zip(plan.modules, meters, strict=True)
         if module.form is not None
     )
 
 
 def _reads(plan: Plan) -> Iterator[Read]:
-    for module in plan.modules:
+    for label, module in zip(module_labels(plan), plan.modules, strict=True):
         for place, field in zip(module.columns, module.reads, strict=True):
             if forbids_null(field):
-                yield Read(place, field, module.label)
+                yield Read(place, field, label)
 
 
 def _names(plan: Plan) -> dict[str, str]:

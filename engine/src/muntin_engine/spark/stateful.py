@@ -83,6 +83,8 @@ def collect(rows: Iterable[Any]) -> Arrived:
         if row["partials"] is not None:
             arrived.partials.append(bytes(row["partials"]))
         arrived.signals |= frozenset(row["signals"] or ())
+        if row["skipped"] is not None:
+            arrived.skipped.append(list(row["skipped"]))
         if row["durations"] is not None:
             arrived.durations.append(bytes(row["durations"]))
     return arrived

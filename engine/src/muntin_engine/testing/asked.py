@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, Final
@@ -106,7 +106,7 @@ class Asked:
         """The query as the reference reads it, with modules that nobody has used yet."""
         kind = WindowedQuery if self.has_ids else EndsStay
         pairs = zip(self._fresh(), self.query.computations, strict=True)
-        computations = [Computation(module, computation.select) for module, computation in pairs]
+        computations = [replace(computation, module=module) for module, computation in pairs]
         return kind(self.query.window, computations, self.query.clip, self.query.timestamps)
 
     @cached_property
@@ -146,7 +146,10 @@ class Asked:
 
     def values(self, payload: Any) -> tuple[Any, ...]:
         """Return what the modules read of a payload."""
-        return tuple(computation.select(payload) for computation in self.query.computations)
+        return tuple(
+            computation.select(payload) if computation.accepts(payload) else None
+            for computation in self.query.computations
+        )
 
     @cached_property
     def _is_revised(self) -> bool:

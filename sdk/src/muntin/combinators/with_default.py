@@ -63,4 +63,11 @@ def _with_default(cls: type[Module], value: Any) -> type[Any]:
     payload, _, result = types_of(cls)
     shown = result if cls.is_operator or value is None else without_null(result)[0]
     form = {"columnar_form": _WithDefault._columnar_form} if issubclass(cls, SupportsColumns) else {}
-    return wrap(cls, _WithDefault, ("or_default", f"or {spell(value)}"), payload, shown, {"_default": value, **form})
+    return wrap(
+        cls,
+        _WithDefault,
+        ("or_default", f"or {spell(value)}"),
+        payload,
+        shown,
+        {"_default": value, "empty_result": value, **form},
+    )

@@ -22,10 +22,17 @@ from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, Window
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """A module with the way from an event's payload to the module's input."""
+    """A module with the way from an event's payload to the module's input.
+
+    Attributes:
+        module: The module.
+        select: Returns the module's input of a payload.
+        accepts: Whether the module is given the input of a payload at all.
+    """
 
     module: Module
     select: Callable[[Any], Any] = lambda payload: payload
+    accepts: Callable[[Any], bool] = lambda payload: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +170,20 @@ def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Even
 
 
 def _call(query: WindowedQuery, computation: Computation, window: Window, members: Sequence[Event[Any]]) -> Any:
+    """Return a module's result for a window.
+
+    Where it accepts no member, it is not asked: the result is null, and an operator has no rows. What it says of
+    nothing itself by `empty_result` holds instead, as its result or its one row.
+    """
     module: Any = computation.module
     arguments = (window,) if module.is_time_sensitive else ()
-    seen = [_see(query, computation, window, event) for event in members]
+    accepted = [event for event in members if computation.accepts(event.payload)]
+    if not accepted:
+        empty = getattr(module, "empty_result", None)
+        if module.is_operator:
+            return () if empty is None else (empty,)
+        return empty
+    seen = [_see(query, computation, window, event) for event in accepted]
     if not module.is_incremental:
         return module.compute_result(seen, *arguments)
     state = module.create_state(*arguments)

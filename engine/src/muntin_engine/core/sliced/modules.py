@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
 from muntin_engine.core.query import Binding
+from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.core.sliced.key_names import key_of
 
 State: TypeAlias = Any
@@ -59,29 +60,34 @@ class SlicedModule:
                 "  its states cannot be merged over slices: use another evaluator, or define combine(state, other)"
             )
         self.module: Any = module
+        self._called = binding.called
+        self._is_choosy = self._called is not module
         self.can_deduct = isinstance(module, SupportsDeduct)
         self.meter = binding.meter
         self._select = binding.select
         self._column = _column_of(binding.select)
 
     def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
-        """Return the payloads of rows that are given as columns of all inputs of the query."""
+        """Return the payloads of rows that are given as columns of all inputs of the query; `SKIPPED` among them."""
         if self._column is not None:
-            return columns[self._column]
+            column = columns[self._column]
+            if not self._is_choosy or None not in column:
+                return column
+            return [SKIPPED if value is None else value for value in column]
         select = self._select
         return [select(row) for row in zip(*columns, strict=True)] if columns else [select(()) for _ in range(count)]
 
     def create_state(self) -> State:
         """Return a state of nothing."""
         try:
-            return self.module.create_state()
+            return self._called.create_state()
         except Exception as error:
             raise CallError(self.module, "create_state") from error
 
     def create_states(self, count: int) -> list[State]:
         """Return states of nothing."""
         states: list[State] = []
-        create = self.module.create_state
+        create = self._called.create_state
         started = self.meter.now()
         try:
             for _ in range(count):
@@ -94,11 +100,12 @@ class SlicedModule:
     def add_groups(self, states: Iterable[State], payloads: list[Any], bounds: Sequence[int]) -> list[State]:
         """Return states with the payloads between two bounds each: one call for each state."""
         after: list[State] = []
-        add = self.module.add_events
+        add, is_choosy = self._called.add_events, self._is_choosy
         started = self.meter.now()
         try:
             for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
-                after.append(add(state, payloads[start:stop]))
+                some = payloads[start:stop]
+                after.append(add(state, [one for one in some if one is not SKIPPED] if is_choosy else some))
         except Exception as error:
             raise CallError(self.module, "add_events", len(after)) from error
         self.meter.since(started)
@@ -106,7 +113,7 @@ class SlicedModule:
 
     def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
         """Merge each of the others into the state of its key; where there is none, it becomes that."""
-        combine, find = self.module.combine, states.get
+        combine, find = self._called.combine, states.get
         place = 0
         started = self.meter.now()
         try:
@@ -120,7 +127,7 @@ class SlicedModule:
     def upgrade(self, states: Sequence[State], version: str) -> list[State]:
         """Return today's states of those that an older version of the module wrote."""
         after: list[State] = []
-        upgrade = self.module.upgrade_state
+        upgrade = self._called.upgrade_state
         started = self.meter.now()
         try:
             for state in states:
@@ -133,13 +140,13 @@ class SlicedModule:
     def combine(self, state: State, other: State) -> State:
         """Return the state of both."""
         try:
-            return self.module.combine(state, other)
+            return self._called.combine(state, other)
         except Exception as error:
             raise CallError(self.module, "combine") from error
 
     def merged(self, first: State, second: State) -> State:
         """Return the state of both as one of its own: neither is changed, now or later."""
-        combine = self.module.combine
+        combine = self._called.combine
         fresh = self.create_state()
         try:
             return combine(combine(fresh, first), second)
@@ -149,21 +156,21 @@ class SlicedModule:
     def deduct(self, state: State, other: State) -> State:
         """Return a state without another that was merged into it."""
         try:
-            return self.module.deduct(state, other)
+            return self._called.deduct(state, other)
         except Exception as error:
             raise CallError(self.module, "deduct") from error
 
     def result(self, state: State) -> Any:
         """Return the result of a state, which stays as it is."""
         try:
-            return self.module.compute_result(state)
+            return self._called.compute_result(state)
         except Exception as error:
             raise CallError(self.module, "compute_result") from error
 
     def results(self, states: Iterable[State]) -> list[Any]:
         """Return the result of each state; the states stay as they are."""
         results: list[Any] = []
-        compute = self.module.compute_result
+        compute = self._called.compute_result
         started = self.meter.now()
         try:
             for state in states:
@@ -175,7 +182,9 @@ class SlicedModule:
 
 
 def _column_of(select: Callable[[Any], Any]) -> int | None:
-    """Return the column that a selector returns as it is; None if it makes something of it, or of several."""
+    """Return the column whose values a selector returns; None if it makes something of them, or of several."""
+    if isinstance(select, Present):
+        return select.place
     if type(select) is not itemgetter:
         return None
     _, places = tuple(select.__reduce__())

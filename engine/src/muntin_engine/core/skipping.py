@@ -1,0 +1,106 @@
+"""Payloads that a module does not accept: it is given the others, and what it keeps says how many those are.
+
+Each module of a query decides for its own input. What one of them leaves out is a member of the window all the same,
+and the other modules see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from muntin import Module
+
+
+class _Skipped(Enum):
+    SKIPPED = "skipped"
+
+
+SKIPPED: Final = _Skipped.SKIPPED
+"""What a selector returns for a row of which its module accepts nothing; it stays itself when it is pickled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Selects a column, where null is not accepted."""
+
+    place: int
+
+    def __call__(self, row: tuple[Any, ...]) -> Any:
+        """Return the payload, or `SKIPPED`."""
+        value = row[self.place]
+        return SKIPPED if value is None else value
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Selects a payload of any kind, where a module does not accept all.
+
+    Attributes:
+        select: Makes the payload of a row.
+        is_accepted: Whether the module accepts it.
+    """
+
+    select: Callable[[tuple[Any, ...]], Any]
+    is_accepted: Callable[[tuple[Any, ...]], bool]
+
+    def __call__(self, row: tuple[Any, ...]) -> Any:
+        """Return the payload, or `SKIPPED`."""
+        return self.select(row) if self.is_accepted(row) else SKIPPED
+
+
+class Choosy:
+    """A module behind its own methods, with states that count the payloads in them.
+
+    Where there are none the module is not asked, and the result is null; an operator then has no rows. What a module
+    says of nothing itself by `empty_result` holds instead, as its result or its one row.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self._module: Any = module
+        self._is_operator = module.is_operator
+        self._is_incremental = module.is_incremental
+        self._empty = getattr(module, "empty_result", None)
+
+    def create_state(self, *window: Any) -> Any:
+        """Return a state of nothing."""
+        return 0, self._module.create_state(*window)
+
+    def add_events(self, state: Any, accepted: Sequence[Any], *window: Any) -> Any:
+        """Return a state with more payloads, all of which are accepted."""
+        count, inner = state
+        return (count + len(accepted), self._module.add_events(inner, accepted, *window)) if accepted else state
+
+    def remove_events(self, state: Any, accepted: Sequence[Any], *window: Any) -> Any:
+        """Return a state with fewer; one of nothing is new, so that no rounding is left of what was in it."""
+        count, inner = state
+        if not accepted:
+            return state
+        if count == len(accepted):
+            return self.create_state(*window)
+        return count - len(accepted), self._module.remove_events(inner, accepted, *window)
+
+    def combine(self, state: Any, other: Any) -> Any:
+        """Return the state of both."""
+        return state[0] + other[0], self._module.combine(state[1], other[1])
+
+    def deduct(self, state: Any, other: Any) -> Any:
+        """Return a state without another that was merged into it."""
+        count = state[0] - other[0]
+        return (count, self._module.deduct(state[1], other[1])) if count else self.create_state()
+
+    def upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+        """Return today's state of one that an older version of the module wrote."""
+        count, inner = state
+        return count, self._module.upgrade_state(inner, version, *window)
+
+    def compute_result(self, known: Any, *window: Any) -> Any:
+        """Return the result of a state, or of the accepted payloads of a window."""
+        count, inner = known if self._is_incremental else (len(known), known)
+        if count:
+            return self._module.compute_result(inner, *window)
+        if self._is_operator:
+            return () if self._empty is None else (self._empty,)
+        return self._empty
