@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from py4j.protocol import Py4JNetworkError
+
 from muntin_engine.spark.failures import root_cause
 
 FRAMES = """\
@@ -54,6 +56,47 @@ def test_both_tracebacks_of_a_chained_error_are_kept() -> None:
 def test_without_a_traceback_the_innermost_message_that_tells_something_wins() -> None:
     crashed = Captured("org.apache.spark.SparkException: Python worker crashed", Captured("java.io.EOFException"))
     assert root_cause(Captured("Job aborted", crashed)) == "Python worker crashed"
+
+
+def test_what_a_sink_says_is_kept_where_spark_failed_inside_of_it() -> None:
+    link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
+    java = (
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o87.parquet.\n: org.apache.SparkException: Job "
+        "aborted: java.io.IOException: No space left on device\n\tat org.apache.spark.Writer.write(Writer.scala:77)\n"
+        "\tat java.base/java.lang.Thread.run(Thread.java:840)\n\nDriver stacktrace:\n\tat org.a.B$.$c(D.scala:1)\n"
+        "Caused by: java.io.IOException: No space left on device\n\t... 1 more\n"
+    )
+    said = (
+        "muntin_engine.errors.SinkError: results=Folder('x') failed in micro-batch 1: No space left on device\n"
+        "  nothing is lost: when the sink works again, start the query with the same checkpoint"
+    )
+    frames = OWN_FRAMES.rpartition("\n")[0]
+    outer = f"{frames}\n{java}{link}{OWN_FRAMES.rpartition(chr(10))[0]}\n{said}"
+    error = Captured(f"[FAILED] Return Message: {outer}\n SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\nId")
+    found = root_cause(Captured("[STREAM_FAILED] something", error))
+    assert found.endswith(said)
+    assert found.startswith(frames)
+    assert "\tat " not in found
+    assert "stacktrace" not in found
+
+
+def test_what_a_sink_says_is_kept_where_a_worker_failed_inside_of_it() -> None:
+    link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
+    worker = f"An exception was thrown from the Python worker:\n{FRAMES}"
+    said = f"muntin_engine.errors.SinkError: late=a function failed in micro-batch 1: {OWN_FRAMES}\n  nothing is lost"
+    error = Captured(f"{OWN_FRAMES.rpartition(chr(10))[0]}\npyspark.PythonException: {worker}{link}{FRAMES}\n{said}")
+    assert root_cause(error).endswith(said)
+
+
+def test_a_full_disk_has_advice() -> None:
+    error = Captured("Job aborted", Captured("java.io.IOException: No space left on device"))
+    assert root_cause(error).startswith("No space left on device\n  the disk of the checkpoint, of an output")
+
+
+def test_a_connection_to_a_jvm_that_is_gone_has_advice() -> None:
+    for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111, "refused")):
+        assert root_cause(error).startswith("the Spark session has ended: ")
+        assert "go on with the same checkpoint" in root_cause(error)
 
 
 def test_an_error_spark_had_no_part_in_is_its_own_message() -> None:

@@ -14,6 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 import muntin
 from muntin import INFINITY, Event, Insertion, QueryError, Revision, retraction
 from muntin_engine import fold, net_changes
+from muntin_engine.spark.changelog import settled
+from muntin_engine.writing.table_versions import Pointer
 from tests.spark.running import collect, stream_of
 
 EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -151,7 +153,35 @@ def test_a_changelog_without_revisions_needs_no_lifetimes(changelog: DataFrame) 
 
 def test_rows_that_are_no_changes_of_a_result_do_not_count(spark: SparkSession) -> None:
     rows = spark.createDataFrame([("insert", 1, 5), ("punctuate", None, None)], "change string, event_id long, n int")
-    assert fold(rows).collect() == [(5,)]
+    assert fold(rows, key=()).collect() == [(5,)]
+
+
+def test_a_changelog_whose_keys_are_not_known_is_refused(changelog: DataFrame) -> None:
+    for use in (fold, net_changes):
+        with pytest.raises(QueryError, match=r"does not say what its key columns are.*\n.*\n  .*as in key='station'"):
+            use(changelog)
+
+
+# watermark                     10
+# 1    0 ---- 9                 |
+# 2    0 -------------- 10      |        may get another end, as it has not ended before the watermark
+# 3    0 --------------------------->    the same
+# 4                             10 -- 12 may still be taken away
+def test_a_row_is_final_where_no_later_change_can_reach_it(spark: SparkSession) -> None:
+    rows = [(1, 0, 9), (2, 0, 10), (3, 0, None), (4, 10, 12)]
+    ticks = spark.createDataFrame(
+        [(n, (start, end)) for n, start, end in rows], "n int, lifetime struct<start: long, end: long>"
+    )
+    micros = "named_struct('start', timestamp_micros({0}.start), 'end', timestamp_micros({0}.end)) AS {0}"
+    times = ticks.selectExpr("n", micros.format("lifetime"))
+    plain = times.selectExpr("n", "CAST(lifetime AS struct<start: timestamp_ntz, end: timestamp_ntz>) AS lifetime")
+    ends = ticks.selectExpr("n", "lifetime AS window")
+    found = [
+        {row.n for row in settled(table, Pointer("f", 0, watermark, is_revisable)).collect()}
+        for table in (ticks, times, plain, ends)
+        for watermark, is_revisable in [(10, True), (10, False), (2**63 - 1, True), (None, True)]
+    ]
+    assert found == [{1}, {1, 2, 3}, {1, 2, 3, 4}, set()] * 4
 
 
 @pytest.mark.parametrize(("dropped", "named"), [("change", "'change'"), ("lifetime", "'lifetime'"), ("key", "'key'")])
@@ -163,4 +193,4 @@ def test_a_column_that_is_missing_is_named(changelog: DataFrame, dropped: str, n
 def test_a_stream_has_no_last_word_yet(spark: SparkSession, tmp_path: Any) -> None:
     batch = pa.table({"change": ["insert"], "event_id": [1], "n": [5]})
     with pytest.raises(QueryError, match="needs a changelog as a whole, and this one is a stream"):
-        fold(stream_of(spark, tmp_path, [batch]))
+        fold(stream_of(spark, tmp_path, [batch]), key=())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import hopping, tumbling
 from muntin_engine import Query, events, module
-from muntin_engine.errors import Difference, StateMismatchError
+from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause
 from tests.core.editions import Broken, First, Second, Without
 from tests.spark.running import read_stream, setting, write_batches
@@ -195,3 +196,25 @@ def test_two_versions_run_side_by_side_under_two_names(story: Story) -> None:
 
     both.write(checkpoint=story.checkpoint, results=collect, trigger="available_now").awaitTermination()
     assert sorted(rows) == [(4, 4), (6, 6), (21, 21), (27, 27)]
+
+
+def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(story: Story) -> None:
+    query = totals(story.grown_to(1), First)
+    story.write(query)
+    (record,) = (story.checkpoint / "muntin" / "0").glob("part-*")
+    checksum = record.with_name(f".{record.name}.crc")
+    checksum.unlink()
+    for text in (b"", b'{"queries": [', b"[]", b"\xff\xfe"):
+        record.write_bytes(text)
+        with pytest.raises(StateError, match=r"muntin/0 is damaged: .*\n  expected: .*\n  delete the folder") as caught:
+            query.check_checkpoint(story.checkpoint)
+        assert caught.value.__cause__ is not None
+    checksum.write_bytes(b"crc\x00 no checksum of that")
+    with pytest.raises(StateError, match=r"muntin/0 is damaged: "):
+        query.check_checkpoint(story.checkpoint)
+
+    shutil.rmtree(story.checkpoint / "muntin")
+    with pytest.raises(StateMismatchError, match=r"the checkpoint has tumbling\(10\), the query has tumbling\(20\)"):
+        totals(story.grown_to(1), First, window=tumbling(20)).check_checkpoint(story.checkpoint)
+    story.write(totals(story.grown_to(3), First))
+    assert sorted(story.output) == CLOSED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import Aggregate, QueryError, hopping, tumbling
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
-from muntin_engine.errors import StateMismatchError
+from muntin_engine.errors import StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause
 from tests.spark.modules import Count, Members
 from tests.spark.running import collect, read_stream, stream_of, write_batches
@@ -191,6 +192,27 @@ def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
         ).awaitTermination()
     assert "results holds the output of another query" in root_cause(failure.value)
 
+    shutil.rmtree(tmp_path / "results")
+    with pytest.raises(StateError, match=r"results is gone or empty, and the checkpoint .* up to 3 there\n") as caught:
+        run(query, tmp_path, **sinks)
+    assert "put the folder back, or start with a new checkpoint" in str(caught.value)
+    run(query, tmp_path, **(sinks | {"results": tmp_path / "results from now on"}))
+
+
+def test_what_spark_says_inside_a_sink_does_not_hide_which_sink_failed(stream: DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    def write_below_a_file(rows: DataFrame, batch_id: int) -> None:
+        rows.write.parquet(str(tmp_path / "file" / "below"))
+
+    with pytest.raises(StreamingQueryException) as failure:
+        run(windows(stream, n=module(Count)), tmp_path, rejected=write_below_a_file)
+    said = root_cause(failure.value)
+    assert ".write_below_a_file failed in micro-batch 0: " in said
+    assert said.endswith("then comes again, to the sinks that have it too")
+    assert f"line {write_below_a_file.__code__.co_firstlineno + 1}, in write_below_a_file" in said
+    assert "\n\tat " not in said
+
 
 @dataclass
 class Pair(Sink):
@@ -203,9 +225,26 @@ class Pair(Sink):
         for sink in (self.first, self.second):
             sink.open(query_id)
 
+    def take_watermark(self, watermark: int) -> None:
+        for sink in (self.first, self.second):
+            sink.take_watermark(watermark)
+
     def write(self, batch: DataFrame, batch_id: int) -> None:
         for sink in (self.first, self.second):
             sink.write(batch, batch_id)
+
+
+@dataclass
+class Settled(Sink):
+    """Looks, after each micro-batch, at what a table says is final."""
+
+    table: ChangelogTable
+    found: list[tuple[int, list[str]]] = field(default_factory=list)
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        assert self.table.watermark is not None
+        final = self.table.final(batch.sparkSession)
+        self.found.append((self.table.watermark, sorted(map(str, collect(final)))))
 
 
 def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: SparkSession, tmp_path: Path) -> None:
@@ -220,8 +259,9 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
         keyed = events(read_stream(spark, folder), key="key", at="at", change="change", buckets=2)
         return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
 
-    table, progress, final = ChangelogTable(tmp_path / "the table", key="key"), Kept(), Kept()
-    sinks = {"results": Pair(ParquetFolder(tmp_path / "all changes"), table), "progress": progress}
+    table, progress, final = ChangelogTable(tmp_path / "the table"), Kept(), Kept()
+    settled = Settled(table)
+    sinks = {"results": Pair(ParquetFolder(tmp_path / "all changes"), table), "rejected": settled, "progress": progress}
     with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
         table.read(spark)
     run(asked("speculative"), tmp_path, **sinks)
@@ -234,9 +274,17 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
     changes = spark.read.parquet(str(tmp_path / "all changes")).drop("batch")
     assert progress.writes == [0, 1, 2, 2, 3]
     assert changes.where("change = 'retract'").count() > 3
-    assert sorted(map(str, collect(fold(changes, key="key")))) == expected
+    assert sorted(map(str, collect(fold(changes)))) == expected
+    with pytest.raises(QueryError, match="lacks 'key': rows of this changelog are told apart by key"):
+        fold(changes, key=())
     assert sorted(map(str, collect(table.read(spark).drop("event_id")))) == expected
     assert len(expected) > 10
+
+    last_table = collect(table.read(spark))
+    assert [mark for mark, _ in settled.found] == [-5, 0, 5, 5, 2**63 - 1]
+    for mark, rows in settled.found:
+        assert rows == sorted(str(row) for row in last_table if row["window"]["start"] < mark)
+    assert 0 < len(settled.found[2][1]) < len(expected)
 
 
 def test_what_cannot_be_written_is_refused_before_anything_runs(

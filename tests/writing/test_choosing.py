@@ -43,12 +43,31 @@ def test_no_sink_at_all_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("named", "kind"), [("delta", "a format"), ("JSON", "a format"), ("mydb.t", "a table"), ("c.`my db`.t", "a table")]
+)
+def test_a_format_or_a_table_is_no_folder(named: str, kind: str) -> None:
+    for output in ("results", "late"):
+        with pytest.raises(QueryError) as caught:
+            choose_sinks({output: named}, "checkpoint")
+        assert f"{output}={named!r} is the name of {kind}, and a path is expected" in str(caught.value)
+        assert f"write {output}={'./' + named!r}\n" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "named", ["./delta", "out.parquet", "out/t.x", "results", Path("delta"), "./my.db", "2024-05.1"]
+)
+def test_what_looks_like_a_path_is_one(named: str | Path) -> None:
+    assert choose_sinks({"results": named}, "checkpoint")["results"].folder == Path(named).absolute()
+
+
+@pytest.mark.parametrize(
     "named",
     [
         {"results": "out", "late": "out"},
         {"results": "out", "late": ParquetFolder("out/../out/")},
         {"results": ChangelogTable("out"), "late": "out/late"},
         {"results": "checkpoint"},
+        {"results": f"file:{Path('checkpoint').absolute()}"},
         {"results": "checkpoint/results"},
     ],
 )
@@ -59,6 +78,11 @@ def test_two_in_one_place_are_refused(named: dict[str, Any]) -> None:
 
 def test_a_checkpoint_elsewhere_is_in_nobodys_way(tmp_path: Path) -> None:
     assert list(choose_sinks({"results": tmp_path}, "s3://bucket/checkpoint")) == ["results"]
+
+
+def test_a_checkpoint_named_as_a_url_of_a_file_is_compared_as_its_path(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match="lie in each other's folder"):
+        choose_sinks({"results": tmp_path / "results"}, f"file:{tmp_path}")
 
 
 def test_a_checkpoint_needs_a_path() -> None:
@@ -75,6 +99,16 @@ def test_a_changelog_table_takes_changes_alone() -> None:
         table.check(["window", "change", "event_id", "n"])
 
 
+def test_a_changelog_table_takes_the_keys_of_the_query_and_no_fewer() -> None:
+    table = ChangelogTable("no such folder")
+    table.keyed_by(["station", "line"])
+    assert str(table) == "ChangelogTable('no such folder', key=['station', 'line'])"
+    ChangelogTable("no such folder", key=["line", "station"]).keyed_by(["station", "line"])
+    for key in ("station", ()):
+        with pytest.raises(QueryError, match=r"lacks the key '(line|station)'.*\n  leave key= out"):
+            ChangelogTable("no such folder", key=key).keyed_by(["station", "line"])
+
+
 @pytest.mark.parametrize("name", ["batch", "Batch"])
 def test_a_parquet_folder_takes_no_second_column_for_the_micro_batch(name: str) -> None:
     with pytest.raises(QueryError, match="adds a column 'batch', and the output has one already"):
@@ -83,6 +117,8 @@ def test_a_parquet_folder_takes_no_second_column_for_the_micro_batch(name: str) 
 
 def test_a_sink_needs_no_more_than_write() -> None:
     sink = Nowhere()
+    sink.keyed_by(["k"])
     sink.check(["n"])
     sink.open("q")
+    sink.take_watermark(5)
     assert sink.folder is None

@@ -7,13 +7,25 @@ from pathlib import Path
 import pytest
 
 from muntin import QueryError
+from muntin_engine import StateError
 from muntin_engine.writing.local_folder import LocalFolder
 
 
-@pytest.mark.parametrize("path", ["s3://bucket/results", "file:///results", ""])
+@pytest.mark.parametrize("path", ["s3://b/results", "hdfs:/results", "dbfs:/results", "file://host/results", ""])
 def test_a_path_that_cannot_be_renamed_on_is_refused(path: str) -> None:
-    with pytest.raises(QueryError, match="is not a path of this machine's file system"):
+    with pytest.raises(QueryError, match="is not a path of this machine's file system") as caught:
         LocalFolder(path)
+    assert "write elsewhere with a function" in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["file:/data/a b%20é", "file:///data/a b%20é", "/data/a b%20é"])
+def test_a_url_of_a_file_is_its_path(path: str) -> None:
+    assert LocalFolder(path).path == Path("/data/a b%20é")
+
+
+def test_a_home_folder_is_no_name() -> None:
+    with pytest.raises(QueryError, match=r"would be a folder that is called '~'\n.*os.path.expanduser"):
+        LocalFolder("~/results")
 
 
 def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path) -> None:
@@ -42,6 +54,26 @@ def test_another_query_is_refused_with_both_ids(tmp_path: Path) -> None:
     LocalFolder(tmp_path).claim("one")
     with pytest.raises(QueryError, match="of another query: of one, and this one is two"):
         LocalFolder(tmp_path).claim("two")
+
+
+def test_a_folder_that_was_deleted_since_is_not_made_anew(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path / "results")
+    folder.claim("q")
+    folder.check_owned()
+    (folder.path / "_muntin.json").unlink()
+    for is_there in (True, False):
+        if not is_there:
+            folder.path.rmdir()
+        with pytest.raises(StateError, match=r"results is gone, which this query wrote to\n  .*put the folder back"):
+            folder.check_owned()
+
+
+@pytest.mark.parametrize("text", ["", '{"query": "a', "\x00\x00"])
+def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "_muntin.json").write_text(text)
+    with pytest.raises(StateError, match=r"_muntin.json is damaged: .*\n  expected JSON") as caught:
+        LocalFolder(tmp_path).claim("q")
+    assert isinstance(caught.value.__cause__, ValueError)
 
 
 def test_a_file_is_replaced_and_leaves_nothing_beside_it(tmp_path: Path) -> None:

@@ -61,6 +61,21 @@ def test_micro_batches_without_a_change_move_the_pointer_alone(tmp_path: Path) -
     assert folder is not None
     table.turn_to(folder, 1)
     table.turn_to(folder, 2)
+    assert table.current is not None
+    assert table.current.watermark is None
     assert table.has(2)
     assert rows(tmp_path) == "a"
     assert [part.name for part in tmp_path.glob("version-*")] == ["version-0"]
+
+
+def test_the_watermark_moves_with_the_pointer_and_never_back(tmp_path: Path) -> None:
+    write(tmp_path, 0, "a")
+    table, found = TableVersions(tmp_path), []
+    folder = table.rows
+    assert folder is not None
+    for batch_id, watermark in enumerate([None, 5, None, 3, 9], 1):
+        table.turn_to(folder, batch_id, watermark=watermark, is_revisable=batch_id > 2)
+        pointer = TableVersions(tmp_path).current
+        assert pointer is not None
+        found.append((pointer.batch, pointer.watermark, pointer.is_revisable))
+    assert found == [(1, None, False), (2, 5, False), (3, 5, True), (4, 5, True), (5, 9, True)]

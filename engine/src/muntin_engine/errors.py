@@ -71,6 +71,22 @@ class SessionConflictError(SetupError):
         )
 
 
+class SessionEndedError(SetupError):
+    """The Spark session has ended: it was stopped, or the process that it ran in is gone.
+
+    Attributes:
+        reason: How that showed.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"the Spark session has ended: {reason}\n"
+            "  expected: one that was not stopped, whose JVM runs; one that was killed may have run out of memory\n"
+            "  start a session, build the query again in it, and go on with the same checkpoint: nothing is lost"
+        )
+
+
 class StateError(MuntinError, ValueError):
     """Something cannot be stored in a query's state, or read back from it."""
 
@@ -145,14 +161,16 @@ class SinkError(MuntinError, RuntimeError):
         output: What it takes: `results`, `late`, `rejected` or `progress`.
         sink: The sink.
         batch_id: The number of the micro-batch.
+        reason: What the sink said; what Spark adds to that is in the cause.
     """
 
-    def __init__(self, output: str, sink: str, batch_id: int, reason: BaseException) -> None:
+    def __init__(self, output: str, sink: str, batch_id: int, reason: str) -> None:
         self.output = output
         self.sink = sink
         self.batch_id = batch_id
+        self.reason = reason
         super().__init__(
-            f"{output}={sink} failed in micro-batch {batch_id}: {type(reason).__name__}: {reason}\n"
+            f"{output}={sink} failed in micro-batch {batch_id}: {reason}\n"
             "  nothing is lost: when the sink works again, start the query with the same checkpoint;\n"
             f"  micro-batch {batch_id} then comes again, to the sinks that have it too"
         )

@@ -12,20 +12,38 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
 
-from muntin import QueryError
+from muntin import INFINITY, QueryError
+from muntin_engine.writing.table_versions import Pointer
 
 _CHANGE: Final = "change"
 _EVENT_ID: Final = "event_id"
 _LIFETIME: Final = "lifetime"
 _NEW_END: Final = "new_end"
+_WINDOW: Final = "window"
+
+_KEYS: Final = "muntin.keys"
+"""Where the metadata of a column says what the keys are."""
 
 _SIGN: Final = "__muntin_sign"
 _END: Final = "__muntin_end"
 _ROW: Final = "__muntin_row"
 
 
-def folded(changelog: DataFrame, key: str | Sequence[str]) -> DataFrame:
+def saying_keys(schema: spark_types.StructType, keys: Sequence[str]) -> spark_types.StructType:
+    """Return the schema of results with the names of their keys in it, if they are a changelog.
+
+    They are metadata of the column `event_id`, which DataFrames and Parquet files keep.
+    """
+    named = spark_types.StructType(list(schema))
+    for part in named:
+        if part.name == _EVENT_ID:
+            part.metadata = {_KEYS: list(keys)}
+    return named
+
+
+def folded(changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
     """Return the table that a changelog adds up to; see `muntin_engine.fold`."""
     if changelog.isStreaming:
         raise QueryError(
@@ -35,7 +53,7 @@ def folded(changelog: DataFrame, key: str | Sequence[str]) -> DataFrame:
     return standing(changelog, key).drop(_EVENT_ID)
 
 
-def standing(changelog: DataFrame, key: str | Sequence[str], table: DataFrame | None = None) -> DataFrame:
+def standing(changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None) -> DataFrame:
     """Return the rows that stand once changes have been applied to a table, with the id of each.
 
     Args:
@@ -48,7 +66,7 @@ def standing(changelog: DataFrame, key: str | Sequence[str], table: DataFrame | 
     return sums.where(F.col(_SIGN) > 0).select(*shape.columns())
 
 
-def netted(batch: DataFrame, key: str | Sequence[str]) -> DataFrame:
+def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
     """Return what a batch does to a keyed table; see `muntin_engine.net_changes`."""
     shape = _Shape.of(batch, key)
     sums = _sums(shape, batch, None).where(F.col(_SIGN) != 0)
@@ -76,13 +94,13 @@ class _Shape:
     has_ends: bool
 
     @classmethod
-    def of(cls, changelog: DataFrame, key: str | Sequence[str]) -> _Shape:
+    def of(cls, changelog: DataFrame, key: str | Sequence[str] | None) -> _Shape:
         """Return the shape of a changelog.
 
         Raises:
-            QueryError: A column is missing.
+            QueryError: A column is missing, or what its keys are is not known.
         """
-        keys, columns = [key] if isinstance(key, str) else list(key), changelog.columns
+        keys, columns = _keys(changelog, key), changelog.columns
         has_ends = _NEW_END in columns
         needed = [_CHANGE, _EVENT_ID, *keys, *([_LIFETIME] if has_ends else [])]
         missing = [name for name in needed if name not in columns]
@@ -111,6 +129,48 @@ class _Shape:
             start = F.col(_ROW).getField(_LIFETIME).getField("start")
             return F.struct(start.alias("start"), F.col(_END).alias("end")).alias(name)
         return F.col(_ROW).getField(name).alias(name) if name in self.values else _column(name)
+
+
+def _keys(changelog: DataFrame, key: str | Sequence[str] | None) -> list[str]:
+    known: list[str] | None = None
+    if _EVENT_ID in changelog.columns:
+        known = changelog.schema[_EVENT_ID].metadata.get(_KEYS)
+    if key is None:
+        if known is None:
+            raise QueryError(
+                "this changelog does not say what its key columns are, and rows of several keys share their event_id\n"
+                f"  its columns: {', '.join(changelog.columns)}\n"
+                "  name the keys of its query, as in key='station' or key=['station', 'line']; if it has none, key=()"
+            )
+        return list(known)
+    keys = [key] if isinstance(key, str) else list(key)
+    forgotten = [name for name in known or () if name in changelog.columns and name not in keys]
+    if forgotten:
+        raise QueryError(
+            f"key={key!r} lacks {forgotten[0]!r}: rows of this changelog are told apart by {', '.join(known or ())}\n"
+            "  leave key= out, and they are"
+        )
+    return keys
+
+
+def settled(table: DataFrame, pointer: Pointer) -> DataFrame:
+    """Return the rows of a table that nothing changes any more; see `ChangelogTable.final`."""
+    if pointer.watermark is None:
+        return table.limit(0)
+    if pointer.watermark == INFINITY:
+        return table
+    lifetime = _LIFETIME if _LIFETIME in table.columns else _WINDOW
+    times = table.schema[lifetime].dataType
+    assert isinstance(times, spark_types.StructType)
+    is_settled = F.lit(True)
+    for bound in ("start", "end") if pointer.is_revisable else ("start",):
+        time, of = F.col(lifetime).getField(bound), times[bound].dataType
+        if isinstance(of, spark_types.TimestampType):
+            time = F.unix_micros(time)
+        elif isinstance(of, spark_types.TimestampNTZType):
+            time = F.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {lifetime}.{bound})")
+        is_settled = is_settled & F.coalesce(time < F.lit(pointer.watermark), F.lit(False))  # null: no end is known
+    return table.where(is_settled)
 
 
 def _sums(shape: _Shape, changelog: DataFrame, table: DataFrame | None) -> DataFrame:

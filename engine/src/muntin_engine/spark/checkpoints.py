@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,14 +25,20 @@ from pyspark.sql import functions as F
 from muntin_engine.core.checked_cells import unseal
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.ledger import identity_of
+from muntin_engine.errors import StateError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.continuing import check_plans
+from muntin_engine.spark.failures import is_cut_off, root_cause
+from muntin_engine.spark.sessions import is_connect
+from muntin_engine.writing.local_folder import TO_GO_ON
+from muntin_engine.writing.places import is_elsewhere, local_path
 
 FOLDER: Final = "muntin"
 """The folder in a checkpoint. What is in `muntin/7` holds from micro-batch 7 on, once that is committed."""
 
 _GLOB: Final = re.compile(r"([\[\]{}*?\\])")
 _FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
+_PLAIN_PATH: Final = re.compile(r"[\w./:@+=~-]*", re.ASCII)
 _NOT_FOUND: Final = "PATH_NOT_FOUND"
 
 
@@ -70,39 +80,86 @@ class Checkpoint:
 
         Raises:
             StateMismatchError: It cannot.
+        StateError: Its record is damaged, or its state cannot be read.
         """
         if self._recorded is not None:
             check_plans(plans, self._recorded, self._path)
             return
         try:
             found = self._in_state(len(plans))
-        except PySparkException:
+        except StateError:
             if is_last_chance:
                 raise
             return
         for written in found:
             check_plans(plans, written, self._path)
 
-    def record(self, plans: Sequence[Plan]) -> Record | None:
+    def check_folders(self, folders: Mapping[str, Path]) -> None:
+        """Raise if a folder that its micro-batches were written to is not there any more.
+
+        Args:
+            folders: The folders that are to be written to, by what a query writer calls them.
+
+        Raises:
+            StateError: One is gone, or empty.
+        """
+        for name, folder in folders.items():
+            is_there = folder.is_dir() and next(folder.iterdir(), None) is not None
+            if str(folder) in self._folders and not is_there:
+                raise StateError(
+                    f"{name}: {folder} is gone or empty, and the checkpoint {self._path} has written its micro-batches "
+                    f"up to {self._last_commit} there\n  {TO_GO_ON}"
+                )
+
+    def record(self, plans: Sequence[Plan], folders: Iterable[Path] = ()) -> Record | None:
         """Return what is to be kept of queries that go on with it, or begin it; None if that is there already.
+
+        Args:
+            plans: As in `check`.
+            folders: The folders that are written to.
 
         It is kept by the first micro-batch that they run, not here: until then the checkpoint may be another query's,
         which runs, and which Spark lets no second one start beside.
         """
         identities = [plan.identity() for plan in plans]
-        is_kept = identities == self._recorded and all(number <= self._last_commit for number in self._records)
-        return None if is_kept else Record(self._path, json.dumps({"queries": identities}))
+        written_to = sorted({*self._folders, *map(str, folders)})
+        is_same = identities == self._recorded and written_to == self._folders
+        is_kept = is_same and all(number <= self._last_commit for number in self._records)
+        return None if is_kept else Record(self._path, json.dumps({"queries": identities, "folders": written_to}))
 
-    @cached_property
+    @property
     def _recorded(self) -> list[Mapping[str, Any]] | None:
         """What the last committed micro-batch belonged to, if that was recorded."""
+        return None if self._note is None else self._note["queries"]
+
+    @property
+    def _folders(self) -> list[str]:
+        """The folders that micro-batches were written to, as far as that was recorded."""
+        return [] if self._note is None else self._note["folders"]
+
+    @cached_property
+    def _note(self) -> Mapping[str, Any] | None:
+        """The record that holds since the last committed micro-batch.
+
+        Raises:
+            StateError: It is damaged.
+        """
         committed = [number for number in self._records if number <= self._last_commit]
         if not committed:
             return None
-        row = self._lines(f"{FOLDER}/{max(committed)}").head()
-        assert row is not None, "a record is written whole or not at all"
-        queries: list[Mapping[str, Any]] = json.loads(row["value"])["queries"]
-        return queries
+        place = f"{FOLDER}/{max(committed)}"
+        try:
+            text = "\n".join(row["value"] for row in self._lines(place).collect())
+            said = json.loads(text)
+            return {"queries": list(said["queries"]), "folders": list(said["folders"])}
+        except (ValueError, KeyError, TypeError, PySparkException, Py4JError) as error:
+            if is_cut_off(error):
+                raise
+            raise StateError(
+                f"the record {self._path}/{place} is damaged: {root_cause(error)}\n"
+                "  expected: what query the checkpoint belongs to, as JSON\n"
+                f"  delete the folder {self._path}/{FOLDER}: then the state itself is asked, and there is a new record"
+            ) from error
 
     def _in_state(self, queries: int) -> list[list[Mapping[str, Any]]]:
         """Return what the state itself says; of each query, whatever its buckets say.
@@ -110,23 +167,58 @@ class Checkpoint:
         Cost: the state of each query is read once. Nothing is known where there are more queries than those that are
         asked for, since another one's DataFrame may be their input.
         """
-        operators = self._operators() if self._last_commit >= 0 else []
-        if len(operators) != queries:
+        if self._last_commit < 0:
             return []
-        found = [self._identities(operator) for operator in operators]
+        with self._readable() as path:
+            operators = self._operators(path)
+            if len(operators) != queries:
+                return []
+            found = [self._identities(path, operator) for operator in operators]
         most = max(map(len, found), default=0)
         return [[some[min(place, len(some) - 1)] for some in found] for place in range(most)] if all(found) else []
 
-    def _operators(self) -> list[int]:
+    @contextmanager
+    def _readable(self) -> Iterator[str]:
+        """Lend a path under which Spark can read the state.
+
+        Its reader of states looks for `a%20b` where a path is `a b`. Where the driver's disk is the workers' as well,
+        another name for the folder helps.
+
+        Raises:
+            StateError: What is done with the path fails in Spark.
+        """
+        is_plain = _PLAIN_PATH.fullmatch(self._path) is not None
+        is_here = not is_connect(self._spark) and self._spark.sparkContext.master.startswith("local")
+        try:
+            if is_plain or not is_here or is_elsewhere(self._path):
+                yield self._path
+            else:
+                with TemporaryDirectory(prefix="muntin-checkpoint-") as folder:
+                    link = Path(folder) / "link"
+                    link.symlink_to(local_path(self._path), target_is_directory=True)
+                    yield str(link)
+        except (PySparkException, Py4JError) as error:
+            if is_cut_off(error):
+                raise
+            advice = (
+                "" if is_plain else "  Spark reads no state where a path has spaces, accents or other such characters\n"
+            )
+            raise StateError(
+                f"the state in the checkpoint {self._path} cannot be read: {root_cause(error)}\n{advice}"
+                "  expected: all files of a checkpoint in which a micro-batch was committed, as Spark wrote them\n"
+                "  restore them from a copy, or start the query with a new checkpoint"
+            ) from error
+
+    def _operators(self, path: str) -> list[int]:
         """Return the stateful operators that are queries of Muntin's, the first one that rows come through first."""
-        operators = self._spark.read.format("state-metadata").load(self._path)
+        operators = self._spark.read.format("state-metadata").load(path)
         ours = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
         rows = ours.select("operatorId").distinct().collect()
         return sorted((row[0] for row in rows), reverse=True)
 
-    def _identities(self, operator: int) -> list[Mapping[str, Any]]:
+    def _identities(self, path: str, operator: int) -> list[Mapping[str, Any]]:
         reader = self._spark.read.format("statestore").option("operatorId", operator).option("stateVarName", "cells")
-        cells = reader.load(self._path).where(F.col("user_map_key.name") == "ledger")
+        cells = reader.load(path).where(F.col("user_map_key.name") == "ledger")
         found: dict[str, Mapping[str, Any]] = {}
         for row in cells.select("user_map_value.data").collect():
             identity = identity_of(unseal("ledger", bytes(row[0])), Codec())

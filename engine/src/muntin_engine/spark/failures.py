@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+from muntin_engine.errors import SessionEndedError, SinkError
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"
-_JVM_PART: Final = re.compile(
-    r"\s*((SQLSTATE: \w+\s*)+(=== |\Z)|JVM stacktrace:|=== Streaming Query ===|\n\s+at \S+\()"
+_SINK: Final = re.compile(rf"^{SinkError.__module__}\.{SinkError.__name__}: ", re.MULTILINE)
+_JVM_PART: Final = re.compile(r"\s*((SQLSTATE: \w+\s*)+(=== |\Z)|=== Streaming Query ===)")
+_JVM_STACK: Final = re.compile(
+    r"(\n+(JVM stacktrace:\n[^\n]*|Driver stacktrace:|Caused by: [^\n]*|[ \t]+at \S+\([^\n]*|[ \t]+\.\.\. \d+ more))+"
+)
+_FULL_DISK: Final = "No space left on device"
+_MAKE_ROOM: Final = (
+    "the disk of the checkpoint, of an output or of Spark's own files (spark.local.dir) is full\n"
+    "  nothing is lost: make room, and start the query with the same checkpoint"
 )
 _JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _FRAME: Final = re.compile(r'  File "(?P<file>[^"]*)", line .*\n(?:    .*\n)*')
@@ -33,15 +44,32 @@ def root_cause(error: BaseException) -> str:
     Args:
         error: What `awaitTermination`, `StreamingQuery.exception` or an action on a DataFrame raised or returned.
     """
+    if is_cut_off(error):
+        return str(SessionEndedError(str(error)))
     messages = [_without_jvm(message) for message in _messages(error)]
+    of_sinks = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
+    if of_sinks:
+        return _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :])
     with_traceback = [message for message in messages if _TRACEBACK in message]
-    return _module_traceback(with_traceback[-1]) if with_traceback else _last_telling(messages)
+    said = _module_traceback(with_traceback[-1]) if with_traceback else _last_telling(messages)
+    return f"{said}\n  {_MAKE_ROOM}" if _FULL_DISK in said else said
+
+
+def is_cut_off(error: BaseException) -> bool:
+    """True if an error says that nobody answers where Spark was."""
+    return isinstance(error, Py4JNetworkError | ConnectionError)
+
+
+def is_from_spark(error: BaseException) -> bool:
+    """True if an error came out of Spark, or out of the connection to it."""
+    return isinstance(error, PySparkException | Py4JError)
 
 
 def _messages(error: BaseException) -> Iterator[str]:
     yield str(error)
     if isinstance(error, Py4JJavaError):
-        yield from _java_messages(error.java_exception)
+        with suppress(Py4JError, OSError):  # its JVM may have ended since
+            yield from _java_messages(error.java_exception)
         return
     cause = getattr(error, "_cause", None) or error.__cause__
     if isinstance(cause, BaseException):
@@ -55,14 +83,18 @@ def _java_messages(throwable: Any) -> Iterator[str]:
 
 
 def _without_jvm(message: str) -> str:
+    """Return a message without the JVM's stacks; what Python says after one stays."""
     found = _JVM_PART.search(message)
-    return (message[: found.start()] if found else message).strip()
+    return _JVM_STACK.sub("", message[: found.start()] if found else message).strip()
 
 
 def _module_traceback(message: str) -> str:
     """Keep the worker's traceback where the driver's is around it, and the module's frames of it."""
     start = message.find(_TRACEBACK, max(message.rfind(_WORKER), 0))
-    traceback = message[start:]
+    return _without_machinery(message[start:])
+
+
+def _without_machinery(traceback: str) -> str:
     return _FRAME.sub(lambda frame: "" if _MACHINERY.search(frame["file"]) else frame[0], traceback)
 
 

@@ -28,6 +28,7 @@ from muntin_engine.plan import Evaluator, Plan, check_trigger, windowed_query
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import LATE, RESULTS, run_bucket
 from muntin_engine.spark.chaining import event_rows
+from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
 from muntin_engine.spark.durations import clock
 from muntin_engine.spark.job import Job, Read, open_job, pack_job
@@ -120,7 +121,8 @@ def result_schema(query: Query) -> spark_types.StructType:
     columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.columns.keys)]
     columns += [(name, added.get(name, extent)) for name in plan.added]
     columns += [(output.name, spark_type_of(output, time)) for output in plan.outputs]
-    return spark_types.StructType([spark_types.StructField(name, data_type) for name, data_type in columns])
+    schema = spark_types.StructType([spark_types.StructField(name, data_type) for name, data_type in columns])
+    return saying_keys(schema, [key.name for key in plan.columns.keys])
 
 
 def _check_progress(plan: Plan) -> None:

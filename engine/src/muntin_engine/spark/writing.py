@@ -12,13 +12,14 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from muntin import Duration, QueryError, ticks
+from muntin import EARLIEST, Duration, QueryError, ticks
 from muntin_engine.errors import SinkError
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.batch_progress import progress_of, progress_schema
-from muntin_engine.spark.bucket_task import LATE, REJECTED, RESULTS
+from muntin_engine.spark.bucket_task import LATE, PUNCTUATION, REJECTED, RESULTS
 from muntin_engine.spark.by_value import by_value
 from muntin_engine.spark.checkpoints import Checkpoint, Record
+from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import evaluated, keeping_late_rows, result_schema, rows_of
 from muntin_engine.spark.query_ids import QueryId, StartedQuery, StoredQueryId
 from muntin_engine.spark.refused import REFUSED
@@ -50,13 +51,17 @@ def write(
     running = keeping_late_rows(query) if LATE in sinks else query
     schemas = _schemas(running)
     for output, sink in sinks.items():
+        sink.keyed_by([key.name for key in running.plan.columns.keys] if output == RESULTS else [])
         sink.check(schemas[output].names)
     known, plans = Checkpoint(query.source.df.sparkSession, checkpoint), (*running.inner, running.plan)
     blobs = evaluated(running)
     known.check(plans, is_last_chance=False)
     started, is_remote = StartedQuery(), is_connect(query.source.df.sparkSession)
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
-    batches = BatchWriter(sinks, schemas, query_id, known.record(plans))
+    folders = {f"{output}={sink}": sink.folder for output, sink in sinks.items() if sink.folder is not None}
+    if not is_remote:  # there they are the server's
+        known.check_folders(folders)
+    batches = BatchWriter(sinks, schemas, query_id, known.record(plans, folders.values()))
     streaming = _start(blobs, batches, checkpoint, trigger, name)
     started.name(str(streaming.id))
     return streaming
@@ -139,8 +144,9 @@ class BatchWriter:
             numbers = [(row.stream, row.rows) for row in kept.select("stream", "rows").collect()]
             if self._record is not None and not self._is_open:
                 self._record.keep(kept.sparkSession, batch_id)
+            watermark = min((number for name, number in numbers if name == PUNCTUATION), default=EARLIEST)
             for output in self._sinks:
-                self._write(output, self._rows(output, kept, numbers, batch_id), batch_id)
+                self._write(output, self._rows(output, kept, numbers, batch_id), batch_id, watermark)
             self._is_open = True
         finally:
             kept.unpersist()
@@ -152,11 +158,14 @@ class BatchWriter:
         has_rows = any(rows for stream, rows in numbers if stream == output)
         return rows_of(kept, output, schema) if has_rows else kept.sparkSession.createDataFrame([], schema)
 
-    def _write(self, output: str, rows: DataFrame, batch_id: int) -> None:
+    def _write(self, output: str, rows: DataFrame, batch_id: int, watermark: int) -> None:
         sink = self._sinks[output]
         try:
             if not self._is_open:
                 sink.open(self._query_id.of(rows.sparkSession))
+            if output == RESULTS:
+                sink.take_watermark(watermark)
             sink.write(rows, batch_id)
         except Exception as error:
-            raise SinkError(output, str(sink), batch_id, error) from error
+            reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
+            raise SinkError(output, str(sink), batch_id, reason) from error

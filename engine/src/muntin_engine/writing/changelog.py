@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def fold(changelog: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
+def fold(changelog: DataFrame, key: str | Sequence[str] | None = None) -> DataFrame:
     """Return the table that a changelog adds up to: what `emit="final"` gives once every window is complete.
 
     Args:
@@ -17,13 +17,15 @@ def fold(changelog: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
             static DataFrame; the order of its rows does not matter. Columns may be left out, but for `change`,
             `event_id`, the keys and, where there is a `new_end`, `lifetime`. Of an added one that differs among the
             changes of a result, such as the `batch` of a ParquetFolder, any value is taken.
-        key: The query's key columns.
+        key: The query's key columns; `()` if it has none. None: those that the changelog says it has, which Muntin's
+            results say, also after they were written to Parquet files and read again.
 
     Returns:
         The columns of the changelog without `change`, `event_id` and `new_end`; `lifetime` as revised last.
 
     Raises:
-        QueryError: A column that is needed is missing, or the changelog is a stream.
+        QueryError: A column that is needed is missing, the keys are not known, one of them is left out, or the
+            changelog is a stream.
 
     Cost:
         One shuffle of the changelog.
@@ -33,7 +35,7 @@ def fold(changelog: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
     return folded(changelog, key)
 
 
-def net_changes(batch: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
+def net_changes(batch: DataFrame, key: str | Sequence[str] | None = None) -> DataFrame:
     """Return what a micro-batch of a changelog does to a table that is keyed by `key` and `event_id`.
 
     For a `MERGE` of your own:
@@ -46,14 +48,14 @@ def net_changes(batch: DataFrame, key: str | Sequence[str] = ()) -> DataFrame:
 
     Args:
         batch: Changes, as in `fold`: one micro-batch, or several that follow each other.
-        key: The query's key columns.
+        key: The query's key columns, as in `fold`.
 
     Returns:
         At the most one row per key and `event_id`. Its `change` is `upsert`, with the row as it is from now on, or
         `delete`. A row that comes and goes within the batch is left out. There is no `new_end`; `lifetime` has it.
 
     Raises:
-        QueryError: A column that is needed is missing.
+        QueryError: A column that is needed is missing, the keys are not known, or one of them is left out.
     """
     from muntin_engine.spark.changelog import netted
 

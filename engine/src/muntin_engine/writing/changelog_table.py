@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from muntin import QueryError
 from muntin_engine.writing.local_folder import address
 from muntin_engine.writing.sink import Sink
-from muntin_engine.writing.table_versions import TableVersions
+from muntin_engine.writing.table_versions import Pointer, TableVersions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,7 +25,8 @@ class ChangelogTable(Sink):
 
     For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is
     what `fold` makes of all changes so far. A reader sees it before a micro-batch or after it, never in between, and a
-    micro-batch that comes again changes nothing.
+    micro-batch that comes again changes nothing. With each micro-batch the table keeps the output's watermark, so it
+    can tell which rows are `final`.
 
     Cost: every micro-batch that changes something writes the whole table anew. It suits tables of up to some millions
     of rows; for larger ones, give `write` a function that hands `net_changes` to a `MERGE` of your own.
@@ -35,35 +36,55 @@ class ChangelogTable(Sink):
         "ChangelogTable('bikes', key=['station'])"
     """
 
-    def __init__(self, path: str | PathLike[str], key: str | Sequence[str] = ()) -> None:
+    def __init__(self, path: str | PathLike[str], key: str | Sequence[str] | None = None) -> None:
         """Take a folder.
 
         Args:
             path: Where there is nothing yet, or what an earlier run of the same query left. The driver and the workers
                 must see the same file system there.
-            key: The query's key columns. With `event_id` they name a row of the table.
+            key: The query's key columns. With `event_id` they name a row of the table. None: those that `Query.write`
+                knows, or that the results say they have; so it can be left out.
 
         Raises:
-            QueryError: The path is a URL.
+            QueryError: The path is none of this machine, such as a URL.
         """
         self._path = path
-        self._keys = [key] if isinstance(key, str) else list(key)
+        self._keys = [key] if isinstance(key, str) else None if key is None else list(key)
+        self._watermark: int | None = None
         self._versions = TableVersions(path)
 
     def __str__(self) -> str:
-        return f"ChangelogTable({str(self._path)!r}, key={self._keys})"
+        keys = "" if self._keys is None else f", key={self._keys}"
+        return f"ChangelogTable({str(self._path)!r}{keys})"
 
     @property
     def folder(self) -> Path:
         """The folder, absolute."""
         return self._versions.path
 
+    @property
+    def watermark(self) -> int | None:
+        """The tick before which no later micro-batch changes the table; None if that is not known yet."""
+        current = self._versions.current
+        return None if current is None else current.watermark
+
+    def keyed_by(self, keys: Sequence[str]) -> None:
+        """Take the keys of the output, and refuse others."""
+        if self._keys is None:
+            self._keys = list(keys)
+        elif forgotten := [key for key in keys if key not in self._keys]:
+            raise QueryError(
+                f"{self} lacks the key {forgotten[0]!r}: rows of the output are told apart by {', '.join(keys)}\n"
+                "  leave key= out, and the table takes the query's own keys"
+            )
+
     def check(self, columns: Sequence[str]) -> None:
         """Refuse results that are final, and keys that are none of theirs."""
-        missing = [name for name in (*_NEEDED, *self._keys) if name not in columns]
+        needed = (*_NEEDED, *(self._keys or ()))
+        missing = [name for name in needed if name not in columns]
         if missing:
             raise QueryError(
-                f"{self} needs the columns {', '.join((*_NEEDED, *self._keys))}, and the output has no {missing[0]!r}\n"
+                f"{self} needs the columns {', '.join(needed)}, and the output has no {missing[0]!r}\n"
                 "  expected results that may be retracted, as with emit='speculative' or 'eager', with key columns;\n"
                 "  those that never are need no table to take them back from: give a path alone"
             )
@@ -73,17 +94,22 @@ class ChangelogTable(Sink):
         """See that the folder belongs to the query."""
         self._versions.claim(query_id)
 
+    def take_watermark(self, watermark: int) -> None:
+        """Keep it for the next micro-batch."""
+        self._watermark = watermark
+
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Fold the changes of a micro-batch into the table."""
+        self._versions.check_owned()
         if self._versions.has(batch_id):
             return
-        before = self._versions.rows
+        before, is_revisable = self._versions.rows, "new_end" in batch.columns
         if before is not None and batch.isEmpty():
-            self._versions.turn_to(before, batch_id)
+            self._versions.turn_to(before, batch_id, watermark=self._watermark, is_revisable=is_revisable)
             return
         after = self._versions.next(batch_id)
         self._folded(batch, before).write.parquet(address(after))
-        self._versions.turn_to(after, batch_id)
+        self._versions.turn_to(after, batch_id, watermark=self._watermark, is_revisable=is_revisable)
 
     def read(self, spark: AnySession) -> DataFrame:
         """Return the table as it is now: the columns of the results without `change` and `new_end`.
@@ -91,10 +117,31 @@ class ChangelogTable(Sink):
         Raises:
             FileNotFoundError: No micro-batch was written yet.
         """
-        rows = self._versions.rows
-        if rows is None:
+        return spark.read.parquet(address(self._current().rows(self.folder)))
+
+    def final(self, spark: AnySession) -> DataFrame:
+        """Return the rows of the table that no later micro-batch changes or takes away.
+
+        Every later change has a sync time at or after the output's watermark. So a row can no longer be taken away, nor
+        another one come beside it, where its lifetime starts before the watermark; and where lifetimes may get other
+        ends (the results have `new_end`), its own can no longer if it ends before the watermark. Rows that are final
+        stay so. Once the stream is closed, all are.
+
+        The lifetime is the column `lifetime`, or `window` where there is none.
+
+        Raises:
+            FileNotFoundError: No micro-batch was written yet.
+        """
+        from muntin_engine.spark.changelog import settled
+
+        current = self._current()
+        return settled(spark.read.parquet(address(current.rows(self.folder))), current)
+
+    def _current(self) -> Pointer:
+        current = self._versions.current
+        if current is None:
             raise FileNotFoundError(f"{self} has no micro-batch yet\n  read it when its query has put out the first")
-        return spark.read.parquet(address(rows))
+        return current
 
     def _folded(self, batch: DataFrame, before: Path | None) -> DataFrame:
         from muntin_engine.spark.changelog import standing

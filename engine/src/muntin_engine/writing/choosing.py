@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from itertools import combinations
 from os import PathLike
-from pathlib import Path
 
 from muntin import QueryError
 from muntin_engine.writing.function_sink import FunctionSink
 from muntin_engine.writing.parquet_folder import ParquetFolder
+from muntin_engine.writing.places import check_is_folder, is_elsewhere, local_path
 from muntin_engine.writing.sink import Sink, SinkLike
 
 
@@ -34,6 +34,8 @@ def choose_sinks(wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLi
 def _sink(output: str, named: object) -> Sink:
     if isinstance(named, Sink):
         return named
+    if isinstance(named, str):
+        check_is_folder(output, named)
     if isinstance(named, str | PathLike):
         return ParquetFolder(named)
     if callable(named) and not isinstance(named, type):
@@ -49,8 +51,8 @@ def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) ->
     if not text:
         raise QueryError("the checkpoint needs a path\n  expected one of its own, kept for as long as the query is")
     places = {f"{output}={sink}": sink.folder for output, sink in sinks.items()}
-    if "://" not in text:
-        places[f"checkpoint={text!r}"] = Path(text).absolute()
+    if not is_elsewhere(text):
+        places[f"checkpoint={text!r}"] = local_path(text)
     taken = [(name, path.resolve()) for name, path in places.items() if path is not None]
     for (one, first), (other, second) in combinations(taken, 2):
         if first.is_relative_to(second) or second.is_relative_to(first):

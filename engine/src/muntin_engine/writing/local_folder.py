@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from muntin import QueryError
+from muntin_engine.errors import StateError
+from muntin_engine.writing.places import local_path
 
 _OWNER: Final = "_muntin.json"
+
+TO_GO_ON: Final = (
+    "what the checkpoint has done is not written again: put the folder back, or start with a new checkpoint to\n"
+    "  compute all results again, or go on without the old ones by naming another folder"
+)
+"""What to do where a folder is gone and its checkpoint is not."""
 
 
 def address(path: Path) -> str:
@@ -29,16 +36,9 @@ class LocalFolder:
         """Take a path.
 
         Raises:
-            QueryError: It is a URL.
+            QueryError: It is none of this machine, such as a URL.
         """
-        text = os.fspath(path)
-        if "://" in text or not text:
-            raise QueryError(
-                f"{text!r} is not a path of this machine's file system, in which folders are put in place by renaming\n"
-                "  expected a path such as 'results'; write elsewhere with a function (batch, batch_id), which is\n"
-                "  given each micro-batch with its number"
-            )
-        self.path: Final = Path(text).absolute()
+        self.path: Final = local_path(path)
 
     def check(self) -> None:
         """Refuse a folder that holds what no query of ours has written.
@@ -69,10 +69,33 @@ class LocalFolder:
                 "  choose an empty folder, delete this one, or go on with its checkpoint"
             )
 
+    def check_owned(self) -> None:
+        """See that the folder is there still, which a query has claimed.
+
+        Raises:
+            StateError: It was deleted since, or emptied.
+        """
+        if not (self.path / _OWNER).exists():
+            raise StateError(f"{self.path} is gone, which this query wrote to\n  {TO_GO_ON}")
+
     def read(self, name: str) -> Any:
-        """Return what a file says; None if it is not there."""
+        """Return what a file says; None if it is not there.
+
+        Raises:
+            StateError: It is damaged.
+        """
         file = self.path / name
-        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+        if not file.exists():
+            return None
+        try:
+            said = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise StateError(
+                f"the file {file} is damaged: {error}\n"
+                "  expected JSON, as this folder's query wrote it: restore the file, or delete the folder and its "
+                "checkpoint\n  and start the query with new ones, to compute the results again"
+            ) from error
+        return said
 
     def replace(self, name: str, data: Any) -> None:
         """Write a file so that readers see the old text or the new one, never a part."""

@@ -38,7 +38,7 @@ class ParquetFolder(Sink):
                 must see the same file system there.
 
         Raises:
-            QueryError: The path is a URL.
+            QueryError: The path is none of this machine, such as a URL.
         """
         self._path = path
         self._folders = BatchFolders(path)
@@ -66,6 +66,7 @@ class ParquetFolder(Sink):
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Put the rows of a micro-batch in place."""
+        self._folders.check_owned()
         if batch.isEmpty() and not self._folders.is_empty:
             self._folders.drop(batch_id)
             return

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class Sink(ABC):
     """Takes one of the outputs of a query, a micro-batch at a time.
 
-    `Query.write` calls these methods, on the driver: `check` before the query starts, `open` before the first
-    micro-batch of each run, then `write` for every micro-batch in order, also for one that has no rows.
+    `Query.write` calls these methods, on the driver: `keyed_by` and `check` before the query starts, `open` before the
+    first micro-batch of each run, then `take_watermark` and `write` for every micro-batch in order, also for one that
+    has no rows. Only `write` must be there.
 
     Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
     same number and the same rows, in any order. Nothing else comes twice. A sink that takes back, replaces or
@@ -32,8 +33,22 @@ class Sink(ABC):
 
     @property
     def folder(self) -> Path | None:
-        """The folder that belongs to the sink alone; None if it has none."""
+        """The folder that belongs to the sink alone; None if it has none.
+
+        Once a micro-batch was written there is something in it: where it is gone or empty, the query does not go on.
+        """
         return None
+
+    def keyed_by(self, keys: Sequence[str]) -> None:
+        """Take the names of the output's key columns.
+
+        Args:
+            keys: Those by which the query groups, for results; late and rejected rows and progress have none.
+
+        Raises:
+            QueryError: The sink was given others.
+        """
+        return
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse an output that the sink cannot take.
@@ -52,6 +67,15 @@ class Sink(ABC):
         Args:
             query_id: Names the query for as long as its checkpoint lives, over all its runs. Numbers of micro-batches
                 mean something among those of one query only.
+        """
+        return
+
+    def take_watermark(self, watermark: int) -> None:
+        """Take the watermark of the output; called before each `write`, for the sink of results alone.
+
+        Args:
+            watermark: The tick before which nothing changes in any micro-batch after the one that is written next: a
+                later result starts at or after it, and so does one that is taken back. It never goes back.
         """
         return
 

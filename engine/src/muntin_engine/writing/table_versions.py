@@ -21,10 +21,18 @@ class Pointer:
     Attributes:
         folder: The name of the folder that holds its rows.
         batch: The last micro-batch that is in it.
+        watermark: The tick before which no later micro-batch changes the table; None if none was told.
+        is_revisable: True if the lifetimes of its rows may get other ends.
     """
 
     folder: str
     batch: int
+    watermark: int | None = None
+    is_revisable: bool = False
+
+    def rows(self, table: Path) -> Path:
+        """Return the folder with the rows of a table."""
+        return table / self.folder
 
 
 class TableVersions(LocalFolder):
@@ -47,7 +55,7 @@ class TableVersions(LocalFolder):
     def rows(self) -> Path | None:
         """The folder with the rows of the table; None if it was never written."""
         current = self.current
-        return None if current is None else self.path / current.folder
+        return None if current is None else current.rows(self.path)
 
     def has(self, batch_id: int) -> bool:
         """True if a micro-batch is in the table."""
@@ -61,10 +69,15 @@ class TableVersions(LocalFolder):
             shutil.rmtree(folder)
         return folder
 
-    def turn_to(self, folder: Path, batch_id: int) -> None:
-        """Let a folder be the table, which has all micro-batches up to one, and remove what is out of date."""
+    def turn_to(self, folder: Path, batch_id: int, *, watermark: int | None = None, is_revisable: bool = False) -> None:
+        """Let a folder be the table, which has all micro-batches up to one, and remove what is out of date.
+
+        A watermark never goes back, so the one before stays if it is the larger.
+        """
         before = self.current
-        self.replace(_POINTER, asdict(Pointer(folder.name, batch_id)))
+        known = [mark for mark in (watermark, before.watermark if before else None) if mark is not None]
+        pointer = Pointer(folder.name, batch_id, max(known, default=None), is_revisable)
+        self.replace(_POINTER, asdict(pointer))
         kept = {folder.name, before.folder if before else ""}
         for old in self.path.glob(f"{_PREFIX}*"):
             if old.name not in kept:
