@@ -25,6 +25,7 @@ from muntin.schemas import Field, describe
 from muntin.triggers import every_count
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.checked_cells import CHECKSUM_BYTES
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import Binding
@@ -153,7 +154,7 @@ def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> N
     job, cells = JOBS[name], MemoryCells()
     for batch in [inserts(1, 2, keys="ab"), inserts(3), mark(5), inserts(*range(11, 60)), mark(30), mark(30), mark(99)]:
         found = measure(job, cells, batch)
-        assert found["state_bytes"] == sum(map(len, cells.cells.values()))
+        assert found["state_bytes"] == sum(len(cell) - CHECKSUM_BYTES for cell in cells.cells.values())
 
 
 def test_bytes_written_are_those_of_the_cells_that_changed() -> None:

@@ -109,15 +109,19 @@ class ModuleFailedError(ModuleError, RuntimeError):
     """
 
     def __init__(
-        self, module: str, version: str, key: object, window: Extent | None, method: str, cause: BaseException
+        self, module: str, version: str, key: object, window: Extent | None, method: str, cause: BaseException | str
     ) -> None:
         self.module = module
         self.version = version
         self.key = key
         self.window = window
         self.method = method
-        self._cause = safe_message(cause)
+        self._cause = cause if isinstance(cause, str) else safe_message(cause)
         super().__init__(self._words(str(window)))
+
+    def at(self, key: object, window: Extent | None) -> ModuleFailedError:
+        """Return the same failure of another key and window, for who finds out which of many it was."""
+        return ModuleFailedError(self.module, self.version, key, window, self.method, self._cause)
 
     def say_window(self, spell: Callable[[int, int], str]) -> None:
         """Have the message say the window in other words, such as those of `Axis.TIME.spell_interval`."""

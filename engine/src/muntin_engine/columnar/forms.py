@@ -14,6 +14,7 @@ from muntin import ColumnarAggregate, Component, Merge, ModuleContractError, Mod
 from muntin.columnar import identities
 from muntin.columnar.lifting import contributions
 from muntin.columnar.payloads import DTYPES
+from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
 from muntin_engine.columnar.nulls import flags, forbidden_nulls
 from muntin_engine.core.meter import Meter
@@ -159,9 +160,10 @@ class BoundForm:
             return function()
         except ModuleContractError as error:
             raise ModuleContractError(f"{self.label}: {error}") from error
-        except Exception as error:
+        except BaseException as error:  # an exit, too, is the module's failure
             name = self.label.partition(" ")[0]
-            raise ModuleFailedError(name, self.version, "all of a batch", None, method, error) from error
+            failed = ModuleFailedError(name, self.version, "all of a batch", None, method, error)
+            raise failed from safe_cause(error)
         finally:
             self.meter.since(started)
 

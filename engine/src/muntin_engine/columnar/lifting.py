@@ -9,10 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from muntin import ModuleFailedError, Window
 from muntin_engine.columnar.coding import compress, encode, first_places, number, product
+from muntin_engine.columnar.failing import failing_row
 from muntin_engine.columnar.forms import PAYLOADS, BoundForm
 from muntin_engine.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part
 from muntin_engine.columnar.wire import to_blob
+from muntin_engine.core.keys import Key
 from muntin_engine.core.sliced.grid import NEVER, Grid, RangeGrid
 
 
@@ -126,7 +129,7 @@ def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[Bu
     if not len(rows):
         return
     groups = group_rows(grid, rows)
-    partials = _partials(forms, rows, groups)
+    partials = _partials(grid, forms, rows, groups)
     buckets, starts = np.unique(groups.buckets, return_index=True)
     for bucket, start, stop in zip(buckets, starts, [*starts[1:], len(partials)], strict=True):
         places = pa.array(groups.keys_of(bucket))
@@ -145,11 +148,22 @@ def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
     return pa.table(named or {"none": pa.nulls(length)})
 
 
-def _partials(forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partials:
+def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
+    """Return the key of a row, and its slice; over ranges the first window that it is in."""
+    key = tuple(column[row].as_py() for column in rows.keys)
+    number = int(grid.slices_at(rows.starts[row : row + 1])[0])
+    return key, grid.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
+
+
+def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partials:
     counts = np.bincount(groups.codes, minlength=groups.size)
     parts: dict[Part, Any] = {}
     for place, form in enumerate(forms):
-        lifted, present = form.lift(rows.inputs, len(rows))
+        try:
+            lifted, present = form.lift(rows.inputs, len(rows))
+        except ModuleFailedError as failure:
+            row = failing_row(form, rows.inputs, len(rows))
+            raise failure if row is None else failure.at(*_whereabouts(grid, rows, row)) from failure.__cause__
         codes = groups.codes if present is None else groups.codes[present]
         if present is not None:
             parts[Part(place, PAYLOADS, COUNTED)] = np.bincount(codes, minlength=groups.size)

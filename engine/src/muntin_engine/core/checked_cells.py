@@ -8,7 +8,7 @@ from typing import Final
 from muntin_engine.core.cells import Cells
 from muntin_engine.errors import StateError
 
-_HEADER: Final = 4
+CHECKSUM_BYTES: Final = 4
 """A cell begins with so many bytes: a CRC-32 of its name and of what follows."""
 
 
@@ -57,14 +57,14 @@ def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
     Raises:
         StateError: They are not what was sealed under this name.
     """
-    data = sealed[_HEADER:]
-    if len(sealed) < _HEADER or _checksum(name, data) != sealed[:_HEADER]:
+    data = sealed[CHECKSUM_BYTES:]
+    if len(sealed) < CHECKSUM_BYTES or _checksum(name, data) != sealed[:CHECKSUM_BYTES]:
         raise damaged(name, f"its {len(sealed):,} bytes do not have the checksum that they were written with", owner)
     return data
 
 
 def _checksum(name: str, data: bytes) -> bytes:
-    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(_HEADER, "little")
+    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little")
 
 
 def damaged(name: str, reason: str, owner: str = "") -> StateError:

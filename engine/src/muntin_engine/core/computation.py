@@ -16,6 +16,7 @@ from muntin import (
     TimestampPolicy,
     Window,
 )
+from muntin.safe_text import safe_cause
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.core.skipping import SKIPPED, Present
@@ -125,8 +126,9 @@ class Computation:
             method = meter.timed(method)
         try:
             return method(*arguments, window) if self._is_time_sensitive else method(*arguments)
-        except Exception as error:
-            raise ModuleFailedError(self.module.name, self.module.version, key, window, name, error) from error
+        except BaseException as error:  # an exit, too, is the module's failure
+            failed = ModuleFailedError(self.module.name, self.module.version, key, window, name, error)
+            raise failed from safe_cause(error)
 
 
 class Stamper:

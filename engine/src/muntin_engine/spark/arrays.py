@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY
+from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.core.nulls import is_tuple
 
@@ -43,7 +44,7 @@ class MisfitError(ValueError):
         self.value = value
         self.field = field
         named = f"{field.name!r} is" if field.name else "it is"
-        super().__init__(f"{named} {value!r} of type {type(value).__name__}, declared {spell(field)}{reason}")
+        super().__init__(f"{named} {safe_repr(value)} of type {type(value).__name__}, declared {spell(field)}{reason}")
 
 
 def to_arrow(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:
@@ -73,6 +74,16 @@ def to_arrow(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa
     return _scalars(values, field, data_type.kind, arrow_type)
 
 
+def first_misfit(values: Iterable[Any], field: Field, arrow_type: pa.DataType) -> int | None:
+    """Return the place of the first value that `to_arrow` refuses; None if it takes each of them."""
+    for place, value in enumerate(values):
+        try:
+            to_arrow([value], field, arrow_type)
+        except MisfitError:
+            return place
+    return None
+
+
 def part_of(value: Any, struct: Struct, place: int) -> Any:
     """Return a field of a record: a dataclass, a named or plain tuple, or a dict.
 
@@ -86,7 +97,9 @@ def part_of(value: Any, struct: Struct, place: int) -> Any:
         if not isinstance(value, tuple) or hasattr(value, "_fields"):
             return getattr(value, field.name)
     except (KeyError, AttributeError) as error:
-        raise MisfitError(value, Field("", struct), f": it has no {field.name!r}") from error
+        raise MisfitError(value, Field("", struct), f": it has no {field.name!r}") from safe_cause(error)
+    except BaseException as error:  # what a property of the module's own does
+        raise _raised(value, Field("", struct), error) from safe_cause(error)
     if len(value) != len(struct.fields):
         raise MisfitError(value, Field("", struct), f": it has {len(value)} parts")
     return value[place]
@@ -125,7 +138,10 @@ def _list(value: Any, field: Field) -> list[Any] | None:
         return None
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
         raise MisfitError(value, field)
-    return list(value)
+    try:
+        return list(value)
+    except BaseException as error:
+        raise _raised(value, field, error) from safe_cause(error)
 
 
 def _pairs(value: Any, field: Field) -> list[tuple[Any, Any]] | None:
@@ -133,7 +149,10 @@ def _pairs(value: Any, field: Field) -> list[tuple[Any, Any]] | None:
         return None
     if not isinstance(value, Mapping):
         raise MisfitError(value, field)
-    return list(value.items())
+    try:
+        return list(value.items())
+    except BaseException as error:
+        raise _raised(value, field, error) from safe_cause(error)
 
 
 def _offsets(rows: Sequence[Sequence[Any] | None]) -> pa.Array:
@@ -149,9 +168,15 @@ def _scalars(values: Sequence[Any], field: Field, kind: ScalarKind, arrow_type: 
     if wrong:
         raise MisfitError(next(value for value in values if type(value) in wrong), field)
     within = _HELD.get(kind)
-    if within is not None:
-        values = [None if value is None else within(value, arrow_type) for value in values]
-    return _array(values, field, arrow_type)
+    if within is None:
+        return _array(values, field, arrow_type)
+    held: list[Any] = []
+    try:
+        for value in values:
+            held.append(None if value is None else within(value, arrow_type))
+    except BaseException as error:  # what `__float__` and the like of a number of the module's own do
+        raise _raised(values[len(held)], field, error) from safe_cause(error)
+    return _array(held, field, arrow_type)
 
 
 def _is_accepted(cls: type, kind: ScalarKind) -> bool:
@@ -206,14 +231,18 @@ _HELD: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
 def _array(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:
     try:
         return pa.array(values, arrow_type)
-    except (pa.ArrowException, OverflowError, ValueError, TypeError):
+    except BaseException:
         pass
     for value in values:
         try:
             pa.array([value], arrow_type)
-        except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
-            raise MisfitError(value, field, f": {error}") from error
+        except BaseException as error:
+            raise MisfitError(value, field, f": {cut(str(error))}") from safe_cause(error)
     raise AssertionError("each value fits alone and all together do not")
+
+
+def _raised(value: Any, field: Field, error: BaseException) -> MisfitError:
+    return MisfitError(value, field, f": it raised {safe_message(error)}")
 
 
 def _named(part: Field, parent: Field, struct: Struct) -> Field:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, ModuleContractError, TimestampPolicy
+from muntin import INFINITY, ModuleContractError, ModuleFailedError, TimestampPolicy, Window
+from muntin.safe_text import safe_repr
 from muntin.schemas import Field, Scalar, ScalarKind
+from muntin_engine.columnar.failing import failing_window
 from muntin_engine.columnar.results import form_results
 from muntin_engine.columnar.store import Closed
+from muntin_engine.core.keys import Key
 from muntin_engine.core.sliced.bucket import Complete
 from muntin_engine.core.sliced.runs import WindowRuns
-from muntin_engine.spark.arrays import MisfitError, to_arrow
+from muntin_engine.spark.arrays import MisfitError, first_misfit, to_arrow
 from muntin_engine.spark.job import Job
 
 _LARGEST: Final = np.iinfo(np.int64).max
@@ -34,6 +38,33 @@ _FITTING: Final[Mapping[ScalarKind, str]] = {
 """The NumPy kinds of array that a type of result may come in; any type may come as objects."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where results come from, for an error to say.
+
+    Attributes:
+        job: The query.
+        label: The module, by name and version.
+        at: Returns the key and the window of a result, by its place.
+    """
+
+    job: Job
+    label: str
+    at: Callable[[int], tuple[Key, Window]]
+
+    def contract_error(self, output: Field, found: str, place: int | None = None) -> ModuleContractError:
+        """Return the error that says what a module computed instead of what it declares, and where if that is known."""
+        where = ""
+        if place is not None:
+            key, window = self.at(place)
+            spelled = self.job.query.axis.spell_interval(window.start, window.end)
+            where = f"  key: {safe_repr(key)}\n  window: {spelled}\n"
+        return ModuleContractError(
+            f"{self.label} computed results that are not what it declares for {output.name!r}: {found}\n{where}"
+            "  return what the class declares in its brackets, or declare what it returns"
+        )
+
+
 def closed_tables(job: Job, complete: Complete[Closed]) -> Iterator[pa.Table]:
     """Yield the windows of columnar aggregates as tables of the query's result schema.
 
@@ -45,8 +76,18 @@ def closed_tables(job: Job, complete: Complete[Closed]) -> Iterator[pa.Table]:
     keys = [closed.keys.column(name) for name in job.key_names]
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        form = job.forms[place]
-        return _column(form_results(form, place, closed.windows), field, arrow_type, form.label)
+        form, windows = job.forms[place], closed.windows
+
+        def at(row: int) -> tuple[Key, Window]:
+            key = tuple(column[row].as_py() for column in keys)
+            return key, job.grids[complete.place].window(int(windows.windows[row]))
+
+        try:
+            results = form_results(form, place, windows)
+        except ModuleFailedError as failure:
+            row = failing_window(form, place, windows)
+            raise failure if row is None else failure.at(*at(row)) from failure.__cause__
+        return _column(results, field, arrow_type, _Source(job, form.label, at))
 
     yield from _tables(job, complete.place, closed.windows.windows, keys, output)
 
@@ -65,9 +106,12 @@ def run_tables(job: Job, complete: Complete[WindowRuns]) -> Iterator[pa.Table]:
     keys = [pa.array(column, key).take(pa.array(places)) for column, key in zip(columns, job.keys, strict=True)]
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        def at(run: int) -> tuple[Key, Window]:
+            return runs.keys[run], job.grids[complete.place].window(runs.firsts[run])
+
         module = job.query.bindings[place].module
-        values = _strict(runs.values[place], field, arrow_type, f"{module.name} {module.version}")
-        return values.take(pa.array(places))
+        source = _Source(job, f"{module.name} {module.version}", at)
+        return _strict(runs.values[place], field, arrow_type, source).take(pa.array(places))
 
     yield from _tables(job, complete.place, firsts[places] + within, keys, output)
 
@@ -116,14 +160,14 @@ def _extents(job: Job, starts: Any, ends: Any) -> pa.Array:
     return pa.StructArray.from_arrays([pa.array(ticks).cast(job.time_type) for ticks in (starts, ends)], fields=fields)
 
 
-def _column(results: Any, output: Field, arrow_type: pa.DataType, label: str) -> pa.Array:
+def _column(results: Any, output: Field, arrow_type: pa.DataType, source: _Source) -> pa.Array:
     data, is_null = np.ma.getdata(results), np.ma.getmaskarray(results)
     kind = output.type.kind if isinstance(output.type, Scalar) else None
     if data.dtype == object or kind is None or kind not in _FITTING:
         values = [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
-        return _strict(values, output, arrow_type, label)
+        return _strict(values, output, arrow_type, source)
     if data.dtype.kind not in _FITTING[kind]:
-        raise _contract_error(label, f"an array of {data.dtype}", output)
+        raise source.contract_error(output, f"an array of {data.dtype}")
     if kind is ScalarKind.INSTANT:
         is_null = is_null | (data >= INFINITY)
     if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT:
@@ -131,15 +175,8 @@ def _column(results: Any, output: Field, arrow_type: pa.DataType, label: str) ->
     return pa.array(data, mask=is_null if is_null.any() else None).cast(arrow_type)
 
 
-def _strict(values: Sequence[Any], output: Field, arrow_type: pa.DataType, label: str) -> pa.Array:
+def _strict(values: Sequence[Any], output: Field, arrow_type: pa.DataType, source: _Source) -> pa.Array:
     try:
         return to_arrow(values, output, arrow_type)
     except MisfitError as error:
-        raise _contract_error(label, str(error), output) from error
-
-
-def _contract_error(label: str, found: str, output: Field) -> ModuleContractError:
-    return ModuleContractError(
-        f"{label} computed results that are not what it declares for {output.name!r}: {found}\n"
-        "  return what the class declares in its brackets, or declare what it returns"
-    )
+        raise source.contract_error(output, str(error), first_misfit(values, output, arrow_type)) from error

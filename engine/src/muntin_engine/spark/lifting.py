@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from muntin import ModuleFailedError
 from muntin_engine.columnar.coding import stable_order
 from muntin_engine.columnar.lifting import BucketBlob, Groups, Rows, group_rows, lift_rows
 from muntin_engine.core.sliced.lifting import GroupedRows
@@ -25,10 +26,14 @@ def lift(job: Job, table: pa.Table) -> Iterator[BucketBlob]:
         ValueError: The same.
     """
     rows = _rows(job, table)
-    if job.evaluator is Evaluator.COLUMNAR:
-        yield from lift_rows(job.grids[0], job.forms, rows)
-    elif len(rows):
-        yield from _lift_states(job, rows)
+    try:
+        if job.evaluator is Evaluator.COLUMNAR:
+            yield from lift_rows(job.grids[0], job.forms, rows)
+        elif len(rows):
+            yield from _lift_states(job, rows)
+    except ModuleFailedError as error:
+        error.say_window(job.query.axis.spell_interval)
+        raise
 
 
 def _lift_states(job: Job, rows: Rows) -> Iterator[BucketBlob]:

@@ -9,10 +9,11 @@ from typing import Any, Final
 import pyarrow as pa
 
 from muntin import INFINITY, ModuleContractError
+from muntin.safe_text import safe_repr
 from muntin.schemas import Field, Struct
 from muntin_engine.core.changes import OutputChange
 from muntin_engine.core.keys import Key
-from muntin_engine.spark.arrays import MisfitError, part_of, to_arrow
+from muntin_engine.spark.arrays import MisfitError, first_misfit, part_of, to_arrow
 from muntin_engine.spark.job import Job
 
 MOST_ROWS: Final = 100_000
@@ -109,22 +110,16 @@ def _column(job: Job, lines: Sequence[_Line], place: int, field: Field, values: 
     try:
         return to_arrow(values, field, arrow_type)
     except MisfitError as error:
-        line = next(line for line, value in zip(lines, values, strict=True) if _misfits(value, field, arrow_type))
-        raise _contract_error(job, line, 0 if job.query.is_operator else place, error) from error
-
-
-def _misfits(value: Any, field: Field, arrow_type: pa.DataType) -> bool:
-    try:
-        to_arrow([value], field, arrow_type)
-    except MisfitError:
-        return True
-    return False
+        found = first_misfit(values, field, arrow_type)
+        if found is None:
+            raise  # a value that fits now and did not before
+        raise _contract_error(job, lines[found], 0 if job.query.is_operator else place, error) from error
 
 
 def _contract_error(job: Job, line: _Line, place: int, error: MisfitError) -> ModuleContractError:
     module, window = job.query.bindings[place].module, line.change.window
     return ModuleContractError(
         f"{module.name} {module.version} returned a value that is not what it declares: {error}\n"
-        f"  key: {line.key!r}\n  window: {job.query.axis.spell_interval(window.start, window.end)}\n"
+        f"  key: {safe_repr(line.key)}\n  window: {job.query.axis.spell_interval(window.start, window.end)}\n"
         "  return what the class declares in its brackets, or declare what it returns"
     )

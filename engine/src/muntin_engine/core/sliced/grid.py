@@ -69,6 +69,11 @@ class SliceGrid:
         """Return the slices of an array of ticks."""
         return (ticks - self.offset) // self.width
 
+    def extent(self, number: int) -> Window:
+        """Return a slice's extent."""
+        start = self.offset + number * self.width
+        return Window(start, start + self.width)
+
     def windows_of(self, number: int) -> range:
         """Return the windows that a slice is part of; none if it lies in a gap between windows."""
         relative = number - self.shift

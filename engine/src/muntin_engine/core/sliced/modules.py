@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
+from muntin.safe_text import safe_cause
 from muntin_engine.core.query import Binding
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.core.sliced.key_names import key_of
@@ -81,8 +82,8 @@ class SlicedModule:
         """Return a state of nothing."""
         try:
             return self._called.create_state()
-        except Exception as error:
-            raise CallError(self.module, "create_state") from error
+        except BaseException as error:
+            raise CallError(self.module, "create_state") from safe_cause(error)
 
     def create_states(self, count: int) -> list[State]:
         """Return states of nothing."""
@@ -92,8 +93,8 @@ class SlicedModule:
         try:
             for _ in range(count):
                 states.append(create())
-        except Exception as error:
-            raise CallError(self.module, "create_state", len(states)) from error
+        except BaseException as error:
+            raise CallError(self.module, "create_state", len(states)) from safe_cause(error)
         self.meter.since(started)
         return states
 
@@ -106,8 +107,8 @@ class SlicedModule:
             for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
                 some = payloads[start:stop]
                 after.append(add(state, [one for one in some if one is not SKIPPED] if is_choosy else some))
-        except Exception as error:
-            raise CallError(self.module, "add_events", len(after)) from error
+        except BaseException as error:
+            raise CallError(self.module, "add_events", len(after)) from safe_cause(error)
         self.meter.since(started)
         return after
 
@@ -120,8 +121,8 @@ class SlicedModule:
             for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
                 mine = find(name, _ABSENT)
                 states[name] = other if mine is _ABSENT else combine(mine, other)
-        except Exception as error:
-            raise CallError(self.module, "combine", place) from error
+        except BaseException as error:
+            raise CallError(self.module, "combine", place) from safe_cause(error)
         self.meter.since(started)
 
     def upgrade(self, states: Sequence[State], version: str) -> list[State]:
@@ -132,8 +133,8 @@ class SlicedModule:
         try:
             for state in states:
                 after.append(upgrade(state, version))
-        except Exception as error:
-            raise CallError(self.module, "upgrade_state", len(after)) from error
+        except BaseException as error:
+            raise CallError(self.module, "upgrade_state", len(after)) from safe_cause(error)
         self.meter.since(started)
         return after
 
@@ -141,8 +142,8 @@ class SlicedModule:
         """Return the state of both."""
         try:
             return self._called.combine(state, other)
-        except Exception as error:
-            raise CallError(self.module, "combine") from error
+        except BaseException as error:
+            raise CallError(self.module, "combine") from safe_cause(error)
 
     def merged(self, first: State, second: State) -> State:
         """Return the state of both as one of its own: neither is changed, now or later."""
@@ -150,22 +151,22 @@ class SlicedModule:
         fresh = self.create_state()
         try:
             return combine(combine(fresh, first), second)
-        except Exception as error:
-            raise CallError(self.module, "combine") from error
+        except BaseException as error:
+            raise CallError(self.module, "combine") from safe_cause(error)
 
     def deduct(self, state: State, other: State) -> State:
         """Return a state without another that was merged into it."""
         try:
             return self._called.deduct(state, other)
-        except Exception as error:
-            raise CallError(self.module, "deduct") from error
+        except BaseException as error:
+            raise CallError(self.module, "deduct") from safe_cause(error)
 
     def result(self, state: State) -> Any:
         """Return the result of a state, which stays as it is."""
         try:
             return self._called.compute_result(state)
-        except Exception as error:
-            raise CallError(self.module, "compute_result") from error
+        except BaseException as error:
+            raise CallError(self.module, "compute_result") from safe_cause(error)
 
     def results(self, states: Iterable[State]) -> list[Any]:
         """Return the result of each state; the states stay as they are."""
@@ -175,8 +176,8 @@ class SlicedModule:
         try:
             for state in states:
                 results.append(compute(state))
-        except Exception as error:
-            raise CallError(self.module, "compute_result", len(results)) from error
+        except BaseException as error:
+            raise CallError(self.module, "compute_result", len(results)) from safe_cause(error)
         self.meter.since(started)
         return results
 

@@ -68,9 +68,7 @@ class SlicedQuery:
 
     def extent(self, number: int) -> Window:
         """Return the extent of a slice: where a module failed if there is no window yet."""
-        grid = self.grids[0]
-        start = grid.offset + number * grid.width
-        return Window(start, start + grid.width)
+        return self.grids[0].extent(number)
 
     def unstorable(self, failure: UnstorableError, keys: Sequence[Key]) -> StateError:
         """Return the error that says whose state it is that cannot be stored, given the keys that it numbers."""
