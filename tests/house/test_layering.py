@@ -42,7 +42,13 @@ class Layer:
 
 
 SDK = ("muntin", "typing_extensions")
-PLANNING = ("muntin_engine.errors", "muntin_engine.explanation", "muntin_engine.inputs", "muntin_engine.plan")
+PLANNING = (
+    "muntin_engine.arguments",
+    "muntin_engine.errors",
+    "muntin_engine.explanation",
+    "muntin_engine.inputs",
+    "muntin_engine.plan",
+)
 SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
 QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypedDict, TypeVar
 
 import pytest
 
@@ -81,7 +81,7 @@ def test_one_column_is_the_payload_itself() -> None:
 
 def test_no_column_gives_payloads_of_none() -> None:
     assert payload(Any, [], (5, 6)) is None
-    assert payload(int | None, [], ()) is None
+    assert payload(object, [], ()) is None
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,16 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
         (int, [column(int), column(int)], "takes one column of integer, got 2"),
         (Trip, [column(float)], "takes struct.*, got 1 columns: x float"),
         (Trip, [column(float)] * 4, "got 4 columns"),
+        (Trip, [struct(miles=float)], r"\n  name: it reads string \| None, the column has none"),
+        (Trip, [struct(miles=str, name=str)], r"\n  miles: it reads float, the column has string \| None"),
+        (list[Point], [column(list[Trip])], r"\n  \[\]\.x: it reads float, the column has none"),
+        (dict[str, Trip], [column(dict[str, int])], r"\n  value: it reads struct<.*>, the column has integer"),
         (int, [], "reads integer, but the query gives it no column"),
+        (
+            int | None,
+            [],
+            r"gives it no column\n  name the column after the module: module\('show\.reads', '<column>'\)",
+        ),
         (Trip, [], "gives it no column"),
     ],
 )
@@ -189,6 +198,36 @@ def test_a_type_variable_is_bound_by_the_column() -> None:
 def test_one_type_variable_means_one_type() -> None:
     with pytest.raises(TypeMismatchError, match="reads string, but the column b is integer"):
         bind_inputs(Both, [column(str, "a"), column(int, "b")])
+
+
+class SupportsLess(Protocol):
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+Ordered = TypeVar("Ordered", bound=SupportsLess)
+Number = TypeVar("Number", int, float)
+Told = TypeVar("Told", bound=Hashable)
+LISTED: Any = list
+
+
+@pytest.mark.parametrize(
+    ("variable", "given", "message"),
+    [
+        (Ordered, struct(a=int), "reads values with an order, but the column s is struct"),
+        (Ordered, column(dict[str, int]), "reads values with an order"),
+        (Told, column(list[int]), "reads values that can be told apart by a hash, but the column x is list"),
+        (Number, column(str), "reads integer or float, but the column x is string"),
+        (LISTED[Ordered], column(list[Trip]), r"\n  \[\]: it reads values with an order, the column has struct"),
+    ],
+)
+def test_a_type_variable_says_what_it_may_stand_for(variable: Any, given: Field, message: str) -> None:
+    with pytest.raises(TypeMismatchError, match=message):
+        bind_inputs(reading(variable), [given])
+
+
+@pytest.mark.parametrize(("variable", "kind"), [(Ordered, str), (Told, bytes), (Number, int), (Number, Decimal)])
+def test_a_type_variable_takes_what_it_may_stand_for(variable: Any, kind: type) -> None:
+    assert len(bind_inputs(reading(variable), [column(kind)]).reads) == 1
 
 
 def test_a_result_that_nothing_binds_is_refused() -> None:

@@ -20,6 +20,7 @@ from muntin import (
     SupportsCombine,
     SupportsDeduct,
     SupportsRemove,
+    TimeSensitiveAggregate,
     TimeSensitiveOperator,
     Window,
 )
@@ -123,6 +124,23 @@ def module(base: Any, **attributes: Any) -> type[Module]:
     return Broken
 
 
+UNTYPED: Any = Aggregate
+"""The base class, to be given what a type checker refuses."""
+
+
+class Counting(IncrementalAggregate[int, int, int]):
+    name, version = "demo.counting", "1.0.0"
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state + len(payloads)
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
@@ -131,9 +149,12 @@ def module(base: Any, **attributes: Any) -> type[Module]:
             "is named 'broken'\n  expected: text of the form '<plugin>.<module>'",
         ),
         (module(Aggregate[int, int], name="Demo.broken"), "is named 'Demo.broken'"),
-        (module(Aggregate[int, int], name=None), "is named None"),
+        (module(Aggregate[int, int], name=None), "Broken has no name\n  set the class attribute: name = "),
         (module(Aggregate[int, int], version=""), "demo.broken has no version\n  set the class attribute: version = "),
-        (module(Aggregate[int, int], version=1), "demo.broken has no version"),
+        (
+            module(Aggregate[int, int], version=1),
+            "demo.broken has the version 1, which is no text\n  set the class attribute",
+        ),
         (
             module(Aggregate),
             "does not say its types\n  expected: a subclass of, for example, muntin.Aggregate[float, float]",
@@ -141,6 +162,25 @@ def module(base: Any, **attributes: Any) -> type[Module]:
         (module(Aggregate[complex, int]), "<class 'complex'> has no column type"),
         (module(Operator[int, int | str]), "has no single column type"),
         (module(IncrementalAggregate[int, int, int]), "demo.broken does not define add_events, create_state"),
+        (
+            module(UNTYPED[dict, int]),
+            "dict does not say what it holds\n  expected: types in brackets, as in dict[str, ",
+        ),
+        (module(UNTYPED[int, list]), "list does not say what it holds"),
+        (
+            module(Aggregate[int, int], compute_result=lambda self, payloads, window: 0),
+            "demo.broken: compute_result(payloads, window) is called with (payloads)\n"
+            "  define it as compute_result(self, payloads), or subclass TimeSensitiveAggregate",
+        ),
+        (
+            module(TimeSensitiveAggregate[int, int], compute_result=lambda self, events: 0),
+            "compute_result(events) is called with (events, window)\n  define it as compute_result(self, events",
+        ),
+        (
+            module(Counting, remove_events=lambda self, state: state),
+            "remove_events(state) is called with (state, payloads)",
+        ),
+        (module(Counting, create_state=lambda self, window: 0), "create_state(window) is called with ()"),
     ],
 )
 def test_an_incomplete_module_is_refused_with_what_is_missing(broken: type[Module], message: str) -> None:
@@ -154,7 +194,7 @@ def test_a_class_without_a_name_is_refused_by_its_own_name() -> None:
         def compute_result(self, payloads: Sequence[int]) -> int:
             return 0
 
-    with pytest.raises(ModuleDefinitionError, match="Nameless is named None"):
+    with pytest.raises(ModuleDefinitionError, match="Nameless has no name"):
         Nameless.check_definition()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -78,8 +77,39 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
         query(df, module(Count, "v"))
     with pytest.raises(TypeMismatchError, match=r"show\.members reads integer, but the column k is string"):
         query(df, module(Members, "k"))
-    with pytest.raises(AnalysisException, match="nowhere"):
-        query(df, module(Members, "nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("modules", "columns", "message"),
+    [
+        (["x.y"], {}, r"show\.members reads 'x\.y', "),
+        (["nowhere"], {}, r"show\.members reads 'nowhere', and the input has no such column\n  it has at, later, x"),
+        (["latter"], {}, r"did you mean 'later'\?"),
+        ([], {"key": "k,x"}, r"key reads 'k,x', and the input has no such column"),
+        ([], {"key": ["k", "nope"]}, "key reads 'nope', and the input has no such column"),
+        ([], {"at": "when"}, "at reads 'when', and the input has no such column"),
+        ([], {"at": lambda: F.col("k") + F.col("m")}, r"at reads Column<.*, which Spark refuses: \[DATATYPE_MISMATCH"),
+        ([lambda: F.col("*")], {}, r"show\.members names several columns with one of Column"),
+    ],
+)
+def test_columns_that_the_input_does_not_have_are_refused_by_who_names_them(
+    df: DataFrame, modules: list[Any], columns: dict[str, Any], message: str
+) -> None:
+    given = [module(Members, made(column)) for column in modules] or [module(Count)]
+    with pytest.raises(QueryError, match=message):
+        query(df, *given, **{argument: made(column) for argument, column in columns.items()})
+
+
+def made(column: Any) -> Any:
+    """Return a column, which some tests can make only when there is a session."""
+    return column() if callable(column) and not isinstance(column, str) else column
+
+
+@pytest.mark.parametrize("name", ["stats.max", "stats.mode", "stats.distinct_count", "stats.first"])
+def test_a_module_that_orders_or_counts_values_takes_no_records(df: DataFrame, name: str) -> None:
+    records = df.withColumn("o", F.struct("x", "k"))
+    with pytest.raises(TypeMismatchError, match=r"reads values .*, but the column o is struct<x: integer"):
+        query(records, module(name, "o"))
 
 
 def test_whole_and_mixed_integer_axes_are_fine(df: DataFrame) -> None:

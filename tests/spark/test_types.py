@@ -11,7 +11,18 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import Aggregate, Event, Instant, Operator, TimeSensitiveOperator, Window, hopping, snapshot, tumbling
+from muntin import (
+    Aggregate,
+    Event,
+    Instant,
+    Operator,
+    TimeSensitiveOperator,
+    Window,
+    function,
+    hopping,
+    snapshot,
+    tumbling,
+)
 from muntin_engine import events, functions, module
 from tests.spark.modules import Count, Members
 from tests.spark.running import collect, setting
@@ -188,6 +199,16 @@ def test_installed_functions_are_there_in_sql(spark: SparkSession) -> None:
     row = spark.sql("SELECT stats_clamp(7.0D, 0.0D, 5.0D) AS x, stats_log1p(0.0D) AS y").collect()[0]
 
     assert (row["x"], row["y"]) == (5.0, 0.0)
+
+
+@function("rides.fare", version="1.0.0")
+def fare(minutes: float, km: float) -> float:
+    return 1.5 + 0.2 * minutes + 0.3 * km
+
+
+def test_a_function_of_ones_own_is_there_in_sql(spark: SparkSession) -> None:
+    assert functions(spark, fare, "stats.clamp") == ["rides_fare", "stats_clamp"]
+    assert spark.sql("SELECT rides_fare(10D, 5D) AS x").collect()[0]["x"] == 5.0
 
 
 class Last(Aggregate[int, int]):

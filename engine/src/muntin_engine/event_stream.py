@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from datetime import timedelta
+from typing import TYPE_CHECKING, Never, TypeAlias
 
 from muntin import (
     ClipPolicy,
@@ -23,6 +24,14 @@ from muntin import (
 )
 from muntin.lateness import parse_lateness
 from muntin.policies import parse_policy
+from muntin_engine.arguments import (
+    check_dataframe,
+    check_each,
+    check_flag,
+    check_progress,
+    check_specification,
+    key_columns,
+)
 from muntin_engine.heartbeats import Heartbeat, heartbeat_of
 from muntin_engine.plan import check_buckets, check_columns, check_sources, parse_evaluator
 from muntin_engine.query import WindowedStream
@@ -38,7 +47,7 @@ if TYPE_CHECKING:
 def events(  # noqa: PLR0913  # each names a column that only some streams have
     df: DataFrame,
     *,
-    key: ColumnLike | Sequence[ColumnLike] = (),
+    key: ColumnLike | Sequence[ColumnLike] | None = None,
     id: ColumnLike | None = None,
     start: ColumnLike | None = None,
     end: ColumnLike | None = None,
@@ -60,8 +69,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
     Args:
         df: A streaming DataFrame, or a static one, which is a stream that has ended.
-        key: Columns to group by; windows, modules and results are per key. Null is a key like any other. None: all
-            rows are one group.
+        key: One column to group by, or several; windows, modules and results are per key. A null in one is a key like
+            any other. None: all rows are one group.
         id: Names an event within its key, so that it may be revised, and a duplicate be noticed.
         start: Where an event's lifetime starts.
         end: Where it ends; null while that is not known. In a revision, the end so far, or null for "whatever it is".
@@ -90,15 +99,19 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         PolicyError: The delay is negative, or the text of a policy names none.
         DurationError: The delay cannot be read.
     """
-    keys = tuple(key) if isinstance(key, list | tuple) else (key,)
+    check_dataframe("events", df)
+    keys = key_columns(key)
     begins = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
+    check_each({**roles, "source": source})
+    check_flag("edge", edge)
+    check_progress(progress)
     check_columns({name for name, column in roles.items() if column is not None}, is_edge=edge)
     assert begins is not None
     if delay is not None and progress is not None:
         raise QueryError(f"a delay is a progress policy of its own: give delay={delay!r} or progress={progress!r}")
     check_buckets(buckets)
-    check_sources(source, tuple(sources))
+    check_sources(source, sources)
     policy = progress or (Punctuated() if delay is None else bounded_delay(delay))
     stream = EventStream(df, keys, id, begins, end, edge, change, new_end, policy, buckets, signal)
     return replace(stream, source=source, sources=tuple(sources), late=parse_lateness(late))
@@ -144,6 +157,8 @@ class EventStream:
             DurationError: The delay cannot be read.
             QueryError: One is a stream and the other is not, or it names sources and the input has none.
         """
+        check_dataframe("with_heartbeat", df)
+        check_each({"at": at, "source": source})
         beat = heartbeat_of(self.df, df, at, delay, source, has_sources=bool(self.sources))
         return replace(self, heartbeats=(*self.heartbeats, beat))
 
@@ -164,6 +179,12 @@ class EventStream:
         """
         from muntin_engine.spark.clock import clock_beside
 
+        if isinstance(clock, str | int | timedelta):
+            raise QueryError(
+                f"{clock!r} is no stream of readings\n  a period goes by name: with_clock(every={clock!r})"
+            )
+        if clock is not None:
+            check_dataframe("with_clock", clock)
         return replace(self, clock=clock_beside(self.df, every) if clock is None else clock)
 
     def window(
@@ -189,8 +210,10 @@ class EventStream:
                 checkpoint remembers it.
 
         Raises:
+            QueryError: The specification is none.
             PolicyError: A policy's or an evaluator's text names none.
         """
+        check_specification(specification)
         emission = emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit)
         return WindowedStream(
             self,
@@ -202,7 +225,10 @@ class EventStream:
         )
 
     def windows(
-        self, *, timestamps: TimestampPolicy | str = TimestampPolicy.ALIGN, **specifications: HoppingWindows
+        self,
+        *unnamed: Never,
+        timestamps: TimestampPolicy | str = TimestampPolicy.ALIGN,
+        **specifications: HoppingWindows,
     ) -> WindowedStream:
         """Cut the axis in several ways at once.
 
@@ -210,6 +236,7 @@ class EventStream:
         results. These have a column `window_name`.
 
         Args:
+            unnamed: None: each specification has a name.
             timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`.
             specifications: By name, hopping or tumbling windows.
 
@@ -220,8 +247,12 @@ class EventStream:
             >>> from muntin import hopping, tumbling
             >>> call = dict(now=hopping("10 minutes", "1 minute"), day=tumbling("1 day"))  # stream.windows(**call)
         """
-        if not specifications:
-            raise QueryError("windows() needs at least one specification, for example windows(day=tumbling('1 day'))")
+        if unnamed or not specifications:
+            raise QueryError(
+                "windows() needs at least one specification, each with a name: windows(day=tumbling('1 day'))"
+            )
+        for name, specification in specifications.items():
+            check_specification(specification, name)
         first = next(iter(specifications.values()))
         windowed = self.window(first, timestamps=timestamps)
         return replace(windowed, named=specifications)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -189,8 +189,11 @@ def _nothing(row: tuple[Any, ...]) -> None:
 
 
 def _bind_nothing(cls: type[Module], wanted: Field) -> BoundInputs:
-    if not wanted.is_nullable:
-        raise TypeMismatchError(f"{cls.name} reads {spell(wanted)}, but the query gives it no column")
+    if wanted.type != Variable(""):
+        raise TypeMismatchError(
+            f"{cls.name} reads {spell(wanted)}, but the query gives it no column\n"
+            f"  name the column after the module: module({cls.name!r}, '<column>')"
+        )
     return BoundInputs((), _result(cls, {}))
 
 
@@ -215,27 +218,68 @@ def _defaults(make: Any) -> set[str]:
 def _unify(cls: type[Module], reads: Sequence[Field], given: Sequence[Field]) -> dict[str, Field]:
     bound: dict[str, Field] = {}
     for wanted, field in zip(reads, given, strict=True):
-        if not _fits(wanted.type, field.type, bound):
+        misfits = list(_misfits(wanted, field, bound, ""))
+        if misfits:
+            where = "" if misfits == [("", wanted, field)] else "".join(map(_spell_misfit, misfits))
             raise TypeMismatchError(
-                f"{cls.name} reads {spell(bind(wanted, bound))}, but the column {field.name} is {spell(field)}\n"
-                f"  cast the column, for example F.col(...).cast(...), or choose another module"
+                f"{cls.name} reads {_spell_wanted(bind(wanted, bound))}, but the column {field.name} is {spell(field)}"
+                f"{where}\n  cast the column, for example F.col(...).cast(...), or choose another module"
             )
     return bound
 
 
-def _fits(wanted: DataType, given: DataType, bound: dict[str, Field]) -> bool:
-    if isinstance(wanted, Variable):
-        return not wanted.name or bound.setdefault(wanted.name, Field(wanted.name, given)).type == given
-    if isinstance(wanted, Scalar) and isinstance(given, Scalar):
-        return wanted.kind == given.kind or (given.kind, wanted.kind) in _WIDENS
-    if isinstance(wanted, ListOf) and isinstance(given, ListOf):
-        return _fits(wanted.element.type, given.element.type, bound)
-    if isinstance(wanted, MapOf) and isinstance(given, MapOf):
-        return _fits(wanted.key.type, given.key.type, bound) and _fits(wanted.value.type, given.value.type, bound)
-    if isinstance(wanted, Struct) and isinstance(given, Struct):
-        pairs = matching(wanted, given)
-        return pairs is not None and all(_fits(part.type, given.fields[place].type, bound) for place, part in pairs)
-    return False
+Misfit: TypeAlias = tuple[str, Field, Field | None]
+"""The path to a part of a column, what is wanted there, and what the column has there, if anything."""
+
+
+def _misfits(wanted: Field, given: Field, bound: dict[str, Field], path: str) -> Iterator[Misfit]:
+    """Yield the parts of a column that are not what is wanted, the column itself where no part of it is to blame."""
+    reads, column = wanted.type, given.type
+    if isinstance(reads, Variable):
+        if not _takes(reads, column):
+            yield path, wanted, given
+        elif reads.name and bound.setdefault(reads.name, Field(reads.name, column)).type != column:
+            yield path, bound[reads.name], given
+    elif isinstance(reads, Scalar) and isinstance(column, Scalar):
+        if reads.kind != column.kind and (column.kind, reads.kind) not in _WIDENS:
+            yield path, wanted, given
+    elif isinstance(reads, ListOf) and isinstance(column, ListOf):
+        yield from _misfits(reads.element, column.element, bound, f"{path}[]")
+    elif isinstance(reads, MapOf) and isinstance(column, MapOf):
+        yield from _misfits(reads.key, column.key, bound, f"{path}.key")
+        yield from _misfits(reads.value, column.value, bound, f"{path}.value")
+    elif isinstance(reads, Struct) and isinstance(column, Struct) and matching(reads, column) is not None:
+        for place, part in matching(reads, column) or ():
+            yield from _misfits(part, column.fields[place], bound, f"{path}.{column.fields[place].name}")
+    elif isinstance(reads, Struct) and isinstance(column, Struct) and not is_tuple(reads):
+        names, defaults = [part.name for part in column.fields], _defaults(reads.make)
+        absent = [part for part in reads.fields if part.name not in names and part.name not in defaults]
+        yield from ((f"{path}.{part.name}", part, None) for part in absent)
+    else:
+        yield path, wanted, given
+
+
+def _takes(variable: Variable, given: DataType) -> bool:
+    """Return whether values of a type can be what a type variable stands for; dicts have no order and no hash."""
+    if variable.choices:
+        return any(not list(_misfits(choice, Field("", given), {}, "")) for choice in variable.choices)
+    return isinstance(given, Scalar | Variable) or not (variable.is_ordered or variable.is_hashable)
+
+
+def _spell_misfit(misfit: Misfit) -> str:
+    path, wanted, given = misfit
+    has = "has none" if given is None else f"has {spell(given)}"
+    return f"\n  {path.lstrip('.')}: it reads {_spell_wanted(wanted)}, the column {has}"
+
+
+def _spell_wanted(wanted: Field) -> str:
+    """Return what is wanted in words, also where a type variable is to stand for some types only."""
+    variable = wanted.type
+    if isinstance(variable, Variable) and variable.choices:
+        return " or ".join(map(spell, variable.choices))
+    if isinstance(variable, Variable) and (variable.is_ordered or variable.is_hashable):
+        return "values with an order" if variable.is_ordered else "values that can be told apart by a hash"
+    return spell(wanted)
 
 
 def _result(cls: type[Module], bound: Mapping[str, Field]) -> Field:

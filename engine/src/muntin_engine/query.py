@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
 from muntin import (
     ClipPolicy,
     Duration,
     EarlyEmission,
     EmitPolicy,
+    Function,
     HoppingWindows,
     Module,
     QueryError,
@@ -19,8 +20,17 @@ from muntin import (
     WindowSpecification,
     installed,
 )
+from muntin_engine.arguments import (
+    check_call,
+    check_function,
+    check_inputs,
+    check_module,
+    check_name,
+    check_path,
+    check_session,
+)
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Evaluator, Plan, check_definition
+from muntin_engine.plan import Evaluator, Plan, check_kind
 from muntin_engine.shipping.code_version import with_version
 
 if TYPE_CHECKING:
@@ -57,12 +67,17 @@ def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> 
     Raises:
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
         PluginLoadError: Its plugin cannot be imported.
+        ModuleDefinitionError: The class is not a complete module.
+        QueryError: An input is no column.
 
     Example:
         >>> module("stats.quantile", "delay", q=0.9).parameters
         {'q': 0.9}
     """
+    check_module(name)
     cls = installed().module(name) if isinstance(name, str) else with_version(name)
+    cls.check_definition()
+    check_inputs(cls, inputs)
     return ModuleCall(cls, inputs, parameters)
 
 
@@ -78,37 +93,43 @@ class WindowedStream:
     evaluator: Evaluator | None = None
     named: Mapping[str, HoppingWindows] = field(default_factory=dict)
 
-    def aggregate(self, **modules: ModuleCall) -> Query:
+    def aggregate(self, *unnamed: Never, **modules: ModuleCall) -> Query:
         """Compute one row per window and key, with a column per module.
 
         Each decides for its own input: a row with a null that one of them does not read is not given to that one, and
         to the others it is. Where none is left its result is null.
 
         Args:
+            unnamed: None: each result column has a name.
             modules: By the name of its result column, each an aggregate.
 
         Raises:
-            QueryError: There is no module, one is an operator, or a name is taken.
+            QueryError: There is no module, one is none or an operator, or a name is taken.
             ParameterError: A module's constructor does not take its parameters.
             TypeMismatchError: A module's inputs are not of the types it reads.
             PolicyError: A module is not right under the window's policies.
         """
-        if not modules:
-            raise QueryError("aggregate() needs at least one module, for example aggregate(n=module('stats.count'))")
-        for call in modules.values():
-            check_definition(call.cls, is_operator=False)
+        if unnamed or not modules:
+            raise QueryError(
+                "aggregate() needs at least one module, each with the name of its result: "
+                "aggregate(n=module('stats.count'))"
+            )
+        for name, call in modules.items():
+            check_call(call, ModuleCall, f"aggregate({name}={{}})".format)
+            check_kind(call.cls, is_operator=False)
         return self._query(modules)
 
     def apply(self, operator: ModuleCall) -> Query:
         """Compute any number of rows per window and key with an operator, whose row's fields become columns.
 
         Raises:
-            QueryError: The module is an aggregate.
+            QueryError: The module is none, or an aggregate.
             ParameterError: Its constructor does not take its parameters.
             TypeMismatchError: Its inputs are not of the types it reads.
             PolicyError: It is not right under the window's policies.
         """
-        check_definition(operator.cls, is_operator=True)
+        check_call(operator, ModuleCall, "apply({})".format)
+        check_kind(operator.cls, is_operator=True)
         return self._query({"": operator})
 
     def _query(self, modules: Mapping[str, ModuleCall]) -> Query:
@@ -138,6 +159,7 @@ class Query:
 
     def named(self, counters: str) -> Query:
         """Return the query with another name for its numbers, for a Spark query that contains several."""
+        check_name("counters", counters)
         return replace(self, counters=counters)
 
     def untimed(self) -> Query:
@@ -175,9 +197,11 @@ class Query:
         """
         from muntin_engine.spark.pipeline import results
 
+        if watermark is not None:
+            check_name("watermark", watermark)
         return results(self, watermark)
 
-    def as_events(self, *, key: ColumnLike | Sequence[ColumnLike] = (), buckets: int = 16) -> EventStream:
+    def as_events(self, *, key: ColumnLike | Sequence[ColumnLike] | None = None, buckets: int = 16) -> EventStream:
         """Return the results as events of another query, in the same query of Spark's.
 
         An event has the lifetime of its result: the window, unless timestamps say otherwise. Results that are retracted
@@ -250,17 +274,21 @@ class Query:
             rejected: Takes what `rejected` returns.
             progress: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
                 `results`, the `punctuation` of the output, and the other `counters` by name.
-            trigger: How long from the start of a micro-batch to that of the next, for example `"10 seconds"`; at once
-                if it is None; `"available_now"` to stop when all that there is has been read.
+            trigger: How long from the start of a micro-batch to that of the next, with its unit, such as
+                `"10 seconds"`; at once if it is None; `"available_now"` to stop when all that there is has been read.
             name: Spark's name for the query.
 
         Raises:
             QueryError: The input is static, or never says how complete it is; no sink is named, one is none or cannot
                 take its output, or two write in the same place.
             DurationError: The trigger cannot be read.
+            PolicyError: It has no unit, or is negative.
             SetupError: As for `results`.
             StateMismatchError: The checkpoint is of another query. Nothing was read or changed.
         """
+        check_path("checkpoint", checkpoint)
+        if name is not None:
+            check_name("name", name)
         from muntin_engine.spark.writing import write
 
         sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
@@ -282,6 +310,7 @@ class Query:
             StateError: Another version of Muntin wrote it, in a layout that this one cannot read.
             QueryError: Late rows cannot be kept.
         """
+        check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing import check_checkpoint
 
         check_checkpoint(self, checkpoint, late=late)
@@ -298,17 +327,22 @@ class Query:
         return explain_plan(self.plan.keeping_late_rows() if late else self.plan)
 
 
-def functions(spark: AnySession, *names: str) -> list[str]:
-    """Register functions of installed plugins with Spark SQL and return the names they have there.
+def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
+    """Register functions with Spark SQL and return the names they have there.
 
     Args:
         spark: The session.
-        names: Full names such as `"stats.clamp"`; all installed ones if none is given. In SQL the dot is an
-            underscore: `stats_clamp(x, 0, 1)`.
+        names: Full names of functions that installed plugins offer, such as `"stats.clamp"`, or functions of one's own
+            that `muntin.function` made; all installed ones if none is given. In SQL the dot is an underscore:
+            `stats_clamp(x, 0, 1)`.
 
     Raises:
+        QueryError: The session is none, or a function is neither.
         UnknownModuleError: No installed plugin offers a name.
     """
+    check_session("functions", spark)
+    for name in names:
+        check_function(name)
     from muntin_engine.spark.functions import register
 
     return register(spark, names)

@@ -28,6 +28,7 @@ Duration: TypeAlias = int | str | timedelta
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _TERM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
+_SIGN: Final = re.compile(r"\s*(?:-|minus\s)\s*")
 _UNITS: Final[dict[str, int]] = {
     unit: size
     for names, size in (
@@ -47,10 +48,11 @@ _SPELLED: Final = ("day", "hour", "minute", "second", "millisecond", "microsecon
 def ticks(duration: Duration) -> int:
     """Return a duration in ticks.
 
-    Text and timedeltas are read as time, so as microseconds; an int is taken as it is.
+    Text and timedeltas are read as time, so as microseconds; an int is taken as it is. A minus in front of a text is
+    for all of it, so that an offset may go either way.
 
     Args:
-        duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"` or `"1 hour 30 minutes"`.
+        duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"`, `"1 hour 30 minutes"` or `"-2 hours"`.
 
     Raises:
         DurationError: The text has no number, an unknown unit, or a unit without a fixed length (month, year).
@@ -58,8 +60,8 @@ def ticks(duration: Duration) -> int:
     Example:
         >>> ticks("10 minutes")
         600000000
-        >>> ticks(timedelta(milliseconds=2)), ticks(7)
-        (2000, 7)
+        >>> ticks(timedelta(milliseconds=2)), ticks(7), ticks("-1 minute 30 seconds")
+        (2000, 7, -90000000)
     """
     if isinstance(duration, bool):
         raise DurationError(duration, "it is a bool")
@@ -73,10 +75,13 @@ def ticks(duration: Duration) -> int:
 
 
 def _parse(text: str) -> int:
-    terms = _TERM.findall(text)
-    if not terms or _TERM.sub("", text).strip(" ,\t"):
+    sign = _SIGN.match(text)
+    length = text if sign is None else text[sign.end() :]
+    terms = _TERM.findall(length)
+    if not terms or _TERM.sub("", length).strip(" ,\t"):
         raise DurationError(text, "it is not a list of numbers with units")
-    return sum(_term(text, number, unit) for number, unit in terms)
+    total = sum(_term(text, number, unit) for number, unit in terms)
+    return total if sign is None else -total
 
 
 def _term(text: str, number: str, unit: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from muntin.axis import Duration
 from muntin.errors import PolicyError
@@ -90,6 +91,8 @@ def early(
         >>> print(early(every="1 minute"))
         early(repeat(after(60000000, aligned)), accumulate)
     """
+    if isinstance(trigger, str | int | timedelta):
+        raise PolicyError(f"{trigger!r} is not a trigger\n  a period goes by name: early(every={trigger!r})")
     if (trigger is None) == (every is None):
         given = "neither" if trigger is None else "both"
         raise PolicyError(f"early() needs either a trigger or a period, as in early(every='1 minute'); got {given}")

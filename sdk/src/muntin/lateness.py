@@ -68,7 +68,10 @@ def parse_lateness(value: Lateness | LatePolicy | str) -> Lateness:
     """
     if isinstance(value, Lateness):
         return value
-    policy = parse_policy(LatePolicy, value)
+    try:
+        policy = parse_policy(LatePolicy, value)
+    except PolicyError as error:
+        raise PolicyError(f"{error}\n  to correct results for some time: late=correct('1 hour')") from None
     if policy is LatePolicy.CORRECT:
-        raise PolicyError("late='correct' does not say for how long\n  use correct('1 hour')")
+        raise PolicyError("late='correct' does not say for how long\n  use late=correct('1 hour')")
     return Lateness(policy)

@@ -6,6 +6,7 @@ mean the same.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeVar
 
@@ -130,4 +131,8 @@ def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
         return kind(value)
     except ValueError:
         members = ", ".join(repr(str(member)) for member in kind)
-        raise PolicyError(f"{value!r} is not a {kind.__name__}; there are {members}") from None
+        article = "an" if kind.__name__.startswith("E") else "a"
+        meant = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
+        suggestion = f"\n  did you mean {meant[0]!r}?" if meant else ""
+        given = getattr(value, "__name__", None) or repr(value)
+        raise PolicyError(f"{given} is not {article} {kind.__name__}; there are {members}{suggestion}") from None

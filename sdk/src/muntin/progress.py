@@ -208,9 +208,9 @@ def bounded_disorder(rows: int) -> BoundedDisorder:
         >>> bounded_disorder(100).rows
         100
     """
-    if not 0 <= rows <= MOST_ROWS:
+    if type(rows) is not int or not 0 <= rows <= MOST_ROWS:
         raise PolicyError(
-            f"a disorder of {rows} rows cannot be bounded; expected 0 to {MOST_ROWS}\n"
+            f"a disorder of {rows!r} rows cannot be bounded; expected a whole number from 0 to {MOST_ROWS}\n"
             "  for more disorder give a time: bounded_delay('10 minutes')"
         )
     return BoundedDisorder(rows)
@@ -233,7 +233,7 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
         5 ticks behind the newest start, every 1000 rows
     """
     step = rows if span is None else ticks(span)
-    if (rows is None) == (span is None) or step is None or step <= 0:
+    if (rows is None) == (span is None) or type(step) is not int or step <= 0:
         raise PolicyError(
             f"progress moves by rows or by a span, above zero; got rows={rows!r} and span={span!r}\n"
             "  for example punctuate_every(rows=1000) or punctuate_every(span='1 minute')"

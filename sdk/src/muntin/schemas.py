@@ -68,9 +68,19 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Whatever the query binds: a type variable, or `Any` where `name` is empty."""
+    """Whatever the query binds: a type variable, or `Any` where `name` is empty.
+
+    Attributes:
+        name: Its name.
+        choices: The types of which it may be one, where the type variable has constraints.
+        is_ordered: True if its values must have an order, as where the type variable is bound to a class with `__lt__`.
+        is_hashable: True if they must be hashable, as where it is bound to `collections.abc.Hashable`.
+    """
 
     name: str
+    choices: tuple[Field, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
+    is_ordered: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
+    is_hashable: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
 
 
 DataType: TypeAlias = Scalar | ListOf | MapOf | Struct | Variable
@@ -98,6 +108,19 @@ _SCALARS: dict[Any, ScalarKind] = {
 }
 
 
+_BARE: dict[Any, str] = {
+    dict: "str, float",
+    Mapping: "str, float",
+    list: "float",
+    tuple: "float, str",
+    set: "float",
+    frozenset: "float",
+    Sequence: "float",
+    Iterable: "float",
+}
+"""The collections, each with an example of what their brackets may hold."""
+
+
 def describe(annotation: Any, name: str = "") -> Field:
     """Return an annotation as a field.
 
@@ -117,7 +140,7 @@ def describe(annotation: Any, name: str = "") -> Field:
     if annotation == Instant:
         return Field(name, Scalar(ScalarKind.INSTANT))
     if isinstance(annotation, TypeVar | typing_extensions.TypeVar):
-        return Field(name, Variable(annotation.__name__))
+        return Field(name, _variable(annotation))
     if annotation is Any or annotation is object:
         return Field(name, Variable(""), is_nullable=True)
     if isinstance(annotation, type) and annotation in _SCALARS:
@@ -125,8 +148,30 @@ def describe(annotation: Any, name: str = "") -> Field:
     return _describe_compound(annotation, name)
 
 
+def _variable(annotation: Any) -> Variable:
+    bound = annotation.__bound__
+    choices = annotation.__constraints__ or ((bound,) if bound in _SCALARS else ())
+    return Variable(
+        annotation.__name__,
+        choices=tuple(map(describe, choices)),
+        is_ordered=_defines(bound, "__lt__"),
+        is_hashable=_defines(bound, "__hash__"),
+    )
+
+
+def _defines(bound: Any, method: str) -> bool:
+    """Return whether a class, such as the bound of a type variable, has a method that not every object has."""
+    return isinstance(bound, type) and getattr(bound, method) is not getattr(object, method)
+
+
 def _describe_compound(annotation: Any, name: str) -> Field:
     origin, arguments = get_origin(annotation), get_args(annotation)
+    if not arguments and (origin or annotation) in _BARE:
+        bare: Any = origin or annotation
+        raise ModuleDefinitionError(
+            f"{bare.__name__} does not say what it holds\n"
+            f"  expected: types in brackets, as in {bare.__name__}[{_BARE[bare]}]; named fields are a dataclass"
+        )
     if origin is Annotated:
         return describe(arguments[0], name)
     if origin in (Union, types.UnionType):

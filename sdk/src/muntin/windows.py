@@ -100,8 +100,8 @@ class CountWindows:
     by: Literal["start", "end"] = "start"
 
     def __post_init__(self) -> None:
-        if self.count <= 0:
-            raise WindowError(f"a count window needs a count above zero, got {self.count}")
+        if type(self.count) is not int or self.count <= 0:
+            raise WindowError(f"a count window needs a whole number above zero, got {self.count!r}")
         if self.by not in ("start", "end"):
             raise WindowError(f"a count window counts by 'start' or by 'end', got {self.by!r}")
 

@@ -15,12 +15,13 @@ _TIMES: Final = {"punctuation", "output_punctuation", "newest", "clock"}
 _PLAIN: Final = [measure.name for measure in MEASURES if measure.unit is not Unit.MICROSECONDS or measure.is_level]
 
 
-def batch_numbers(progress: Mapping[str, Any] | str) -> dict[str, BatchNumbers]:
+def batch_numbers(progress: Mapping[str, Any] | str | None) -> dict[str, BatchNumbers]:
     """Return what the Muntin queries in a Spark query say of a micro-batch, by the names they report under.
 
     Args:
         progress: What `StreamingQuery.lastProgress` and a `StreamingQueryListener` give, as it is or as JSON. Metrics
-            in it that are not Muntin's are left alone.
+            in it that are not Muntin's are left alone. None, which is what `lastProgress` is before the first
+            micro-batch, says nothing.
 
     Example:
         >>> observed = {"time_axis": 0, "accepted": 5, "late": 1, "newest": 42}
@@ -28,6 +29,8 @@ def batch_numbers(progress: Mapping[str, Any] | str) -> dict[str, BatchNumbers]:
         >>> [(numbers.batch, numbers.accepted, numbers.late, numbers.newest) for numbers in found.values()]
         [(7, 5, 1, 42)]
     """
+    if progress is None:
+        return {}
     given: Mapping[str, Any] = json.loads(progress) if isinstance(progress, str) else progress
     observed = {name: _as_dict(metrics) for name, metrics in (given.get("observedMetrics") or {}).items()}
     return {name: _numbers(name, given, metrics) for name, metrics in observed.items() if TIME_AXIS in metrics}

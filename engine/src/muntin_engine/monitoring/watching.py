@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
+from muntin import QueryError
 from muntin_engine.errors import SetupError
 from muntin_engine.monitoring.interrupts import noticing_interrupts
 from muntin_engine.monitoring.notebook import NotebookDisplay, is_notebook
@@ -36,9 +37,16 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
         refresh: How many seconds to wait between looks.
 
     Raises:
+        QueryError: What is watched is no streaming query.
         SetupError: In a terminal: rich is not installed.
         ValueError: The time between looks is not above zero.
     """
+    given: Any = type(query)
+    if not (hasattr(given, "isActive") and hasattr(given, "recentProgress")):
+        raise QueryError(
+            f"monitor() watches a streaming query, got {given.__name__}\n"
+            "  expected: what query.write(...) or .writeStream.start() returns"
+        )
     if not refresh > 0:
         raise ValueError(f"refresh must be a number of seconds above zero, got {refresh!r}")
     watch_on(Watch(query), _display(), refresh)

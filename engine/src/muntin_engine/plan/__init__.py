@@ -1,6 +1,6 @@
 """The plan of a query."""
 
-from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_definition, check_trigger
+from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_kind, check_trigger
 from muntin_engine.plan.columns import Column, Columns, check_columns
 from muntin_engine.plan.evaluators import Choice, Evaluator, parse_evaluator
 from muntin_engine.plan.inputs import Input, check_sources
@@ -20,7 +20,7 @@ __all__ = [
     "Plan",
     "check_buckets",
     "check_columns",
-    "check_definition",
+    "check_kind",
     "check_sources",
     "check_trigger",
     "parse_evaluator",

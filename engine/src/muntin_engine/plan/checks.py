@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from muntin import (
     ClipPolicy,
     CountWindows,
     HoppingWindows,
     Module,
-    ModuleDefinitionError,
     PolicyError,
     QueryError,
     SnapshotWindows,
@@ -80,20 +79,16 @@ def check_buckets(buckets: int) -> None:
     Raises:
         QueryError: It is not between 1 and `MOST_BUCKETS`.
     """
-    if not 1 <= buckets <= MOST_BUCKETS:
-        raise QueryError(f"a query has 1 to {MOST_BUCKETS} buckets, got {buckets}")
+    if type(buckets) is not int or not 1 <= buckets <= MOST_BUCKETS:
+        raise QueryError(f"a query has 1 to {MOST_BUCKETS} buckets, got {buckets!r}")
 
 
-def check_definition(cls: Any, *, is_operator: bool) -> None:
+def check_kind(cls: type[Module], *, is_operator: bool) -> None:
     """Refuse an operator where an aggregate is wanted, and the other way round.
 
     Raises:
         QueryError: The module is of the other kind.
-        ModuleDefinitionError: The class is not a complete module.
     """
-    if not isinstance(cls, type) or not issubclass(cls, Module):
-        raise ModuleDefinitionError(f"{cls!r} is not a module class; subclass one of Muntin's eight base classes")
-    cls.check_definition()
     call = f"module({cls.name!r}, ...)"
     if cls.is_operator and not is_operator:
         raise QueryError(f"{cls.name} is an operator, which returns rows: use .apply({call})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,12 +81,15 @@ class Input:
         }
 
 
-def check_sources(column: object | None, sources: tuple[str, ...]) -> None:
+def check_sources(column: object | None, sources: Sequence[str]) -> None:
     """Refuse sources that cannot be told apart.
 
     Raises:
-        QueryError: There is a column of sources and no declared source, or the other way round; or a name comes twice.
+        QueryError: They are one text and no list of names. There is a column of sources and no declared source, or the
+            other way round; or a name comes twice.
     """
+    if isinstance(sources, str):
+        raise QueryError(f"sources={sources!r} is one text\n  expected: a list of names, sources=[{sources!r}]")
     if (column is None) != (not sources):
         given = "sources and no column" if column is None else "a column and no sources"
         raise QueryError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin import ColumnarAggregate, Module, ParameterError, SupportsColumns
+from muntin.modules.parameters import check_types
 from muntin.modules.spelling import spell
 from muntin.schemas import Field, Struct, Variable
 from muntin_engine.core.nulls import forbids_null
@@ -70,11 +71,13 @@ def make_module(cls: type[Module], parameters: Mapping[str, Any]) -> Module:
     """Return a module made with a query's parameters (SI-29).
 
     Raises:
-        ParameterError: The constructor does not take them, or raises `ValueError` or `TypeError` on them.
+        ParameterError: The constructor does not take them, is annotated otherwise, or raises `ValueError` or
+            `TypeError` on them.
     """
     signature = _signature(cls)
     try:
         signature.bind(**parameters)
+        check_types(signature, parameters)
         module: Module = cls(**parameters)
     except (TypeError, ValueError) as error:
         raise ParameterError(cls.name, parameters, str(error), str(signature)) from error

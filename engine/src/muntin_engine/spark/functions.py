@@ -10,15 +10,21 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.functions import pandas_udf
 
 from muntin import Function, PluginError, installed
+from muntin_engine.shipping.local_code import local_modules
+from muntin_engine.spark.by_value import by_value
 from muntin_engine.spark.sessions import AnySession
 from muntin_engine.spark.types import spark_type_of
 
 
-def register(spark: AnySession, names: Sequence[str]) -> list[str]:
-    """Register functions by full name, or all installed ones, and return their names in SQL."""
-    chosen = [installed().function(name) for name in names] if names else _all()
+def register(spark: AnySession, named: Sequence[str | Function[..., Any]]) -> list[str]:
+    """Register functions, by full name or themselves, or all installed ones, and return their names in SQL.
+
+    Code of no installed package travels itself, as that of modules does.
+    """
+    chosen = [installed().function(name) if isinstance(name, str) else name for name in named] if named else _all()
     for function in chosen:
-        spark.udf.register(function.sql_name, _udf(function))
+        with by_value(local_modules()):
+            spark.udf.register(function.sql_name, _udf(function))
     return [function.sql_name for function in chosen]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
@@ -80,8 +82,10 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     inputs = _Inputs(events.df)
     modules = tuple(_plan_call(inputs, output, call) for output, call in calls.items())
     expressions = _plan_trigger(inputs, stream.emit.trigger) if isinstance(stream.emit, EarlyEmission) else {}
-    roles = _fields_of(events.df, {name: getattr(events, name) for name in _ROLES})
-    keys = _fields_of(events.df, {f"k{place}": key for place, key in enumerate(events.keys)})
+    times = {"start": "at"} if events.end is None else {}
+    roles = _fields_of(events.df, {name: getattr(events, name) for name in _ROLES}, times)
+    given = {f"k{place}": key for place, key in enumerate(events.keys)}
+    keys = _fields_of(events.df, given, dict.fromkeys(given, "key"))
     plan = Plan(
         columns=Columns(
             **{name: _named(part) for name, part in roles.items()},
@@ -111,7 +115,8 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
 
 
 def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
-    parts = list(_fields_of(inputs.df, {str(number): column for number, column in enumerate(call.inputs)}).values())
+    columns = {str(number): column for number, column in enumerate(call.inputs)}
+    parts = list(_fields_of(inputs.df, columns, dict.fromkeys(columns, call.cls.name)).values())
     given = [field_of(part.name, part.dataType) for part in parts]
 
     def place(number: int, wanted: Field) -> int:
@@ -129,7 +134,7 @@ def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
     places: dict[str, int] = {}
     for expression in trigger.reads:
         column = F.expr(expression)
-        (part,) = _fields_of(inputs.df, {expression: column}).values()
+        (part,) = _fields_of(inputs.df, {expression: column}, {expression: "the trigger"}).values()
         places[expression] = inputs.place(column, part, field_of(expression, part.dataType))
     for condition in conditions_of(trigger):
         found = inputs.fields[places[condition]].dataType.simpleString()
@@ -138,10 +143,52 @@ def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
     return places
 
 
-def _fields_of(df: DataFrame, columns: Mapping[str, ColumnLike | None]) -> dict[str, spark_types.StructField]:
-    """Return the names and types that columns have in the input; those that are None are left out."""
-    given = {name: _as_column(column) for name, column in columns.items() if column is not None}
-    return dict(zip(given, df.select(*given.values()).schema.fields, strict=True)) if given else {}
+def _fields_of(
+    df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
+) -> dict[str, spark_types.StructField]:
+    """Return the names and types that columns have in the input; those that are None are left out.
+
+    Args:
+        df: The input.
+        columns: By name.
+        readers: By that name, who reads a column, where that is another one.
+
+    Raises:
+        QueryError: The input does not have one of them.
+    """
+    given = {name: column for name, column in columns.items() if column is not None}
+    if not given:
+        return {}
+    known = {part.casefold() for part in df.columns}
+    for name, column in given.items():
+        if isinstance(column, str) and column.isidentifier() and column.casefold() not in known:
+            raise _no_such_column(df, readers.get(name, name), column)
+    try:
+        found = df.select(*map(_as_column, given.values())).schema.fields
+    except AnalysisException as error:
+        if len(given) > 1:  # Spark does not say which one
+            for name, column in given.items():
+                _fields_of(df, {name: column}, readers)
+        name, column = next(iter(given.items()))
+        raise _no_such_column(df, readers.get(name, name), column, error) from error
+    if len(found) != len(given):
+        name, named = next(iter(given)), ", ".join(map(str, given.values()))
+        raise QueryError(f"{readers.get(name, name)} names several columns with one of {named}\n  name each one")
+    return dict(zip(given, found, strict=True))
+
+
+def _no_such_column(
+    df: DataFrame, reader: str, column: ColumnLike, reason: AnalysisException | None = None
+) -> QueryError:
+    """Return the error for a column that Spark does not find, or cannot compute, in the input."""
+    spelled = repr(column) if isinstance(column, str) else str(column)
+    close = difflib.get_close_matches(spelled.strip("'"), df.columns, n=1)
+    suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
+    if reason is None or "UNRESOLVED" in str(reason.getCondition()):
+        return QueryError(
+            f"{reader} reads {spelled}, and the input has no such column{suggestion}\n  it has {', '.join(df.columns)}"
+        )
+    return QueryError(f"{reader} reads {spelled}, which Spark refuses: {str(reason).splitlines()[0]}")
 
 
 def _named(part: spark_types.StructField) -> NamedColumn:

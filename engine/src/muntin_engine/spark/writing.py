@@ -12,7 +12,7 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from muntin import EARLIEST, Duration, QueryError, ticks
+from muntin import EARLIEST, Duration, QueryError
 from muntin_engine.errors import SinkError
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.batch_progress import progress_of, progress_schema
@@ -25,13 +25,12 @@ from muntin_engine.spark.query_ids import QueryId, StartedQuery, StoredQueryId
 from muntin_engine.spark.refused import REFUSED
 from muntin_engine.spark.sessions import is_connect
 from muntin_engine.spark.types import spark_schema_of
-from muntin_engine.writing import Sink, SinkLike, choose_sinks
+from muntin_engine.writing import Sink, SinkLike, choose_sinks, pace_of
 
 if TYPE_CHECKING:
     from muntin_engine.query import Query
 
 PROGRESS: Final = "progress"
-AVAILABLE_NOW: Final = "available_now"
 
 
 def write(
@@ -47,6 +46,7 @@ def write(
             "write() starts a streaming query, and the input is static\n"
             "  write what results(), late() and rejected() return: query.results().write.parquet('results')"
         )
+    pace_of(trigger)
     sinks = choose_sinks(wanted, checkpoint)
     running = keeping_late_rows(query) if LATE in sinks else query
     schemas = _schemas(running)
@@ -97,11 +97,8 @@ def _handing(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter
 
 
 def _triggered(writer: DataStreamWriter, trigger: Duration | None) -> DataStreamWriter:
-    if trigger is None:
-        return writer
-    if trigger == AVAILABLE_NOW:
-        return writer.trigger(availableNow=True)
-    return writer.trigger(processingTime=f"{ticks(trigger) // 1000} milliseconds")
+    pace = pace_of(trigger)
+    return writer.trigger(**pace) if pace else writer
 
 
 def _schemas(query: Query) -> dict[str, spark_types.StructType]:

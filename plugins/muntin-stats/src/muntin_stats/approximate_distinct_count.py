@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from muntin import IncrementalAggregate
-from muntin_stats.order import present
+from muntin_stats.order import H, present
 from muntin_stats.parameters import whole_number
 from muntin_stats.sketch_library import sketch_library
 from muntin_stats.stand_ins import stand_in
 
 
-class ApproximateDistinctCount(IncrementalAggregate[Any, bytes, int]):
+class ApproximateDistinctCount(IncrementalAggregate[H | None, bytes, int]):
     """Estimate how many different values a window has, as Spark's `approx_count_distinct`.
 
     The relative standard error is `1.04 / sqrt(2 ** lg_k)`: 1.6 % for `lg_k=12`, 0.8 % for `lg_k=14`. Up to about
@@ -57,7 +57,7 @@ class ApproximateDistinctCount(IncrementalAggregate[Any, bytes, int]):
         """Return a sketch of nothing: no bytes."""
         return b""
 
-    def add_events(self, state: bytes, payloads: Sequence[Any]) -> bytes:
+    def add_events(self, state: bytes, payloads: Sequence[H | None]) -> bytes:
         """Return the sketch with more values."""
         values = present(payloads)
         if not values:

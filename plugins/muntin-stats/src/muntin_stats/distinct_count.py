@@ -7,10 +7,11 @@ from typing import Any
 from muntin import ColumnarAggregate
 from muntin.schemas import Field
 from muntin_stats.kinds import form_for
+from muntin_stats.order import H
 from muntin_stats.tally import Tally, TallyAggregate
 
 
-class DistinctCount(TallyAggregate[Any, int]):
+class DistinctCount(TallyAggregate[H, int]):
     """Count the different values in a window, as SQL's `count(distinct column)`.
 
     Types: any hashable type to int.
@@ -29,7 +30,7 @@ class DistinctCount(TallyAggregate[Any, int]):
 
     name, version = "stats.distinct_count", "0.1.0"
 
-    def compute_result(self, state: Tally[Any]) -> int:
+    def compute_result(self, state: Tally[H]) -> int:
         """Return how many values the tally has."""
         return len(state.counts) + (state.nans > 0)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Protocol
+
+from typing_extensions import TypeVar
 
 
 class Ordered(Protocol):
@@ -14,6 +16,7 @@ class Ordered(Protocol):
 
 P = TypeVar("P")
 T = TypeVar("T", bound=Ordered)
+H = TypeVar("H", bound=Hashable, default=Any)
 
 
 def present(payloads: Iterable[P | None]) -> list[P]:

@@ -9,6 +9,7 @@ from muntin.combinators.wrapping import constructor_signature, module_class
 from muntin.errors import ParameterError
 from muntin.modules.made import Made, constructor, make_module, maker
 from muntin.modules.module import Module
+from muntin.modules.parameters import check_types
 from muntin.modules.spelling import spell
 
 
@@ -43,6 +44,7 @@ def _preset(cls: type[Module], /, **parameters: Any) -> type[Any]:
     signature = constructor_signature(cls)
     try:
         signature.bind_partial(**parameters)
+        check_types(signature, parameters)
     except TypeError as error:
         raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.generics import type_arguments
+from muntin.modules.methods import check_methods
 from muntin.modules.names import check_name
 from muntin.modules.versions import continues
 from muntin.policies import ClipPolicy, OutputContract
@@ -83,14 +84,18 @@ class Module:
         """Raise unless the class can be used in a query.
 
         Raises:
-            ModuleDefinitionError: The name or version is missing or malformed, or a type cannot be derived.
+            ModuleDefinitionError: The name or version is missing or malformed, a type cannot be derived, or a method
+                does not take what it is called with.
         """
         name = check_name(getattr(cls, "name", None), cls.__qualname__)
-        if not isinstance(getattr(cls, "version", None), str) or not cls.version:
-            raise ModuleDefinitionError(f"{name} has no version\n  set the class attribute: version = '1.0.0'")
+        version = getattr(cls, "version", None)
+        if not isinstance(version, str) or not version:
+            fault = "has no version" if version in (None, "") else f"has the version {version!r}, which is no text"
+            raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: version = '1.0.0'")
         if cls.__abstractmethods__:  # type: ignore[attr-defined]  # set by ABCMeta on every base class below
             missing = ", ".join(sorted(cls.__abstractmethods__))  # type: ignore[attr-defined]
             raise ModuleDefinitionError(f"{name} does not define {missing}")
+        check_methods(cls)
         cls.input_field()
         cls.result_field()
 

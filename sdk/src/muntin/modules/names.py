@@ -16,6 +16,8 @@ def check_name(name: object, owner: str = "it") -> str:
     Raises:
         ModuleDefinitionError: It has not.
     """
+    if name is None:
+        raise ModuleDefinitionError(f"{owner} has no name\n  set the class attribute: name = '<plugin>.<module>'")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ModuleDefinitionError(
             f"{owner} is named {name!r}\n  expected: text of the form '<plugin>.<module>' in lower case"
