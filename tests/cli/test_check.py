@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -240,3 +242,29 @@ def test_a_folder_without_a_package_is_refused(tmp_path: Path, muntin: Callable[
 
 def test_the_limit_is_that_of_the_engine() -> None:
     assert MOST_BYTES == job.MOST_BYTES
+
+
+def test_a_report_for_programs_is_json_whatever_modules_print(
+    installation: Installation, allow: Callable[..., None]
+) -> None:
+    talk = "import atexit, os\nprint('hello')\nos.write(1, b'from below')\natexit.register(print, 'bye')\n"
+    installation.plugin("talker", source=f"{TIDES.replace('tides.', 'talker.')}\n{talk}")
+    allow("talker")
+    command = [sys.executable, "-m", "muntin_cli", "describe", "talker.average", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "talker.average" in str(json.loads(done.stdout))
+    assert "hello\n" in done.stderr
+    assert "from below" in done.stderr
+
+
+def test_a_check_in_json_is_json_although_a_module_prints_while_it_is_tried(
+    installation: Installation, allow: Callable[..., None], muntin: Callable[..., Done]
+) -> None:
+    talking = TIDES.replace("        return", "        print('working')\n        return", 1)
+    assert "print" in talking
+    installation.plugin("tides", source=talking)
+    allow("tides")
+    done = muntin("check", "tides", "--json")
+    assert done.data["sections"]
+    assert "working" in done.errors

@@ -146,3 +146,22 @@ def test_where_no_name_is_near_none_is_suggested(name: str, tmp_path: Path, munt
     done = muntin("new", name, "--into", tmp_path)
     assert done.code == 2
     assert "did you mean" not in done.errors
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("json", "json is a module of Python's own"),
+        ("pytest", "pytest is an installed package"),
+        ("testing_nothing", ""),
+        ("engine", "a package muntin_engine is installed"),
+        ("stats", "a plugin named 'stats' is installed"),
+        ("muntin", "it is Muntin's own name"),
+    ],
+)
+def test_a_name_that_is_taken_is_refused(name: str, reason: str, tmp_path: Path, muntin: Callable[..., Done]) -> None:
+    done = muntin("new", name, "--into", tmp_path)
+    assert done.code == (2 if reason else 0)
+    if reason:
+        assert f"{name!r} is taken: {reason}\n  choose another name, for example {name}_modules" in done.errors
+        assert list(tmp_path.iterdir()) == []

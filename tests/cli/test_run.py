@@ -214,3 +214,13 @@ def test_restarts_need_the_engine(
     done = muntin("run", write(STREAM), "--module", "tides.average", "--crash-everywhere")
     assert done.code == 3
     assert "pip install 'muntin-cli[engine]'" in done.errors
+
+
+def test_a_script_imports_what_lies_beside_it_and_prints(
+    write: Callable[[str], Path], muntin: Callable[..., Done]
+) -> None:
+    file = write(f"from beside_the_script import label\nprint(label)\n{STREAM}")
+    file.with_name("beside_the_script.py").write_text("label = 'from beside'\n", encoding="utf-8")
+    done = muntin("run", file, "--module", "tides.average", "--window", "hopping 10 5")
+    assert done.code == 0, done.errors
+    assert done.output.startswith("from beside\n")

@@ -151,7 +151,7 @@ CALLS = (
     ("early()", "early(every='1 minute')"),
     ("early(every='-1 minute')", "above zero"),
     ("early(every='1 minute', refinement='retracts')", "did you mean 'retract'?"),
-    ("after_count('3')", "a whole number of members", "got '3'"),
+    ("after_count('3')", "one member or more, got '3'"),
     ("correct('-1 hour')", "late='side'"),
     ("bounded_disorder('3')", "a whole number from 0", "bounded_delay('10 minutes')"),
     ("punctuate_every(rows='3')", "rows='3'", "punctuate_every(rows=1000)"),

@@ -14,6 +14,7 @@ from muntin_cli.commands.modules import modules
 from muntin_cli.commands.new import new
 from muntin_cli.commands.run import run
 from muntin_cli.commands.stubs import stubs
+from muntin_cli.output import own_process
 
 _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environment lacks something."
 
@@ -48,5 +49,6 @@ def _options(
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command, in a process of its own."""
+    own_process()
     app()

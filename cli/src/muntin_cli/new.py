@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from muntin import hooks
 from muntin_cli.errors import UsageError
 
 _PLACEHOLDER: Final = "myplugin"
@@ -25,9 +29,10 @@ def create_package(name: str, folder: Path) -> Path:
         folder: Where the package's own folder is made.
 
     Raises:
-        UsageError: The name cannot name a plugin, or the package's folder exists and is not empty.
+        UsageError: The name cannot name a plugin, is taken, or the package's folder exists and is not empty.
     """
     _check_name(name)
+    _check_free(name)
     target = folder / distribution_of(name)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} exists already\n  choose another name, another folder (--into), or remove it")
@@ -57,6 +62,22 @@ def _check_name(name: str) -> None:
         f"{name!r} cannot name a plugin{meant}\n"
         "  expected: lower-case letters, digits and '_', a letter first; the package is then named muntin-<name>"
     )
+
+
+def _check_free(name: str) -> None:
+    """Refuse a name by which something else is known: a plugin, or a package that is imported."""
+    package = f"muntin_{name}"
+    if any(entry.name == name for entry in entry_points(group=hooks.PROJECT)):
+        taken = f"a plugin named {name!r} is installed"
+    elif find_spec(package) is not None:
+        taken = f"a package {package} is installed"
+    elif name in sys.stdlib_module_names or name == hooks.PROJECT:
+        taken = f"{name} is a module of Python's own" if name != hooks.PROJECT else "it is Muntin's own name"
+    elif (found := find_spec(name)) is not None and found.origin is not None:
+        taken = f"{name} is an installed package"
+    else:
+        return
+    raise UsageError(f"{name!r} is taken: {taken}\n  choose another name, for example {name}_modules")
 
 
 def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversable]]:

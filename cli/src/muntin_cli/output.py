@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
+from typing import Any, Final, TextIO
 
 import typer
 from rich.console import Console
@@ -13,15 +17,58 @@ from rich.text import Text
 
 _WIDE = 10_000
 
+_REPORT: Final[ContextVar[TextIO | None]] = ContextVar("_REPORT", default=None)
+"""Where what is shown goes; None for the standard output as it is."""
+_OWNS_PROCESS: Final[ContextVar[bool]] = ContextVar("_OWNS_PROCESS", default=False)
+
+
+@contextmanager
+def kept_apart() -> Iterator[None]:
+    """Have what modules print, also by way of other processes, go to the standard error.
+
+    The standard output is then what the command shows, and nothing else, so that programs can read it.
+    """
+    with _outside() as report, redirect_stdout(sys.stderr):
+        before = _REPORT.set(report)
+        try:
+            yield
+        finally:
+            report.flush()
+            _REPORT.reset(before)
+
+
+@contextmanager
+def _outside() -> Iterator[TextIO]:
+    """Yield what is the standard output now, whatever becomes of it."""
+    if not _OWNS_PROCESS.get() or sys.stdout is not sys.__stdout__:
+        yield sys.stdout
+        return
+    sys.stdout.flush()
+    report = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+    os.dup2(2, 1)  # for good: modules may print when the process ends, too
+    yield report
+
+
+def own_process() -> None:
+    """Say that the process ends with the command, so that its standard output need not be given back."""
+    _OWNS_PROCESS.set(True)
+
+
+@contextmanager
+def let_through() -> Iterator[None]:
+    """Within `kept_apart`: have what code prints go to the standard output after all."""
+    with redirect_stdout(_REPORT.get() or sys.stdout):
+        yield
+
 
 def show(text: str = "") -> None:
     """Print text as it is."""
-    typer.echo(text)
+    typer.echo(text, file=_REPORT.get())
 
 
 def show_json(value: Any) -> None:
     """Print a value for programs."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    show(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -29,9 +76,9 @@ def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     In a terminal it has colours and fits the width; elsewhere it has neither colours nor broken lines.
     """
-    console = Console(highlight=False)
+    console = Console(highlight=False, file=_REPORT.get())
     if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDE, color_system=None)
+        console = Console(highlight=False, width=_WIDE, color_system=None, file=_REPORT.get())
     table = Table(box=None, pad_edge=False, show_header=bool(heads), header_style="bold")
     for number, head in enumerate(heads or next(iter(rows := list(rows)), ())):
         table.add_column(head if heads else "", style="bold" if number == 0 else "", overflow="fold")
@@ -39,7 +86,7 @@ def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_row(*(Text(cell) for cell in row))
     with console.capture() as captured:
         console.print(table)
-    typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    show("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def indented(text: str, by: int = 2) -> str:

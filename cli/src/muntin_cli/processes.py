@@ -13,6 +13,7 @@ from typing import Any
 
 from muntin_cli.errors import EnvironmentLacksError
 
+_ANSWER = "answer: "
 _PATIENCE = 120.0
 
 
@@ -20,7 +21,8 @@ def ask_python(program: Path, question: Any, python: str = sys.executable) -> An
     """Run a program that reads a question as JSON and answers in JSON, in an empty folder that is not on its path.
 
     Args:
-        program: A Python file that imports nothing of ours. Its answer is the last line that it prints.
+        program: A Python file that imports nothing of ours. Its answer is the last line that it prints which begins
+            with `answer: `; modules that it imports may print what they like, also when it ends.
         question: What it reads.
         python: The Python that runs it.
 
@@ -29,12 +31,13 @@ def ask_python(program: Path, question: Any, python: str = sys.executable) -> An
     """
     with tempfile.TemporaryDirectory() as folder:
         answer = run([python, "-P", str(program)], folder, json.dumps(question))
-    if answer.returncode != 0 or not answer.stdout.strip():
+    answers = [line.removeprefix(_ANSWER) for line in answer.stdout.splitlines() if line.startswith(_ANSWER)]
+    if answer.returncode != 0 or not answers:
         last = (answer.stderr.strip() or "it printed nothing").splitlines()[-1]
         raise EnvironmentLacksError(
             f"{python} could not run {program.name}: {last}\n  expected: a Python 3.11 or newer"
         )
-    return json.loads(answer.stdout.splitlines()[-1])
+    return json.loads(answers[-1])
 
 
 def run(

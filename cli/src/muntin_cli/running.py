@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowErr
 from muntin.policies import parse_policy
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_cli.errors import UsageError
+from muntin_cli.output import let_through
 
 T = TypeVar("T")
 
@@ -43,11 +45,15 @@ class ScriptFile:
 def read_script(file: Path) -> ScriptFile:
     """Run a file of Python and return what it defines.
 
+    As under `python`, it may import what lies beside it, then and later, and what it prints is printed.
+
     Raises:
         UsageError: It cannot be read or run, or defines no stream.
     """
+    sys.path.insert(0, str(file.resolve().parent))
     try:
-        defined = runpy.run_path(str(file))
+        with let_through():
+            defined = runpy.run_path(str(file))
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}\n  expected: a file of Python") from error
     except Exception as error:

@@ -12,6 +12,7 @@ from typing_extensions import ParamSpec
 from muntin import MuntinError
 from muntin_cli.errors import exit_code_of
 from muntin_cli.exit_codes import ExitCode
+from muntin_cli.output import kept_apart
 
 P = ParamSpec("P")
 
@@ -23,12 +24,16 @@ With = Annotated[
 
 
 def reports_errors(command: Callable[P, ExitCode]) -> Callable[P, None]:
-    """Make a function a command: its value is the exit code, and an error of ours is told with its remedy."""
+    """Make a function a command: its value is the exit code, and an error of ours is told with its remedy.
+
+    What modules print meanwhile goes to the standard error.
+    """
 
     @wraps(command)
     def run(*arguments: P.args, **options: P.kwargs) -> None:
         try:
-            code = command(*arguments, **options)
+            with kept_apart():
+                code = command(*arguments, **options)
         except MuntinError as error:
             typer.echo(f"muntin: {error}", err=True)
             code = exit_code_of(error)

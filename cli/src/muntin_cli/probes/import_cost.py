@@ -17,4 +17,4 @@ def cost_of(name: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"\n{json.dumps(cost_of(json.load(sys.stdin)))}\n")
+    sys.stdout.write(f"\nanswer: {json.dumps(cost_of(json.load(sys.stdin)))}\n")

@@ -39,4 +39,4 @@ def try_laws(folder: str) -> list[tuple[str, str, str]]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"\n{json.dumps(try_laws(json.load(sys.stdin)))}\n")
+    sys.stdout.write(f"\nanswer: {json.dumps(try_laws(json.load(sys.stdin)))}\n")

@@ -27,4 +27,4 @@ def seen(packages: Iterable[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"\n{json.dumps(seen(json.load(sys.stdin)))}\n")
+    sys.stdout.write(f"\nanswer: {json.dumps(seen(json.load(sys.stdin)))}\n")

@@ -27,7 +27,7 @@ class AfterCount(Trigger):
 
     def __post_init__(self) -> None:
         if type(self.count) is not int or self.count < 1:
-            raise PolicyError(f"a trigger fires after a whole number of members, one or more, got {self.count!r}")
+            raise PolicyError(f"a trigger fires after one member or more, got {self.count!r}")
 
     def __str__(self) -> str:
         return f"after_count({self.count})"
