@@ -61,7 +61,7 @@ def test_a_specification_spells_itself() -> None:
         (lambda: hopping(0, 5), "a hopping window needs a size and a hop above zero, got 0 and 5"),
         (lambda: hopping(5, -1), "a hopping window needs a size and a hop above zero, got 5 and -1"),
         (lambda: tumbling(5, reach=-1), "the reach of a window cannot be negative, got -1"),
-        (lambda: count_by_start(0), "a count window needs a count above zero, got 0"),
+        (lambda: count_by_start(0), "a count window needs a whole number above zero, got 0"),
         (lambda: CountWindows(1, "middle"), "a count window counts by 'start' or by 'end', got 'middle'"),  # type: ignore[arg-type]
     ],
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from muntin.axis import Duration
-from muntin.errors import PolicyError
+from muntin.errors import DurationError, PolicyError
 from muntin.policies import Refinement, parse_policy
 from muntin.triggers.description import to_dict
 from muntin.triggers.timer import every as at_every
@@ -92,7 +93,9 @@ def early(
         early(repeat(after(60000000, aligned)), accumulate)
     """
     if isinstance(trigger, str | int | timedelta):
-        raise PolicyError(f"{trigger!r} is not a trigger\n  a period goes by name: early(every={trigger!r})")
+        with suppress(DurationError):
+            at_every(trigger)
+            raise PolicyError(f"{trigger!r} is not a trigger\n  a period goes by name: early(every={trigger!r})")
     if (trigger is None) == (every is None):
         given = "neither" if trigger is None else "both"
         raise PolicyError(f"early() needs either a trigger or a period, as in early(every='1 minute'); got {given}")
