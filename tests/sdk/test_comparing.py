@@ -135,10 +135,17 @@ MISFITS: list[tuple[Any, Any, str]] = [
     (dict[str, float], {1: 1.0}, "a key of it is 1, expected string"),
     (dict[str, list[int]], {"a": [1.5]}, "['a'][0] is 1.5, expected integer"),
     (tuple[int, str], (1, 2), "._2 is 2, expected string"),
-    (tuple[int, str], (1,), "it is (1,), expected struct<_1: integer, _2: string>"),
+    (tuple[int, str], (1,), "it is (1,), of 1 instead of 2 values; expected struct<_1: integer, _2: string>"),
+    (Options, {"quick": True}, "without 'fast' but with 'quick'; expected struct<fast: boolean>"),
+    (
+        list[Place],
+        [Place(1, "a"), {"name": "b"}],
+        "[1] is {'name': 'b'}, without 'row'; expected struct<row: integer, name: string>",
+    ),
+    (Place, 3, "it is 3, expected struct<row: integer, name: string>"),
     (Mean, Mean("1"), ".total is '1', expected float"),  # type: ignore[arg-type]  # that is the point
     (Mean, None, "it is None, expected struct<total: float, count: integer>"),
-    (Options, {}, "it is {}, expected struct<fast: boolean>"),
+    (Options, {}, "it is {}, without 'fast'; expected struct<fast: boolean>"),
 ]
 
 

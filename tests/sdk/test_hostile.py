@@ -8,15 +8,18 @@ import pytest
 from hypothesis import strategies as st
 
 from muntin import Function, Module, ModuleDefinitionError, Trigger, testing
-from muntin.testing import FunctionLaws, LawError, TriggerLaws, laws_of
+from muntin.testing import FunctionLaws, LawError, Outcome, TriggerLaws, laws_of, try_laws
 from muntin.testing.laws.conformance import Conformance
 from muntin.triggers import when
 from tests.hostile.muntin_hostile import (
+    CROWDED,
     HONEST,
     HOSTILE,
     HOSTILE_FUNCTIONS,
     HOSTILE_TRIGGERS,
     VALUES,
+    FirstFifty,
+    TopTen,
     honest_function,
     honest_triggers,
     honest_vectorised_function,
@@ -61,6 +64,25 @@ def test_a_module_that_breaks_a_law_fails_under_its_name(
     if law != "test_definition_is_complete" and module.name != "hostile.columnar_keeps_nothing":
         assert "smallest stream:" in str(broken.value)
         assert 0 < len(broken.value.stream.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize(("module", "law"), CROWDED.items(), ids=name_of)
+def test_a_module_that_is_right_for_a_few_members_or_at_first_is_found_out(module: type[Module], law: str) -> None:
+    with pytest.raises(LawError) as broken:
+        check(testing.laws_for(module()), f"test_{law.replace(' ', '_')}", module=module())
+    assert len(broken.value.stream.splitlines()) <= MOST_LINES + 4
+    assert max(map(len, str(broken.value).splitlines())) < 220
+
+
+def test_a_report_tells_of_many_members_in_a_line() -> None:
+    with pytest.raises(LawError, match=r"\n    and \d+ more[:,] ") as broken:
+        check(testing.IncrementalAggregateLaws, "test_order_does_not_matter", module=FirstFifty())
+    (crowd,) = [line for line in broken.value.stream.splitlines() if line.startswith("and ")]
+    assert int(crowd.split()[1]) == 50  # with the one that is drawn alone, one more than it keeps
+
+
+def test_a_bound_that_depends_on_the_members_alone_breaks_no_law() -> None:
+    assert {verdict.outcome for verdict in try_laws(TopTen())} == {Outcome.KEPT, Outcome.SKIPPED}
 
 
 @pytest.mark.parametrize(("law", "function"), HOSTILE_FUNCTIONS.items(), ids=name_of)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import strategies as st
 
-from muntin import Aggregate, ModuleDefinitionError, function, testing
+from muntin import Aggregate, IncrementalAggregate, ModuleDefinitionError, function, testing
 from muntin.testing import Outcome, laws_applying_to, laws_for, laws_of, try_laws
 from muntin.testing.laws.conformance import Conformance
 from tests.hostile.muntin_hostile import HONEST, HOSTILE
@@ -84,3 +84,68 @@ def test_a_vectorised_function_needs_to_be_told_what_may_come() -> None:
 def test_a_class_has_no_laws_only_a_module_has() -> None:
     with pytest.raises(ModuleDefinitionError, match="an instance of a module class"):
         laws_for(Root)  # type: ignore[arg-type]  # which is the point
+
+
+class Forgets(IncrementalAggregate[int, list[int], int]):
+    """Its `add_events` changes the state and returns nothing."""
+
+    name, version = "demo.forgets", "1.0.0"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:  # type: ignore[return]  # the fault
+        state.extend(payloads)
+
+    def combine(self, state: list[int], other: list[int]) -> list[int]:
+        return [*state, *other]
+
+    def compute_result(self, state: list[int]) -> int:
+        return len(state)
+
+
+class Largest(IncrementalAggregate[int | None, int | None, int | None]):
+    """Has None for a state until there is a payload."""
+
+    name, version = "demo.largest", "1.0.0"
+
+    def create_state(self) -> int | None:
+        return None
+
+    def add_events(self, state: int | None, payloads: Sequence[int | None]) -> int | None:
+        return max((value for value in (state, *payloads) if value is not None), default=None)
+
+    def compute_result(self, state: int | None) -> int | None:
+        return state
+
+
+class Raises(Forgets):
+    name = "demo.raises"
+
+    def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
+        raise ZeroDivisionError("division by zero")
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        (Forgets(), "add_events returned None, expected a state: list[int]"),
+        (Raises(), "add_events raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_makes_all_laws_fail_is_one_finding(module: Forgets, told: str) -> None:
+    verdicts = list(try_laws(module))
+    (broken,) = [verdict for verdict in verdicts if verdict.outcome is Outcome.BROKEN]
+    assert told in broken.reason
+    others = [verdict.reason for verdict in verdicts if verdict.reason.startswith("add_events fails")]
+    assert len(others) > 8
+    assert set(others) == {f"add_events fails as it does under the law: {broken.law}"}
+
+
+def test_a_forgotten_return_is_told_with_what_to_write() -> None:
+    (broken,) = [verdict for verdict in try_laws(Forgets()) if verdict.outcome is Outcome.BROKEN]
+    assert "to do: end add_events with: return ..., the state" in broken.reason
+
+
+def test_a_state_may_be_none_where_its_type_says_so() -> None:
+    assert {verdict.outcome for verdict in try_laws(Largest())} == {Outcome.KEPT, Outcome.SKIPPED}

@@ -70,6 +70,11 @@ class RestartLaws(ModuleLaws):
     _subject_type: ClassVar[type] = Module
 
     @classmethod
+    def crowd(cls) -> int:
+        """Return 0: streams are of some events each, in windows as they fall."""
+        return 0
+
+    @classmethod
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
         """Try a law once."""
         windows = _hopping(cls.windows) if law.name == _OVER_SLICES else cls.windows

@@ -69,6 +69,11 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
         sketch_library()
 
     @property
+    def exact_up_to(self) -> int:  # type: ignore[override]  # a class has one number, this one depends on k
+        """How many members a sketch holds whole."""
+        return self.k
+
+    @property
     def state_bytes(self) -> int:  # type: ignore[override]  # a class has one number, this one depends on k
         """About how many bytes the state of a large window has: three times `k` floats, and a few for small levels."""
         return 24 * self.k + 600

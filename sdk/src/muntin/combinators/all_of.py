@@ -64,6 +64,11 @@ class _AllOf(Made):
         self._modules: list[Any] = [cls() for cls in self._parts.values()]
 
     @property
+    def exact_up_to(self) -> int | None:
+        """The least that any of the aggregates says."""
+        return min((module.exact_up_to for module in self._modules if module.exact_up_to is not None), default=None)
+
+    @property
     def state_bytes(self) -> int | None:
         """What the aggregates say together, if all of them do."""
         sizes = [getattr(module, "state_bytes", None) for module in self._modules]

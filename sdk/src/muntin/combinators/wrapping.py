@@ -42,6 +42,12 @@ class Wrapping(Made):
         self._module: Any = self._wrapped(*arguments, **parameters)
 
     @property
+    def exact_up_to(self) -> int | None:
+        """What the module says that is wrapped."""
+        most: int | None = self._module.exact_up_to
+        return most
+
+    @property
     def state_bytes(self) -> int | None:
         """What the wrapped module says."""
         size: int | None = getattr(self._module, "state_bytes", None)

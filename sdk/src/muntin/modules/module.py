@@ -34,6 +34,8 @@ class Module:
         reads_times: Whether the result depends on the lifetimes of the events (SI-57). A time-sensitive module
             that only *writes* times may say False; its windows then close as early as a time-insensitive one's.
         contract: What it promises about the lifetimes it returns (SI-47, SI-48).
+        exact_up_to: For a module whose results are approximations beyond some number of members: up to how many its
+            laws hold, and are tried. None, the default, if they hold for any number.
     """
 
     name: ClassVar[str]
@@ -45,6 +47,7 @@ class Module:
     is_incremental: ClassVar[bool] = False
     reads_times: ClassVar[bool] = False
     contract: ClassVar[OutputContract] = OutputContract.WINDOW_BASED
+    exact_up_to: ClassVar[int | None] = None
     _preset: ClassVar[str] = ""
 
     @classmethod

@@ -50,13 +50,20 @@ def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) 
         >>> same_bag([1, 2, 2], [2, 1, 2]), same_bag([1, 2, 2], [1, 1, 2])
         (True, False)
     """
-    rest = list(right)
-    for value in left:
+    values, rest = list(left), list(right)
+    if len(values) != len(rest):
+        return False
+    # Rows mostly agree to the last digit, or once sorted: then there is no need to look for each one's partner.
+    values.sort(key=repr)
+    rest.sort(key=repr)
+    if equal(values, rest, tolerance):
+        return True
+    for value in values:
         place = next((i for i, other in enumerate(rest) if equal(value, other, tolerance)), None)
         if place is None:
             return False
         del rest[place]
-    return not rest
+    return True
 
 
 def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:

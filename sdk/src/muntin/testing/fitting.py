@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -53,12 +54,15 @@ def _misfits(field: Field, value: Any, path: str) -> Iterator[str]:
     elif isinstance(kind, ListOf):
         is_fit = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     else:
-        is_fit = isinstance(value, Mapping) or not isinstance(kind, MapOf)
-    parts = _parts(kind, value, path) if is_fit else None
-    if parts is None:
+        is_fit = not isinstance(kind, MapOf | Struct) or isinstance(value, Mapping)
+        is_fit |= isinstance(kind, Struct) and _has_parts(value)
+    if not is_fit:
         yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
         return
-    for part, part_value, part_path in parts:
+    if isinstance(kind, Struct) and (lacks := _lacking(kind, value)):
+        yield f"{path or 'it'} is {value!r}, {lacks}; expected {_spell(field)}"
+        return
+    for part, part_value, part_path in _parts(kind, value, path):
         yield from _misfits(part, part_value, part_path)
 
 
@@ -67,8 +71,8 @@ def _spell(field: Field) -> str:
     return f"one of {', '.join(map(repr, values))}" if values else spell(field)
 
 
-def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]] | None:
-    """List the parts of a value with their fields and paths; None if it lacks one."""
+def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]]:
+    """List the parts of a value with their fields and paths."""
     if isinstance(kind, ListOf):
         return [(kind.element, part, f"{path}[{place}]") for place, part in enumerate(value)]
     if isinstance(kind, MapOf):
@@ -80,13 +84,30 @@ def _entry(kind: MapOf, key: Any, value: Any, path: str) -> list[tuple[Field, An
     return [(kind.key, key, f"a key of {path or 'it'}"), (kind.value, value, f"{path}[{key!r}]")]
 
 
-def _struct_parts(struct: Struct, value: Any, path: str) -> list[tuple[Field, Any, str]] | None:
+def _lacking(struct: Struct, value: Any) -> str:
+    """Return which fields a value lacks, or has besides; empty if it has those of the struct."""
+    wanted = [field.name for field in struct.fields]
+    if isinstance(value, tuple) and (len(value) == len(wanted) or not hasattr(value, "_fields")):
+        return "" if len(value) == len(wanted) else f"of {len(value)} instead of {len(wanted)} values"
+    names = list(value) if isinstance(value, Mapping) else getattr(value, "_fields", None)
+    missing = [name for name in wanted if (name not in names if names is not None else not hasattr(value, name))]
+    unknown = [name for name in names or () if name not in wanted]
+    if not missing:
+        return ""
+    besides = f" but with {', '.join(map(repr, unknown))}" if unknown else ""
+    return f"without {', '.join(map(repr, missing))}{besides}"
+
+
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, tuple) or is_dataclass(value) or hasattr(value, "__dict__")
+
+
+def _struct_parts(struct: Struct, value: Any, path: str) -> list[tuple[Field, Any, str]]:
+    fields = struct.fields
     if isinstance(value, tuple):
         values = list(value)
     elif isinstance(value, Mapping):
-        values = [value[field.name] for field in struct.fields if field.name in value]
+        values = [value[field.name] for field in fields]
     else:
-        values = [getattr(value, field.name) for field in struct.fields if hasattr(value, field.name)]
-    if len(values) != len(struct.fields):
-        return None
-    return [(field, part, f"{path}.{field.name}") for field, part in zip(struct.fields, values, strict=True)]
+        values = [getattr(value, field.name) for field in fields]
+    return [(field, part, f"{path}.{field.name}") for field, part in zip(fields, values, strict=True)]

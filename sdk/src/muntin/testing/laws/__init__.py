@@ -1,8 +1,6 @@
 """The laws of the base classes, as classes that a module writer's tests subclass.
 
-Not covered, because no test of a module alone can see it: a result that depends on the process it is computed in (the
-order of a set of text differs between processes), members that belong to a window by reach or by count without
-overlapping it, and speed.
+What they do not see is listed in docs/reference/laws.md.
 """
 
 from muntin.testing.laws.aggregate_laws import AggregateLaws, TimeSensitiveAggregateLaws

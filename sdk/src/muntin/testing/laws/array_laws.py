@@ -5,13 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from hypothesis import given
-from hypothesis.strategies import SearchStrategy
-
 from muntin.columnar.observed import observed, observed_types
 from muntin.schemas import Field
 from muntin.testing.laws.array_subject import ArraySubject
-from muntin.testing.laws.law import SETTINGS
+from muntin.testing.laws.law import first_of
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
 
@@ -37,15 +34,4 @@ class ArrayLaws(ModuleLaws):
     @classmethod
     @cache
     def _first_payloads(cls) -> tuple[Any, ...]:
-        return tuple(_first(cls._payload_strategy()))
-
-
-def _first(strategy: SearchStrategy[Any]) -> list[Any]:
-    """Return the first values of a strategy."""
-    values: list[Any] = []
-
-    def take(value: Any) -> None:
-        values.append(value)
-
-    SETTINGS(given(strategy)(take))()
-    return values
+        return tuple(first_of(cls._payload_strategy(), 25))

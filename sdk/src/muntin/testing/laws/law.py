@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from muntin.testing.laws.error import LawError
 
@@ -24,6 +25,9 @@ SETTINGS: Final = settings(
     phases=(Phase.generate, Phase.shrink),
 )
 
+_CROWDED: Final = settings(SETTINGS, max_examples=8)
+"""Fewer, as each takes as long as many small ones."""
+
 Reason: TypeAlias = Callable[[Any], str | None]
 """Says why a law does not apply to a module; None if it does."""
 
@@ -38,6 +42,7 @@ class Law:
         remedy: What a writer does whose module breaks it.
         is_random: Whether it is tried on random streams, or once.
         does_not_apply: Says for a module why the law does not apply to it; None where it does.
+        crowd: How many members a window may have beyond the few that are drawn one by one.
     """
 
     name: str
@@ -45,6 +50,7 @@ class Law:
     remedy: str
     is_random: bool
     does_not_apply: Reason
+    crowd: int = 0
 
 
 def law(
@@ -69,7 +75,9 @@ def law(
             reason = does_not_apply(self.subject())
             if reason:
                 pytest.skip(f"does not apply: {reason}")
-            _try(stated, lambda data: self.attempt(stated, body, data))
+            # Small windows first: what they break is told by a small stream. What needs many members shows after that.
+            for crowd in (0, self.crowd()) if is_random and self.crowd() else (0,):
+                _try(replace(stated, crowd=crowd), body, self.attempt)
 
         test.__name__, test.__qualname__, test.__doc__ = body.__name__, body.__qualname__, body.__doc__
         test.law = stated  # type: ignore[attr-defined]  # functions take attributes
@@ -88,20 +96,34 @@ def lacks(*methods: str) -> Reason:
     return reason
 
 
-def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
+def first_of(strategy: SearchStrategy[Any], count: int) -> list[Any]:
+    """Return the first values of a strategy, the same ones every time."""
+    values: list[Any] = []
+
+    def take(value: Any) -> None:
+        values.append(value)
+
+    settings(SETTINGS, max_examples=count)(given(strategy)(take))()
+    return values
+
+
+def _try(stated: Law, body: Callable[[Any, Any], None], attempt: Callable[..., None]) -> None:
     """Attempt a law on random data, smallest failure last; report that one whatever Hypothesis makes of it."""
     __tracebackhide__ = True
     failures: list[LawError] = []
 
     def example(data: Any) -> None:
         try:
-            attempt(data)
+            attempt(stated, body, data)
         except LawError as failure:
             failures.append(failure)
             raise
 
     try:
-        SETTINGS(given(st.data())(example))() if stated.is_random else example(None)
+        if stated.is_random:
+            (_CROWDED if stated.crowd else SETTINGS)(given(st.data())(example))()
+        else:
+            example(None)
     except Exception:
         if not failures:
             raise

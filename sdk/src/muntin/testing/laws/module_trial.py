@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from random import Random
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from muntin.policies import ClipPolicy
 from muntin.testing import strategies
 from muntin.testing.drawings import Bar
 from muntin.testing.equality import same_bag
+from muntin.testing.laws.crowd import crowds, told
 from muntin.testing.laws.error import LawError
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.subject import Subject
@@ -37,10 +40,28 @@ class ModuleTrial(Trial):
         clip: What the module sees of its events.
     """
 
-    def __init__(self, law: Law, module: Any, payloads: SearchStrategy[Any], tolerance: float, data: Any) -> None:
-        """Draw the window and the clip, if the module is time-sensitive."""
+    def __init__(
+        self,
+        law: Law,
+        module: Any,
+        payloads: SearchStrategy[Any],
+        tolerance: float,
+        data: Any,
+        many: Sequence[Any] = (),
+    ) -> None:
+        """Draw the window and the clip, if the module is time-sensitive.
+
+        Args:
+            law: The law that is tried.
+            module: The module.
+            payloads: What the payloads of the first few members are drawn from.
+            tolerance: Relative and absolute, for numbers in results.
+            data: What Hypothesis draws from.
+            many: Payloads for many members, if the law has a crowd.
+        """
         super().__init__(law, f"{module.name} {getattr(module, 'version', 'without a version')}", tolerance, data)
         self._payloads = payloads
+        self._many = many
         self.clip = ClipPolicy.NONE
         self.subject = Subject(module, Window(0, _MOST_MEMBERS))
         if module.is_time_sensitive and law.is_random:
@@ -61,18 +82,41 @@ class ModuleTrial(Trial):
             payloads = self.draw(_payloads(self._payloads, at_least))
             members = [Event.point(place, payload) for place, payload in enumerate(payloads)]
         self.stream += [Bar(label, event.start, event.end, repr(event.payload)) for event in members]
-        return members
+        return [*members, *self._crowd()] if self.law.crowd else members
 
-    def same(self, left: Any, right: Any) -> bool:
+    def order(self, count: int) -> list[int]:
+        """Return the places of so many members in another order."""
+        if count <= _MOST_MEMBERS:
+            return self.draw(_orders(count))
+        order, seed = list(range(count))[::-1], self.draw(st.integers(0, 999))
+        if seed:
+            Random(seed).shuffle(order)
+        return order
+
+    def same(self, left: Any, right: Any, tolerance: float | None = None) -> bool:
         """Return whether two results are equal within the tolerance; rows in any order."""
         if self.subject.module.is_operator:
-            return same_bag(left, right, self.tolerance)
-        return super().same(left, right)
+            return same_bag(left, right, self.tolerance if tolerance is None else tolerance)
+        return super().same(left, right, tolerance)
 
     def broken(self, facts: str, remedy: str | None = None) -> LawError:
         """Return the report of a broken law; an event without an end explains many."""
         is_open = any(isinstance(bar, Bar) and bar.end == INFINITY for bar in self.stream)
         return super().broken(facts, f"{remedy or self.law.remedy}{_ABOUT_OPEN_EVENTS if is_open else ''}")
+
+    def _crowd(self) -> list[Event[Any]]:
+        """Return more members than anyone draws one by one; often there are none."""
+        crowd = self.draw(crowds(self.law.crowd, len(self._many)))
+        if not crowd.count:
+            return []
+        window, is_timed = self.subject.window, self.subject.module.is_time_sensitive
+        if is_timed:
+            drawn = crowd.events(self._many, window, open_ends=not self.clip.clips_right)
+            members = [clip(event, window, self.clip) for event in drawn]
+        else:
+            members = [Event.point(0, payload) for payload in crowd.payloads(self._many)]
+        self.stream.append(told(members, with_times=is_timed))
+        return members
 
 
 # Strategies are expensive to make, so each is made once.
@@ -86,6 +130,11 @@ def _clips(accepted: frozenset[ClipPolicy]) -> SearchStrategy[ClipPolicy]:
 @cache
 def _payloads(payloads: SearchStrategy[Any], at_least: int) -> SearchStrategy[list[Any]]:
     return st.lists(payloads, min_size=at_least, max_size=_MOST_MEMBERS)
+
+
+@cache
+def _orders(count: int) -> SearchStrategy[list[int]]:
+    return st.permutations(range(count))
 
 
 @cache

@@ -71,6 +71,8 @@ class StateLaws(ModuleLaws):
         for _ in range(trial.draw(st.integers(1, 3))):
             trial.subject.result_of(state)
             state = _step(trial, state, present)
+            if trial.draw(st.booleans()):
+                state = trial.subject.stored_if_it_can_be(state)
         trial.expect_same(
             ("updated step by step", trial.subject.result_of(state)),
             ("computed anew", trial.subject.result(present)),

@@ -11,6 +11,7 @@ from muntin.testing.drawings import Bar
 from muntin.testing.equality import equal
 from muntin.testing.laws.error import LawError
 from muntin.testing.laws.law import Law
+from muntin.testing.laws.telling import shortened, told_apart
 from muntin.testing.timeline import timeline
 
 T = TypeVar("T")
@@ -39,21 +40,30 @@ class Trial:
         drawn: T = self._data.draw(strategy)
         return drawn
 
-    def same(self, left: Any, right: Any) -> bool:
-        """Return whether two results are equal within the tolerance."""
-        return equal(left, right, self.tolerance)
+    def same(self, left: Any, right: Any, tolerance: float | None = None) -> bool:
+        """Return whether two results are equal within a tolerance, by default that of the laws."""
+        return equal(left, right, self.tolerance if tolerance is None else tolerance)
 
     def expect(self, holds: bool, fact: Callable[[], str]) -> None:
         """Raise unless something holds; the fact says what was seen instead."""
         if not holds:
             raise self.broken(fact())
 
-    def expect_same(self, left: tuple[str, Any], right: tuple[str, Any]) -> None:
-        """Raise unless two results, each with a description, are equal."""
-        seen = (left, right)
-        self.expect(self.same(left[1], right[1]), lambda: "\n".join(f"{text}: {value!r}" for text, value in seen))
+    def expect_same(self, left: tuple[str, Any], right: tuple[str, Any], tolerance: float | None = None) -> None:
+        """Raise unless two results, each with a description, are equal within a tolerance.
+
+        Args:
+            left: A description and a result.
+            right: Another.
+            tolerance: By default that of the laws, for floats that were added up in another order; 0 for results that
+                are of equal calls.
+        """
+        is_same = self.same(left[1], right[1], tolerance)
+        self.expect(is_same, lambda: "\n".join(f"{text}: {value}" for text, value in told_apart(left, right)))
 
     def broken(self, facts: str, remedy: str | None = None) -> LawError:
         """Return the report of a broken law, by default with the law's own remedy."""
         law = self.law
-        return LawError(law.name, law.statement, self.module, facts, timeline(self.stream), remedy or law.remedy)
+        facts = "\n".join(map(shortened, facts.splitlines()))
+        stream = "\n".join(map(shortened, timeline(self.stream).splitlines()))
+        return LawError(law.name, law.statement, self.module, facts, stream, remedy or law.remedy)

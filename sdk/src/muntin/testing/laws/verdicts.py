@@ -58,7 +58,7 @@ class Outcome(StrEnum):
     BROKEN = "broken"
     """A stream breaks it."""
     SKIPPED = "skipped"
-    """It does not apply to the module."""
+    """It does not apply to the module, or cannot be tried until what broke an earlier law is mended."""
     UNTRIED = "untried"
     """What the module takes cannot be derived from its types: it refuses some of it with a `ValueError`."""
 
@@ -137,8 +137,9 @@ def try_laws(subject: Subject, **attributes: Any) -> Iterator[Verdict]:
     """
     laws, unknown = laws_for(subject), _unknown_arguments(subject, attributes)
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
+    failed: dict[tuple[str, type], str] = {}
     for test, statement in laws_of(laws).items():
-        outcome, reason = (Outcome.UNTRIED, unknown) if unknown else _try(suite, test)
+        outcome, reason = (Outcome.UNTRIED, unknown) if unknown else _try(suite, test, failed)
         yield Verdict(test.removeprefix("test_").replace("_", " "), statement, outcome, reason)
 
 
@@ -159,13 +160,25 @@ def _unknown_arguments(subject: Subject, attributes: Mapping[str, Any]) -> str:
     return "" if is_known else f"{subject.name} is vectorised, so its annotations do not say what a row holds"
 
 
-def _try(suite: type[Conformance], test: str) -> tuple[Outcome, str]:
+def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
+    """Try a law. What a method raises under many laws is one fault, and told once.
+
+    Args:
+        suite: The laws.
+        test: The law.
+        failed: The law under which each method failed, by the method and what it raised; it is added to.
+    """
     try:
         getattr(suite(), test)()
     except pytest.skip.Exception as skipped:
         return Outcome.SKIPPED, str(skipped).removeprefix("does not apply: ")
     except LawError as broken:
-        return Outcome.UNTRIED if _refuses(broken) else Outcome.BROKEN, str(broken)
+        if _refuses(broken):
+            return Outcome.UNTRIED, str(broken)
+        before = failed.setdefault((broken.method, type(broken.__cause__)), broken.law) if broken.method else broken.law
+        if before != broken.law:
+            return Outcome.SKIPPED, f"{broken.method} fails as it does under the law: {before}"
+        return Outcome.BROKEN, str(broken)
     except ModuleDefinitionError as unknown:
         return Outcome.UNTRIED, str(unknown)
     return Outcome.KEPT, ""
