@@ -50,7 +50,7 @@ class TestColumnarQuantile(ColumnarAggregateLaws):
 
 class TestColumnarSumOfIntegers(ColumnarAggregateLaws):
     module = ColumnarSumOfIntegers()
-    payloads = st.none() | st.integers(-(2**63), 2**63 - 1)
+    payloads = st.none() | st.integers(-(2**54), 2**54)  # a sum of hundreds is still a bigint
 
 
 class TestColumnarVariance(ColumnarAggregateLaws):

@@ -362,7 +362,7 @@ class Wrapped:
     """Has an object inside that knows its own state."""
 
     def __init__(self):
-        self.inner = Distinct()
+        self.inner = Distinct(most=1000)
 
     def update(self, x: int):
         self.inner.update(x)

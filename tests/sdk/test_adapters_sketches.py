@@ -59,8 +59,17 @@ CPC = from_sketch(
 COMMON = from_sketch(ds.frequent_strings_sketch, get=common, name="sketches.common", input=tuple[str, int], **NAMED)
 
 
+class SmallMedian(MEDIAN):  # type: ignore[misc,valid-type]  # the adapter makes the class
+    """Holds 100 members; beyond that it tosses coins."""
+
+    exact_up_to = 100
+
+    def __init__(self) -> None:
+        super().__init__(k=100)
+
+
 class TestMedian(IncrementalAggregateLaws):
-    module = skipping_nulls(MEDIAN)(k=100)
+    module = skipping_nulls(SmallMedian)()
 
 
 class TestTheta(IncrementalAggregateLaws):

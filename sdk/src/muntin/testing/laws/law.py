@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import pytest
@@ -77,7 +78,8 @@ def law(
                 pytest.skip(f"does not apply: {reason}")
             # Small windows first: what they break is told by a small stream. What needs many members shows after that.
             for crowd in (0, self.crowd()) if is_random and self.crowd() else (0,):
-                _try(replace(stated, crowd=crowd), body, self.attempt)
+                crowded = replace(stated, crowd=crowd)
+                _try(crowded, partial(self.attempt, crowded, body))
 
         test.__name__, test.__qualname__, test.__doc__ = body.__name__, body.__qualname__, body.__doc__
         test.law = stated  # type: ignore[attr-defined]  # functions take attributes
@@ -107,14 +109,14 @@ def first_of(strategy: SearchStrategy[Any], count: int) -> list[Any]:
     return values
 
 
-def _try(stated: Law, body: Callable[[Any, Any], None], attempt: Callable[..., None]) -> None:
+def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
     """Attempt a law on random data, smallest failure last; report that one whatever Hypothesis makes of it."""
     __tracebackhide__ = True
     failures: list[LawError] = []
 
     def example(data: Any) -> None:
         try:
-            attempt(stated, body, data)
+            attempt(data)
         except LawError as failure:
             failures.append(failure)
             raise
