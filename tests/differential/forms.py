@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
+from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
 
-from muntin import ColumnarAggregate, Component
+from muntin import Aggregate, ColumnarAggregate, Component
 
 
 class Everything(ColumnarAggregate[int | None, list[int]]):
@@ -113,9 +115,69 @@ def longest(first: Any, second: Any) -> Any:
     return np.where(is_second[:, None], second, first)
 
 
+HOSTILE = (1e308, 1e308, -1e308, -1e308, 1e16, 1.0, -1e16, 5e-324, 0.1, -0.0, inf, -inf, nan, 2.0**970, -1e-300)
+"""Floats that ordinary addition forgets, overflows on, or that decide a sum."""
+
+
+class HostileSums(ColumnarAggregate[int | None, list[str]]):
+    """Sums and means of floats that are told to the bit; a payload is the place of one."""
+
+    name, version = "test.hostile_sums", "1"
+
+    def components(self) -> Mapping[str, Component]:
+        return {
+            "total": Component.sum(),
+            "mean": Component.mean(),
+            "both": Component.sum(shape=(2,)),
+            "short": Component.mean("float32"),
+        }
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        values = np.array(HOSTILE)[payloads % len(HOSTILE)]
+        return {"total": values, "mean": values, "both": np.stack([-values, values], 1), "short": payloads / 7}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        columns = [components[name].reshape(len(components["total"]), -1) for name in self.components()]
+        results = np.empty(len(columns[0]), object)
+        results[:] = [tuple(map(repr, row)) for row in np.concatenate(columns, axis=1).tolist()]
+        return results
+
+
+class PlainHostileSums(Aggregate[int | None, tuple[str, ...]]):
+    """What `HostileSums` gives, by fractions."""
+
+    name, version = "test.plain_hostile_sums", "1"
+
+    def compute_result(self, payloads: Sequence[int | None]) -> tuple[str, ...] | None:
+        places = [place for place in payloads if place is not None]
+        if not places:
+            return None
+        values = [HOSTILE[place % len(HOSTILE)] for place in places]
+        opposite = [-value for value in values]
+        short = float(np.float32(exact_quotient([float(np.float32(place / 7)) for place in places], len(places))))
+        found = exact_quotient(values, 1), exact_quotient(values, len(values))
+        return tuple(map(repr, (*found, exact_quotient(opposite, 1), found[0], short)))
+
+
+def exact_quotient(values: Sequence[float], divisor: int) -> float:
+    """Return a sum divided by a number, rounded once."""
+    odd = {repr(value) for value in values if not isfinite(value)}
+    if odd:
+        return float(odd.pop()) if len(odd) == 1 else nan
+    exact = sum(map(Fraction, values), Fraction(0)) / divisor
+    try:
+        return float(exact) + 0.0
+    except OverflowError:
+        return inf if exact > 0 else -inf
+
+
 FORMS: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
     "everything": (Everything(),),
     "statistics": (Statistics(),),
     "counts": (Members(), Nulls()),
     "all": (Nulls(), Statistics(), Everything(), Members()),
+    "hostile": (HostileSums(),),
 }
+
+ORACLES: dict[str, tuple[Aggregate[Any, Any], ...]] = {"hostile": (PlainHostileSums(),)}
+"""What says what some of them must give, where they themselves are not believed."""

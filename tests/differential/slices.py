@@ -33,7 +33,7 @@ from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.testing.meaning import EndsStay, progress_of
 from tests.differential.cases import until_closed
 from tests.differential.drive import difference
-from tests.differential.forms import FORMS
+from tests.differential.forms import FORMS, ORACLES
 from tests.differential.meaning import Table, expected_table
 
 BUCKETS = 2
@@ -68,7 +68,8 @@ class SliceCase:
     @property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
-        return EndsStay(self.window, [reference.Computation(form) for form in FORMS[self.forms]])
+        modules = ORACLES.get(self.forms, FORMS[self.forms])
+        return EndsStay(self.window, [reference.Computation(module) for module in modules])
 
     @property
     def grids(self) -> tuple[Grid, ...]:

@@ -7,11 +7,10 @@ from math import isnan
 from random import Random
 from typing import Any
 
-import numpy as np
-
-from muntin import ColumnarAggregate, Merge
-from muntin.columnar import Ragged, fold_rows, payload_arrays
+from muntin import ColumnarAggregate
+from muntin.columnar.observed import observed
 from muntin.schemas import describe
+from muntin.testing import columns
 
 
 def form_of(module: Any, annotation: Any) -> ColumnarAggregate[Any, Any]:
@@ -40,13 +39,8 @@ def tree_result(module: Any, payloads: Sequence[Any], random: Random) -> Any:
 
 def results_at_once(form: ColumnarAggregate[Any, Any], groups: Sequence[Sequence[Any]]) -> list[Any]:
     """Return the results for several groups in one call of `compute_results`; no group is empty."""
-    arrays, sizes = zip(*(_arrays(form, group) for group in groups), strict=True)
-    parts = form.components().items()
-    kept = {name: _stack(part, [lifted.get(name) for lifted in arrays], sizes) for name, part in parts}
-    with np.errstate(all="ignore"):
-        results = form.compute_results(kept)
-    is_null = np.ma.getmaskarray(results)
-    return [None if missing else value for value, missing in zip(results.tolist(), is_null, strict=True)]
+    reads = observed(form.input_field(), [payload for group in groups for payload in group])
+    return columns.results(form, reads, groups)
 
 
 def same(left: Any, right: Any) -> bool:
@@ -54,17 +48,3 @@ def same(left: Any, right: Any) -> bool:
     if type(left) is not type(right):
         return False
     return bool(left == right) or (isinstance(left, float) and isnan(left) and isnan(right))
-
-
-def _arrays(form: ColumnarAggregate[Any, Any], payloads: Sequence[Any]) -> tuple[Any, int]:
-    arrays, size = payload_arrays(form.input_field(), payloads, skips_nulls=form.skips_nulls)
-    return dict(form.lift(arrays)), size
-
-
-def _stack(part: Any, lifted: Sequence[Any], sizes: Sequence[int]) -> Any:
-    if part.merge is Merge.COUNT:
-        return np.array(sizes)
-    if part.merge is Merge.COLLECT:
-        ordered = [np.sort(np.asarray(values, part.dtype)) for values in lifted]
-        return Ragged(np.concatenate(ordered), np.concatenate([[0], np.cumsum(sizes)]))
-    return np.concatenate([fold_rows(part, values) for values in lifted])

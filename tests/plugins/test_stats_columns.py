@@ -67,6 +67,8 @@ EXACT = [
     Case(Count(skip_nulls=True), str, st.text()),
     Case(Count(skip_nulls=True), float, FLOATS),
     Case(Sum(), int, INTEGERS),
+    Case(Sum(), float, FLOATS),
+    Case(Average(), float, FLOATS),
     Case(Median(), float, FLOATS),
     *(Case(Quantile(q), float, FLOATS) for q in (0, 0.1, 0.25, 1 / 3, 0.9, 1)),
     Case(DistinctCount(), float, FLOATS | st.sampled_from([1.0, nan, 0.0])),
@@ -80,8 +82,6 @@ EXACT = [
 
 ALL = [
     *EXACT,
-    Case(Sum(), float, FLOATS),
-    Case(Average(), float, FLOATS),
     Case(Variance(), float, FLOATS),
     Case(LinearTrend(), Point, st.builds(Point, st.none() | FLOATS, FLOATS)),
 ]
@@ -175,9 +175,10 @@ def test_a_sum_of_ints_of_any_size_is_exact(values: list[int]) -> None:
     assert results_at_once(form, [values, [1], [MOST], [LEAST]]) == [sum(values), 1, MOST, LEAST]
 
 
-def test_only_sums_of_ints_have_an_inverse() -> None:
+def test_sums_of_ints_and_of_floats_can_be_taken_back() -> None:
     assert all(component.has_inverse for component in form_of(Sum(), int).components().values())
-    assert not any(component.has_inverse for component in form_of(Sum(), float).components().values())
+    assert all(component.is_exact for component in form_of(Sum(), float).components().values())
+    assert all(component.is_exact for component in form_of(Average(), float).components().values())
 
 
 @pytest.mark.parametrize(

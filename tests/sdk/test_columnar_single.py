@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,6 +12,7 @@ import pytest
 
 from muntin import ColumnarAggregate, Component, ModuleContractError, SupportsColumns, SupportsCombine, SupportsRemove
 from muntin.schemas import spell
+from muntin.testing.plain_data import restored
 from tests.sdk import columnar_modules as modules
 
 NOON = datetime(2024, 2, 29, 12, tzinfo=UTC)
@@ -57,8 +57,8 @@ def test_a_columnar_aggregate_computes_one_window_at_a_time(
 def test_a_state_is_plain_data(module: ColumnarAggregate[Any, Any]) -> None:
     payloads = [NOON] if isinstance(module, modules.Earliest) else [1.5, 2.5]
     state = module.add_events(module.create_state(), payloads)
-    assert json.loads(json.dumps(state)) == state
-    assert module.compute_result(json.loads(json.dumps(state))) == result(module, payloads)
+    assert restored(state) == state
+    assert module.compute_result(restored(state)) == result(module, payloads)
 
 
 def test_the_result_of_nothing_but_nulls_is_the_empty_result() -> None:

@@ -97,7 +97,7 @@ def _columnar(plan: Plan, planned: ModulePlan) -> str:
         return f"keeps {kept}; each window sorts all its values"
     if plan.lifetimes != "point":
         return f"keeps {kept}; windows share the blocks of a tree"
-    if all(part.has_inverse for part in components.values()):
+    if all(part.has_inverse or part.is_exact for part in components.values()):
         return f"keeps {kept}; windows are differences of running totals"
     return f"keeps {kept}; windows are merged from running values, as not all of it can be taken back exactly"
 

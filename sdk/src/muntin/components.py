@@ -26,6 +26,8 @@ class Merge(StrEnum):
     """The larger; NaN counts as larger than any number, as in Spark SQL."""
     BIT_AND = "bitwise_and"
     BIT_OR = "bitwise_or"
+    MEAN = "mean"
+    """Added up, as by `ADD`; what comes of it is the sum divided by how many payloads there are, rounded once."""
     COUNT = "count"
     """How many payloads there are; the engine counts them, nothing is lifted."""
     COLLECT = "collect"
@@ -42,8 +44,9 @@ class Component:
     the same function.
 
     Laws: merging is associative and commutative, `identity` changes nothing, and `inverse`, where there is one, gives
-    the other operand back exactly: `inverse(merge(a, b), b)` equals `a` bit for bit. Floating-point addition has no
-    such inverse, so windows of float sums are made by adding alone and never drift.
+    the other operand back exactly: `inverse(merge(a, b), b)` equals `a` bit for bit. Sums and means of floats are kept
+    without rounding (see `is_exact`), so they depend on neither order nor merges. Floats that are multiplied, or that a
+    function of the writer's own adds, are rounded at each step.
 
     Attributes:
         merge: How two values become one.
@@ -98,8 +101,17 @@ class Component:
 
     @classmethod
     def sum(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """A sum. Integers wrap around at the ends of their type: choose one that is wide enough."""
+        """A sum. Integers wrap around at the ends of their type: choose one that is wide enough.
+
+        Of floats it is exact, and rounded once where it reaches `compute_results`. It is infinite only if the sum
+        itself is beyond the largest float; NaN if a value is, or if infinities of both signs are; zero has no sign.
+        """
         return cls(Merge.ADD, dtype, 0, shape)
+
+    @classmethod
+    def mean(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
+        """The arithmetic mean of floats: their exact sum by the number of payloads, rounded once."""
+        return cls(Merge.MEAN, dtype, 0, shape)
 
     @classmethod
     def product(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
@@ -156,12 +168,18 @@ class Component:
         is_whole = _kind_of(self.dtype) == "int"
         return self.inverse is not None or self.merge is Merge.COUNT or (self.merge is Merge.ADD and is_whole)
 
+    @property
+    def is_exact(self) -> bool:
+        """True if it is a sum of floats of which every bit is kept (`muntin.columnar.Sums`) until there is a result."""
+        return self.merge in (Merge.ADD, Merge.MEAN) and _kind_of(self.dtype) == "float"
+
 
 _DTYPE: Final = re.compile(
     r"u?(int)(?:8|16|32|64)|(float)(?:16|32|64)|(bool)|(object)|(datetime64|timedelta64)\[(?:D|h|m|s|ms|us|ns)\]"
 )
 _MERGEABLE: Final[Mapping[Merge, tuple[str, ...]]] = {
     Merge.ADD: ("int", "float", "timedelta64", "object"),
+    Merge.MEAN: ("float",),
     Merge.MULTIPLY: ("int", "float", "object"),
     Merge.MIN: ("int", "float", "bool", "datetime64", "timedelta64"),
     Merge.MAX: ("int", "float", "bool", "datetime64", "timedelta64"),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from muntin.columnar import Ragged, identities
+from muntin import Component
+from muntin.columnar import Ragged, Sums, identities
 from muntin_engine.columnar.coding import compress, product
 from muntin_engine.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part, take_part
-from muntin_engine.columnar.reducing import reduce_codes
+from muntin_engine.columnar.reducing import lane, reduce_codes
 from muntin_engine.columnar.windows import expand_windows, scan_windows
 from muntin_engine.core.sliced.grid import SliceGrid
 
@@ -33,7 +34,7 @@ class Windows:
         windows: The number of each window.
         keys: The code of each key.
         rows: How many rows it has.
-        parts: Arrays of n values, or `Ragged` ones of n groups.
+        parts: Arrays of n values, `Ragged` ones of n groups, or `Sums`.
     """
 
     windows: Any
@@ -106,16 +107,33 @@ def _scanned(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: i
     cells = (partials.slices - origin) * len(keys) + partials.keys
     is_unique = len(cells) < 2 or bool((np.diff(np.sort(cells)) > 0).all())
 
-    def scan(part_component: Any, values: Any) -> Any:
-        table = _table(part_component, cells, span * len(keys), values, is_unique=is_unique)
+    def scan(component: Component, values: Any, *, is_lane: bool = False) -> Any:
+        table = _table(component, cells, span * len(keys), values, is_unique=is_unique)
         table = table.reshape(span, len(keys), *table.shape[1:])
-        windows = scan_windows(part_component, table, grid.slices, grid.stride, count)
+        windows = scan_windows(component, table, grid.slices, grid.stride, count, is_lane=is_lane)
         return windows.reshape(count * len(keys), *table.shape[2:])
 
     rows = scan(COUNTED, partials.rows)
-    held = np.flatnonzero(rows)
-    parts = {part: scan(part.component, values)[held] for part, values in partials.parts.items()}
+    held: Any = np.flatnonzero(rows)
+    most = int(np.bincount(partials.keys).max()) if len(partials) else 0
+    parts = {part: merged_part(part.component, values, most, scan, held) for part, values in partials.parts.items()}
     return Windows(first + held // len(keys), keys[held % len(keys)], rows[held], parts)
+
+
+def merged_part(component: Component, values: Any, most: int, function: Callable[..., Any], held: Any) -> Any:
+    """Return what a function makes of the values of a part, at some places.
+
+    Args:
+        component: What the values are.
+        values: Arrays of n values, or n `Sums`, whose lanes the function gets one by one.
+        most: How many of the values are in a sum at the most.
+        function: Takes a component, an array of its values, and `is_lane`: whether what it gets are floats on a grid.
+        held: The places.
+    """
+    if not isinstance(values, Sums):
+        return function(component, values)[held]
+    part = lane(component)
+    return values.on_grid(most).each(lambda array, is_lane: function(part, array, is_lane=is_lane)[held])
 
 
 def _table(component: Any, cells: Any, size: int, values: Any, *, is_unique: bool) -> Any:

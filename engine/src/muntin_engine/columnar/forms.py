@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import ColumnarAggregate, Component, Merge, ModuleContractError, ModuleFailedError
-from muntin.columnar import identities
+from muntin.columnar import Sums, identities
 from muntin.columnar.lifting import contributions
 from muntin.columnar.payloads import DTYPES
+from muntin.columnar.sums import finished
 from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
 from muntin_engine.columnar.nulls import flags, forbidden_nulls
@@ -110,12 +111,16 @@ class BoundForm:
         """Return the results of n windows as an array, whose masked entries are null.
 
         Args:
-            components: Arrays of n values, or `Ragged` ones of n groups, by name; without the counts.
+            components: Arrays of n values, `Ragged` ones of n groups, or `Sums`, by name; without the counts.
             payloads: How many payloads each window has.
         """
         counts = {name: payloads for name, part in self.components.items() if part.merge is Merge.COUNT}
         with np.errstate(all="ignore"):
-            results = self._call("compute_results", lambda: self.form.compute_results({**components, **counts}))
+            kept = {
+                name: finished(self.components[name], values, payloads) if isinstance(values, Sums) else values
+                for name, values in components.items()
+            }
+            results = self._call("compute_results", lambda: self.form.compute_results({**kept, **counts}))
         if np.shape(results) != (len(payloads),):
             raise ModuleContractError(
                 f"{self.label} returned results of the shape {np.shape(results)} from compute_results\n"

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import ModuleFailedError, Window
+from muntin.columnar import Sums
 from muntin_engine.columnar.coding import compress, encode, first_places, number, product
 from muntin_engine.columnar.failing import failing_row
 from muntin_engine.columnar.forms import PAYLOADS, BoundForm
@@ -170,6 +171,9 @@ def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: Groups
         for name, component in form.stored.items():
             part = Part(place, name, component)
             values = lifted[name]
-            ones = Collected(values, np.ones(len(codes), np.int64)) if part.is_collected else values
-            parts[part] = reduce_part(part, codes, groups.size, ones)
+            if component.is_exact:
+                values = Sums.of(values)
+            elif part.is_collected:
+                values = Collected(values, np.ones(len(codes), np.int64))
+            parts[part] = reduce_part(part, codes, groups.size, values)
     return Partials(groups.slices, groups.keys, counts, parts, groups.lasts)

@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from muntin import Component, Merge
+from muntin.columnar import Sums
 from muntin_engine.columnar.coding import compress, first_places, number, product
 from muntin_engine.columnar.forms import PAYLOADS, BoundForm
-from muntin_engine.columnar.reducing import collect_codes, reduce_codes
+from muntin_engine.columnar.reducing import collect_codes, reduce_codes, reduce_sums
 
 COUNTED: Final = Component.count()
 
@@ -81,7 +82,7 @@ class Partials:
         slices: n slices, ascending.
         keys: n codes of keys.
         rows: How many rows each is made of.
-        parts: Arrays of n values, or `Collected` ones.
+        parts: Arrays of n values, `Collected` ones, or `Sums`.
         lasts: The last windows of n ranges; None where events are points.
     """
 
@@ -181,6 +182,8 @@ def merge_alike(table: Partials) -> Partials:
 
 def reduce_part(part: Part, codes: Any, size: int, values: Any) -> Any:
     """Return the values of a part merged by code."""
+    if isinstance(values, Sums):
+        return reduce_sums(part.component, codes, size, values)
     if not part.is_collected:
         return reduce_codes(part.component, codes, size, values)
     return Collected(*collect_codes(np.repeat(codes, values.counts), size, values.values))
@@ -188,7 +191,7 @@ def reduce_part(part: Part, codes: Any, size: int, values: Any) -> Any:
 
 def take_part(values: Any, places: Any) -> Any:
     """Return the values of a part at some places."""
-    return values.take(places) if isinstance(values, Collected) else values[places]
+    return values.take(places) if isinstance(values, Collected | Sums) else values[places]
 
 
 def _values(table: Partials, part: Part) -> Any:
@@ -201,12 +204,16 @@ def _values(table: Partials, part: Part) -> Any:
 
 
 def _concat(arrays: Sequence[Any]) -> Any:
+    if isinstance(arrays[0], Sums):
+        return Sums.concat(arrays)
     if isinstance(arrays[0], Collected):
         return Collected(*(np.concatenate(both) for both in zip(*arrays, strict=True)))
     return np.concatenate(arrays)
 
 
 def _slice(values: Any, start: int, stop: int) -> Any:
+    if isinstance(values, Sums):
+        return values.take(slice(start, stop))
     return values.slice(start, stop) if isinstance(values, Collected) else values[start:stop]
 
 

@@ -2,7 +2,7 @@
 
 A range is cut into the blocks of a binary tree over the windows, two per level at the most; the tree is then read from
 its root down, each block giving what it has to its halves (J. L. Bentley's segment tree, for all keys at once). Nothing
-is subtracted, so sums of floats do not drift, and a component needs no inverse. Adding at the first window and
+is subtracted, so a component needs no inverse. Adding at the first window and
 subtracting after the last would be cheaper for integers alone, by a constant.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from muntin import Component
 from muntin.columnar import identities
-from muntin_engine.columnar.closing import MOST_CELLS, Windows, merged_windows
+from muntin_engine.columnar.closing import MOST_CELLS, Windows, merged_part, merged_windows
 from muntin_engine.columnar.partials import COUNTED, Partials
 from muntin_engine.columnar.reducing import reduce_codes
 from muntin_engine.columnar.windows import merge_cells
@@ -77,13 +77,15 @@ def _expanded(partials: Partials, keys: Any, lows: Any, highs: Any, first: int, 
 def _descended(partials: Partials, keys: Any, lows: Any, highs: Any, first: int, last: int) -> Windows:
     count = last - first
 
-    def descend(component: Component, values: Any) -> Any:
+    def descend(component: Component, values: Any, *, is_lane: bool = False) -> Any:
+        del is_lane  # nothing is subtracted
         table = cover(component, lows, highs, partials.keys, values, (count, len(keys)))
         return table.reshape(count * len(keys), *table.shape[2:])
 
     rows = descend(COUNTED, partials.rows)
     held = np.flatnonzero(rows)
-    parts = {part: descend(part.component, values)[held] for part, values in partials.parts.items()}
+    most = len(partials)
+    parts = {part: merged_part(part.component, values, most, descend, held) for part, values in partials.parts.items()}
     return Windows(first + held // len(keys), keys[held % len(keys)], rows[held], parts)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from muntin import Component, Merge
-from muntin.columnar import identities, merge, merger
+from muntin.columnar import Sums, identities, merge, merger
 from muntin_engine.columnar.coding import stable_order
 
 
@@ -30,6 +30,25 @@ def reduce_codes(component: Component, codes: Any, size: int, values: Any) -> An
     merged = identities(component, size)
     merger(component).at(merged, codes, values)  # type: ignore[attr-defined]  # a ufunc
     return merged
+
+
+def reduce_sums(component: Component, codes: Any, size: int, sums: Sums) -> Sums:
+    """Return for each code the exact sum of the sums that have it.
+
+    Args:
+        component: What they are sums of.
+        codes: n codes from 0 up to but not including `size`.
+        size: How many results there are.
+        sums: n sums.
+    """
+    most = int(np.bincount(codes).max()) if len(codes) else 0
+    lane_of = lane(component)
+    return sums.on_grid(most).each(lambda values, _: reduce_codes(lane_of, codes, size, values))
+
+
+def lane(component: Component) -> Component:
+    """Return what the lanes of a component's sums are merged as."""
+    return Component.sum(shape=component.shape)
 
 
 def _tournament(component: Component, codes: Any, size: int, values: Any) -> Any:

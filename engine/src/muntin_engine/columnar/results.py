@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from muntin.columnar import Ragged
+from muntin.columnar import Ragged, Sums
 from muntin_engine.columnar.closing import Windows
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.columnar.partials import Part
@@ -40,6 +40,8 @@ def form_results(form: BoundForm, place: int, windows: Windows) -> Any:
 
 def _take(values: Any, places: Any) -> Any:
     """Return the values of the windows that have any."""
+    if isinstance(values, Sums):
+        return values.take(places)
     if isinstance(values, Ragged):
         return Ragged(values.values, np.concatenate([[0], np.cumsum(values.counts[places])]))
     return values[places]

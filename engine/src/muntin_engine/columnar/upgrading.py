@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Component, Merge
+from muntin.columnar import Sums
 from muntin.columnar.states import component_array, plain_values, records_of
 from muntin.modules.versions import is_same_version
 from muntin_engine.columnar.forms import BoundForm
@@ -74,6 +75,8 @@ def _kept(part: Part, held: Mapping[Part, Any], payloads: list[int]) -> list[Any
         return payloads
     if part not in held:
         return [[] for _ in payloads]  # what collects is left out where nothing was
+    if part.component.is_exact:
+        return held[part].plain()  # type: ignore[no-any-return]  # these are sums
     if not part.is_collected:
         return plain_values(held[part])
     values, counts = held[part]
@@ -82,6 +85,8 @@ def _kept(part: Part, held: Mapping[Part, Any], payloads: list[int]) -> list[Any
 
 
 def _array(part: Part, values: list[Any]) -> Any:
+    if part.component.is_exact:
+        return Sums.from_plain(values, part.component.shape)
     if not part.is_collected:
         return component_array(part.component, values)
     flat = component_array(part.component, [value for some in values for value in some])

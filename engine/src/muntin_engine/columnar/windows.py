@@ -1,7 +1,7 @@
 """Whole windows from slices, for all keys at once.
 
 Three ways, one result. *Scanning* a table of slices by keys costs a cell of the table three operations at the most,
-whatever size/hop: sums of integers by running totals, since subtraction undoes their addition exactly; everything else
+whatever size/hop: sums by running totals, since subtraction undoes their addition exactly; everything else
 by running merges within blocks as long as a window, forwards and backwards, of which each window takes one of each (M.
 van Herk, A fast algorithm for local minimum and maximum filters, Pattern Recognition Letters 13, 1992). *Expanding*
 gives each partial state to each of its windows, which is less where the table would be mostly empty.
@@ -20,7 +20,9 @@ _NARROW: Final = 600
 """Tables with fewer cells per slice are scanned cell by cell in one call; wider ones slice by slice, in a call each."""
 
 
-def scan_windows(component: Component, table: Any, slices: int, stride: int, count: int) -> Any:
+def scan_windows(
+    component: Component, table: Any, slices: int, stride: int, count: int, *, is_lane: bool = False
+) -> Any:
     """Return the windows of a table of slices.
 
     Args:
@@ -29,6 +31,7 @@ def scan_windows(component: Component, table: Any, slices: int, stride: int, cou
         slices: How many slices a window has.
         stride: How many lie between the starts of neighbours.
         count: How many windows are wanted.
+        is_lane: True if these are floats on a grid (`muntin.columnar.Sums`), of which sums and differences are exact.
 
     Returns:
         Windows by keys.
@@ -36,15 +39,15 @@ def scan_windows(component: Component, table: Any, slices: int, stride: int, cou
     starts = np.arange(count) * stride
     if slices == 1:
         return table[starts]
-    if component.merge in (Merge.ADD, Merge.COUNT) and component.has_inverse:
-        return _difference_of_totals(table, starts, slices)
+    if is_lane or (component.merge in (Merge.ADD, Merge.COUNT) and component.has_inverse):
+        return _difference_of_totals(table, slices, stride, count)
     return _two_scans(component, table, starts, slices)
 
 
-def _difference_of_totals(table: Any, starts: Any, slices: int) -> Any:
+def _difference_of_totals(table: Any, slices: int, stride: int, count: int) -> Any:
     totals = np.zeros((len(table) + 1, *table.shape[1:]), table.dtype)
     np.cumsum(table, axis=0, out=totals[1:])
-    return totals[starts + slices] - totals[starts]
+    return totals[slices::stride][:count] - totals[::stride][:count]
 
 
 def _two_scans(component: Component, table: Any, starts: Any, slices: int) -> Any:

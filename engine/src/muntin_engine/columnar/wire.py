@@ -12,6 +12,7 @@ import msgpack
 import numpy as np
 import pyarrow as pa
 
+from muntin.columnar import Sums
 from muntin_engine.columnar.partials import Collected, Part, Partials
 
 _HEAD = ("slice", "key", "rows")
@@ -51,6 +52,15 @@ def _to_arrow(part: Part, values: Any) -> pa.Array:
     if isinstance(values, Collected):
         offsets = np.concatenate([[0], np.cumsum(values.counts)])
         return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(_plain(values.values)))
+    if isinstance(values, Sums):
+        named = {f"lane {number}": lane for number, lane in enumerate(values.lanes)}
+        named |= {f"high {number}": lane for number, lane in enumerate(values.high)}
+        named |= {} if values.odd is None else {"odd": values.odd}
+        return pa.StructArray.from_arrays([_flat(part, lane) for lane in named.values()], list(named))
+    return _flat(part, values)
+
+
+def _flat(part: Part, values: Any) -> pa.Array:
     flat = pa.array(_plain(values.reshape(-1)))
     return pa.FixedSizeListArray.from_arrays(flat, int(np.prod(part.component.shape))) if part.component.shape else flat
 
@@ -60,8 +70,15 @@ def _from_arrow(part: Part, column: pa.ChunkedArray) -> Any:
     if part.is_collected:
         values = _to_numpy(array.flatten()).view(part.component.dtype)
         return Collected(values, np.diff(_to_numpy(array.offsets)))
-    flat = _to_numpy(array.flatten() if part.component.shape else array)
-    return flat.view(part.component.dtype).reshape(len(array), *part.component.shape)
+    if not part.component.is_exact:
+        return _unflattened(part, array).view(part.component.dtype)
+    arrays = {field.name: _unflattened(part, array.field(field.name)) for field in array.type}
+    lanes, high = ([arrays[name] for name in arrays if name.startswith(kind)] for kind in ("lane", "high"))
+    return Sums(tuple(lanes), tuple(high), arrays.get("odd"))
+
+
+def _unflattened(part: Part, array: pa.Array) -> Any:
+    return _to_numpy(array.flatten() if part.component.shape else array).reshape(len(array), *part.component.shape)
 
 
 def _plain(values: Any) -> Any:

@@ -90,6 +90,6 @@ def nearest(numerator: int, denominator: int) -> float:
         (0.3333333333333333, -inf)
     """
     try:
-        return numerator / denominator
+        return numerator / denominator + 0.0  # zero has no sign
     except OverflowError:
         return inf if (numerator > 0) == (denominator > 0) else -inf

@@ -98,7 +98,7 @@ def _quotient(expansion: list[float], divisor: int) -> float:
     if divisor == 1:
         return _rounded(expansion)
     if len(expansion) == 1 and divisor <= 2**53:
-        return expansion[0] / divisor
+        return expansion[0] / divisor + 0.0  # zero has no sign
     integers, scale = whole(expansion)
     return nearest(sum(integers), divisor << scale)
 

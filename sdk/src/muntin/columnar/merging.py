@@ -18,7 +18,8 @@ def merger(component: Component) -> Callable[[Any, Any], Any]:
         return component.function
     if component.merge is Merge.COLLECT:
         raise TypeError("collected values are put side by side, not merged")
-    ufunc: Callable[[Any, Any], Any] = getattr(np, "add" if component.merge is Merge.COUNT else component.merge)
+    name = "add" if component.merge in (Merge.COUNT, Merge.MEAN) else component.merge
+    ufunc: Callable[[Any, Any], Any] = getattr(np, name)
     return ufunc
 
 
@@ -62,7 +63,7 @@ def fold_rows(component: Component, values: Any) -> Any:
     """Return the merge of n values, along the first axis: an array of one value, the identity if n is 0.
 
     Neighbours are merged in pairs, and the pairs in pairs, so a function of the writer's own is called about log2(n)
-    times, and sums of floats lose little.
+    times. Sums of floats are rounded at each step here; those that must not be are `Sums`.
 
     Example:
         >>> import numpy as np

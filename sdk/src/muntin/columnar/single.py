@@ -1,7 +1,7 @@
 """A columnar aggregate as an incremental one: the same arrays, for one window at a time.
 
-A state is plain data: `{"payloads": n, "kept": {component: value}}`, with vectors as nested lists and times as
-integers.
+A state is plain data: `{"payloads": n, "kept": {component: value}}`, with vectors as nested lists, times as integers
+and exact sums of floats as fractions.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from muntin.columnar.lifting import contributions
 from muntin.columnar.merging import fold_rows, identities, merge
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.ragged import Ragged
 from muntin.columnar.results import results_of
 from muntin.columnar.states import component_array, plain_values
+from muntin.columnar.sums import Sums, finished
 from muntin.components import Component, Merge
 
 if TYPE_CHECKING:
@@ -46,12 +49,16 @@ def compute_result(module: ColumnarAggregate[Any, Any], state: Mapping[str, Any]
     """Return the result of a state, as a Python value."""
     if not state["payloads"]:
         return module.empty_result
-    kept = {name: _array(part, state["kept"][name]) for name, part in module.components().items()}
+    parts, payloads = module.components().items(), np.array([state["payloads"]])
+    with np.errstate(all="ignore"):
+        kept = {name: _finished(part, _array(part, state["kept"][name]), payloads) for name, part in parts}
     return results_of(module, kept, 1)[0]
 
 
 def _nothing(component: Component) -> Any:
-    return [] if component.merge is Merge.COLLECT else _plain(identities(component, 1))
+    if component.merge is Merge.COLLECT:
+        return []
+    return _plain(Sums.of(identities(component, 1)) if component.is_exact else identities(component, 1))
 
 
 def _kept(component: Component, count: int, lifted: Any) -> Any:
@@ -60,22 +67,35 @@ def _kept(component: Component, count: int, lifted: Any) -> Any:
         return count
     if component.merge is Merge.COLLECT:
         return plain_values(lifted)
-    return _plain(fold_rows(component, lifted))
+    return _plain(_folded(Sums.of(lifted)) if component.is_exact else fold_rows(component, lifted))
 
 
 def _merged(component: Component, first: Any, second: Any) -> Any:
     if component.merge is Merge.COLLECT:
         return [*first, *second]
+    if component.is_exact:
+        return _plain(_folded(Sums.from_plain([first, second], component.shape)))
     return _plain(merge(component, _array(component, first), _array(component, second)))
 
 
+def _folded(sums: Sums) -> Sums:
+    """Return the sum of n sums, as the sum of one group."""
+    return sums.on_grid(len(sums)).each(lambda lane, _: lane.sum(axis=0, keepdims=True))
+
+
+def _finished(component: Component, value: Any, payloads: Any) -> Any:
+    return finished(component, value, payloads) if isinstance(value, Sums) else value
+
+
 def _plain(value: Any) -> Any:
-    """Return an array of one value as plain data."""
-    return plain_values(value)[0]
+    """Return one value as plain data."""
+    return (value.plain() if isinstance(value, Sums) else plain_values(value))[0]
 
 
 def _array(component: Component, value: Any) -> Any:
     """Return plain data as an array of one value; collected values as the one group they are."""
+    if component.is_exact:
+        return Sums.from_plain([value], component.shape)
     is_collected = component.merge is Merge.COLLECT
     array = component_array(component, value if is_collected else [value])
     return Ragged.of([array]) if is_collected else array

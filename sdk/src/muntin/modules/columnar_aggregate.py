@@ -34,8 +34,8 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
 
     A new version with other components defines `upgrade_state(state, version) -> state`, so that queries go on with the
     checkpoints of older ones (`SupportsUpgrade`). A state is plain data, `{"payloads": n, "kept": {component: value}}`,
-    with vectors as nested lists, collected values as a list and times as integers; it is called once per key and slice
-    that is read back.
+    with vectors as nested lists, collected values as a list, times as integers and sums of floats as exact fractions,
+    or floats where they are not finite; it is called once per key and slice that is read back.
 
     Laws (checked by `muntin.testing.ColumnarAggregateLaws`):
 

@@ -9,12 +9,11 @@ from muntin import ColumnarAggregate, Component
 
 
 class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
-    """`Average` on arrays: a sum of floats, and how many there are.
+    """`Average` on arrays: an exact sum of floats, and how many there are.
 
-    Rounding: the sum is rounded at each addition, so it is off by at most one rounding of the sum of the magnitudes
-        per payload, and only by payloads of the window itself. It is infinite where a sum on the way is.
+    Laws: the very floats that `Average` gives, whatever the order and the merges.
 
-    Cost: 16 bytes per key and slice.
+    Cost: 24 bytes per key and slice for most data, 8 more for every 40 bits that magnitudes are further apart.
 
     Example:
         >>> average = ColumnarAverage()
@@ -25,13 +24,13 @@ class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
     name, version = "stats.average", "0.1.0"
 
     def components(self) -> Mapping[str, Component]:
-        """Return a sum and a count."""
-        return {"total": Component.sum(), "count": Component.count()}
+        """Return a mean."""
+        return {"mean": Component.mean()}
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
-        """Return each payload as a sum."""
-        return {"total": payloads}
+        """Return each payload."""
+        return {"mean": payloads}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
         """Return the averages."""
-        return components["total"] / components["count"]
+        return components["mean"]
