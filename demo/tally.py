@@ -43,7 +43,8 @@ class Tally(StreamingQueryListener):
 
     def take(self, progress: StreamingQueryProgress | None) -> None:
         """Take the report on a micro-batch; a second one on the same changes nothing."""
-        observed = None if progress is None else progress.observedMetrics.get(COUNTERS)
+        metrics = {} if progress is None else progress.observedMetrics
+        observed = next((found for name, found in metrics.items() if name.split(" # ")[0] == COUNTERS), None)
         if progress is not None and observed is not None:
             self._batches[progress.name or ""][progress.batchId] = observed.asDict()
 

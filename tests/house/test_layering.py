@@ -48,6 +48,7 @@ PLANNING = (
     "muntin_engine.explanation",
     "muntin_engine.inputs",
     "muntin_engine.plan",
+    "muntin_engine.query_text",
 )
 SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
 QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")

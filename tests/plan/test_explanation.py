@@ -42,7 +42,7 @@ def line(title: str, *modules: Any, **changed: Any) -> str:
 def test_a_query_is_explained_line_by_line() -> None:
     plan = plan_of(planned(Count, "n", inputs=0), planned(Members, "m"), input=Input(bounded_delay(60)), buckets=8)
     assert explain_plan(plan) == (
-        "window      tumbling(600000000), clip none, timestamps align, emit final\n"
+        "window      tumbling('10 minutes'), clip none, timestamps align, emit final\n"
         "key         key, over 8 buckets\n"
         "progress    60 microseconds behind the newest start\n"
         "late        rows behind the punctuation are set aside\n"

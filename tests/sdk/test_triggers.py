@@ -155,7 +155,7 @@ def test_triggers_are_plain_data() -> None:
     assert trigger == until(repeat(any_of(every(60_000_000), when("x > 5"))), past_end(1_000_000))
     data = to_dict(trigger)
     assert json.loads(json.dumps(data)) == data
-    assert str(trigger) == "until(repeat(any_of(repeat(after(60000000, aligned)), when('x > 5'))), past_end(1000000))"
+    assert str(trigger) == "until(repeat(any_of(repeat(after('1 minute', aligned)), when('x > 5'))), past_end(1000000))"
 
 
 def test_a_trigger_that_a_checkpoint_cannot_know_again_is_refused() -> None:

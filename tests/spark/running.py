@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin_engine import Query
+from muntin_engine.measures import shown_names
 
 _FIRST_FILE = 1_700_000_000
 
@@ -149,6 +150,7 @@ def _without_timestamps(of: pa.DataType) -> pa.DataType:
 
 def _counts(query: StreamingQuery, counters: str) -> Iterator[dict[str, int]]:
     for progress in query.recentProgress:
-        observed = progress["observedMetrics"].get(counters)
+        metrics = progress["observedMetrics"]
+        observed = next((metrics[raw] for raw, shown in shown_names(metrics).items() if shown == counters), None)
         if observed is not None:
             yield dict(observed.asDict() if hasattr(observed, "asDict") else observed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,9 +12,9 @@ from pyspark.sql import functions as F
 
 from muntin import QueryError, early, snapshot, tumbling
 from muntin.triggers import every_count
-from muntin_engine import Query, events, module
+from muntin_engine import Query, batch_numbers, events, module
 from tests.spark.modules import Count, Members, Total
-from tests.spark.running import collect, run, stream_of
+from tests.spark.running import Outcome, collect, run, start, stream_of
 
 MINUTE = 60_000_000
 
@@ -47,9 +48,28 @@ def test_a_query_over_the_results_of_a_query(minutes: DataFrame, tmp_path: Path)
 
 
 def test_two_queries_that_count_under_one_name_are_told_apart_first(minutes: DataFrame) -> None:
-    second = events(counts(minutes).results(), at="window.end", delay=0).window(tumbling(10)).aggregate(n=module(Count))
-    with pytest.raises(QueryError, match=r"counts under the name 'muntin' already\n.*\.named"):
+    first = counts(minutes).named("mine").results()
+    second = events(first, at="window.end", delay=0).window(tumbling(10)).aggregate(n=module(Count)).named("mine")
+    with pytest.raises(QueryError, match=r"counts under the name 'mine' already\n.*\.named"):
         second.results()
+
+
+def test_queries_that_are_given_no_names_are_told_apart_by_themselves(minutes: DataFrame, tmp_path: Path) -> None:
+    """The results of a query per window, as one: what is advised where windows cannot share their slices."""
+    stream = events(minutes, at="at", delay="0 seconds", buckets=1)
+    both = [stream.window(size).aggregate(n=module(Count)) for size in (tumbling("1 minute"), tumbling("2 minutes"))]
+    twice = events(minutes.where("true"), at="at", delay="0 seconds", buckets=1).window(tumbling("1 minute"))
+    outcome = Outcome()
+    united = reduce(DataFrame.unionAll, [query.results() for query in (*both, twice.aggregate(n=module(Count)))])
+    query = start(united, tmp_path / "checkpoint", outcome)
+    query.awaitTermination()
+
+    found = [batch_numbers(progress) for progress in query.recentProgress]
+    names = list(found[0])
+    assert len(names) == 3
+    assert "muntin tumbling('2 minutes')" in names
+    assert sum(name.startswith("muntin tumbling('1 minute') ") for name in names) == 2
+    assert [sum(numbers[name].accepted for numbers in found) for name in names] == [11, 11, 11]
 
 
 def test_sparks_own_window_over_the_results_of_a_query(minutes: DataFrame, tmp_path: Path) -> None:

@@ -40,11 +40,13 @@ def kept_apart() -> Iterator[None]:
 @contextmanager
 def _outside() -> Iterator[TextIO]:
     """Yield what is the standard output now, whatever becomes of it."""
-    if not _OWNS_PROCESS.get() or sys.stdout is not sys.__stdout__:
-        yield sys.stdout
+    out: TextIO = sys.stdout
+    is_replaced = out is not sys.__stdout__
+    if is_replaced or not _OWNS_PROCESS.get():
+        yield out
         return
-    sys.stdout.flush()
-    report = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+    out.flush()
+    report = os.fdopen(os.dup(1), "w", encoding=out.encoding, errors=out.errors)
     os.dup2(2, 1)  # for good: modules may print when the process ends, too
     yield report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from muntin import (
@@ -19,13 +19,18 @@ from muntin import (
     SupportsRemove,
     TimestampPolicy,
 )
+from muntin.axis import spell_ticks
 from muntin_engine.core.bucket import SHELVES
 from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.plan import Evaluator, ModulePlan, Plan
 
 
-def explain_plan(plan: Plan) -> str:
+def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     """Return the evaluation of a query in words, a line per topic.
+
+    Args:
+        plan: The query.
+        inner: The queries whose results are its input, the first one first; each is explained as well, before it.
 
     The topics: `window` and its policies; `key` and how keys are spread; `progress`, what says how complete the input
     is; `late`, what becomes of rows that come behind that; `evaluator`, and why it is this one; a line per `module`
@@ -33,15 +38,25 @@ def explain_plan(plan: Plan) -> str:
     `state`, what is kept between micro-batches, and its bound;
     `output`, when a window is complete; and `lag`, how far the output's punctuation is behind the input's, and why.
     """
-    return "\n".join(f"{title:<12}{text}" for title, text in topics_of(plan))
+    plans = [*inner, plan]
+    told = [
+        "\n".join(f"{title:<12}{text}" for title, text in topics_of(one, is_chained=place > 0))
+        for place, one in enumerate(plans)
+    ]
+    return "\n\n".join(told)
 
 
-def topics_of(plan: Plan) -> list[tuple[str, str]]:
-    """Return the lines of `explain_plan`, each as its topic and what is said of it."""
+def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
+    """Return the lines of `explain_plan` on one query, each as its topic and what is said of it.
+
+    Args:
+        plan: The query.
+        is_chained: True if its input is the results of another one.
+    """
     return [
-        ("window", f"{_explain_window(plan)}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
+        ("window", f"{plan.spelled_window}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
         ("key", _explain_key(plan)),
-        ("progress", _explain_progress(plan)),
+        ("progress", _CHAINED if is_chained else _explain_progress(plan)),
         ("late", _explain_late(plan)),
         ("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"),
         *(("module", _explain_module(plan, module)) for module in plan.modules),
@@ -53,9 +68,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _explain_window(plan: Plan) -> str:
-    named = [f"{name} = {window}" for name, window in plan.named_windows.items()]
-    return " and ".join(named) or str(plan.window)
+_CHAINED: Final = "up to where the results of the query before are settled"
 
 
 def _explain_key(plan: Plan) -> str:
@@ -72,7 +85,7 @@ def _explain_progress(plan: Plan) -> str:
     told = [", or ".join(told) or "the end of a static input"]
     told += [f"the least of {', '.join(given.sources)}"] if given.sources else []
     told += ["keys may punctuate themselves"] if policy.by_key else []
-    told += [policy.idle.describe(spell)] if policy.idle else []
+    told += [policy.idle.describe(spell_ticks)] if policy.idle else []  # of the clock, whatever the axis
     return "; ".join(told)
 
 

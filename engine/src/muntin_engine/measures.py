@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -162,3 +165,40 @@ def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
     skipped = [Measure(skipped_measure(label), Unit.ROWS) for label in choosy]
     modules = [Measure(module_measure(label), Unit.MICROSECONDS) for label in labels] if is_timed else []
     return [*(measure for measure in MEASURES if measure.name not in absent), *skipped, *modules]
+
+
+_APART: Final = " # "
+"""What stands between the parts of a name that a query was not given."""
+
+
+def reported_name(counters: str, plan: Plan, source: str) -> str:
+    """Return a name for the observed metrics of a query that was given none, so that Spark can tell several apart.
+
+    Args:
+        counters: What such a query is called.
+        plan: The query.
+        source: What tells its input from others.
+    """
+    told = hashlib.sha256(json.dumps([plan.identity(), source], default=str).encode()).hexdigest()[:8]
+    return _APART.join([counters, plan.spelled_window, told])
+
+
+def shown_names(reported: Iterable[str]) -> dict[str, str]:
+    """Return what queries are called, by the names under which they report.
+
+    A query that was given no name is called what it would be if it were alone; next to others by its window too; and
+    where that does not tell them apart, by all that does.
+
+    Example:
+        >>> shown_names(["muntin # tumbling('1 day') # 3f", "mine"])
+        {"muntin # tumbling('1 day') # 3f": 'muntin', 'mine': 'mine'}
+        >>> list(shown_names(["muntin # tumbling('1 day') # 3f", "muntin # snapshot() # 07"]).values())
+        ["muntin tumbling('1 day')", 'muntin snapshot()']
+    """
+    left = {name: name.split(_APART) for name in reported}
+    shown: dict[str, str] = {}
+    for parts in (1, 2, 3):
+        said = {name: " ".join(told[:parts]) for name, told in left.items() if name not in shown}
+        often = Counter(said.values())
+        shown |= {name: text for name, text in said.items() if often[text] == 1}
+    return {name: shown.get(name, name) for name in left}

@@ -31,6 +31,7 @@ from muntin_engine.arguments import (
 )
 from muntin_engine.explanation import explain_plan
 from muntin_engine.plan import Evaluator, Plan, check_kind
+from muntin_engine.query_text import html_of, text_of
 from muntin_engine.shipping.code_version import with_version
 
 if TYPE_CHECKING:
@@ -139,16 +140,18 @@ class WindowedStream:
         return Query(source, plan, inner=self.events.inner)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Query:
     """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does.
 
     Attributes:
         source: The projected input.
         plan: What will be evaluated, and how.
-        counters: The name under which a streaming query reports its numbers (see `results`).
+        counters: What a streaming query is called in its numbers (see `results`).
         is_timed: True if it reports how long its stages and modules take.
         inner: The plans of the queries whose results are its input, the first one first.
+        is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
+            other queries in the same query of Spark's; `batch_numbers` says what they are called.
     """
 
     source: Projection
@@ -156,11 +159,39 @@ class Query:
     counters: str = "muntin"
     is_timed: bool = True
     inner: tuple[Plan, ...] = ()
+    is_named: bool = False
+
+    def __repr__(self) -> str:
+        """Return the query in three lines."""
+        return text_of(self.plan)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how the query is evaluated, as `explain` says it."""
+        return html_of(self.plan, self.inner)
+
+    def show(self, rows: int = 20, *, truncate: bool | int = True) -> None:
+        """Print the first results of a static input, in the order of their windows, as `DataFrame.show` does.
+
+        Args:
+            rows: How many.
+            truncate: Whether long values are cut, or to how many characters.
+
+        Raises:
+            QueryError: The input is a stream, or what `results` raises.
+        """
+        if self.source.df.isStreaming:
+            raise QueryError(
+                "show() takes all results of an input that has an end, and this one is a stream\n"
+                "  write them: query.write(results='results', checkpoint='checkpoint'), or try the query on a part of\n"
+                "  the data: events(spark.read..., ...)"
+            )
+        keys = [f"`{key.name}`" for key in self.plan.columns.keys]
+        self.results().orderBy("window", *keys).show(rows, truncate)
 
     def named(self, counters: str) -> Query:
-        """Return the query with another name for its numbers, for a Spark query that contains several."""
+        """Return the query with a name of its own for its numbers."""
         check_name("counters", counters)
-        return replace(self, counters=counters)
+        return replace(self, counters=counters, is_named=True)
 
     def untimed(self) -> Query:
         """Return the query without measuring how long its stages and modules take."""
@@ -220,7 +251,7 @@ class Query:
         from muntin_engine.spark.chaining import roles
         from muntin_engine.spark.pipeline import results_as_events
 
-        inner = self.named(f"{self.counters}.input")
+        inner = replace(self, counters=f"{self.counters}.input")
         stream = events(results_as_events(inner), key=key, buckets=buckets, **roles(self.plan))
         return replace(stream, inner=(*self.inner, self.plan))
 
@@ -324,7 +355,7 @@ class Query:
         Raises:
             QueryError: Late rows cannot be kept, as several windows share their slices.
         """
-        return explain_plan(self.plan.keeping_late_rows() if late else self.plan)
+        return explain_plan(self.plan.keeping_late_rows() if late else self.plan, self.inner)
 
 
 def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:

@@ -90,7 +90,7 @@ def early(
         >>> print(early(repeat(any_of(after_count(100), when("kind = 'end'"))), refinement="retract"))
         early(repeat(any_of(after_count(100), when("kind = 'end'"))), retract)
         >>> print(early(every="1 minute"))
-        early(repeat(after(60000000, aligned)), accumulate)
+        early(repeat(after('1 minute', aligned)), accumulate)
     """
     if isinstance(trigger, str | int | timedelta):
         with suppress(DurationError):

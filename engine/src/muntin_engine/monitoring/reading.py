@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from muntin import EARLIEST
-from muntin_engine.measures import MEASURES, STAGES, TIME_AXIS, Unit, module_of, skipped_by, stage_measure
+from muntin_engine.measures import MEASURES, STAGES, TIME_AXIS, Unit, module_of, shown_names, skipped_by, stage_measure
 from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
 
 _TIMES: Final = {"punctuation", "output_punctuation", "newest", "clock"}
@@ -33,7 +33,9 @@ def batch_numbers(progress: Mapping[str, Any] | str | None) -> dict[str, BatchNu
         return {}
     given: Mapping[str, Any] = json.loads(progress) if isinstance(progress, str) else progress
     observed = {name: _as_dict(metrics) for name, metrics in (given.get("observedMetrics") or {}).items()}
-    return {name: _numbers(name, given, metrics) for name, metrics in observed.items() if TIME_AXIS in metrics}
+    ours = {name: metrics for name, metrics in observed.items() if TIME_AXIS in metrics}
+    shown = shown_names(ours)
+    return {shown[name]: _numbers(shown[name], given, metrics) for name, metrics in ours.items()}
 
 
 def _as_dict(metrics: Any) -> Mapping[str, Any]:

@@ -72,9 +72,11 @@ def spell_ticks(ticks: int | None, *, is_time: bool) -> str:
 
     Example:
         >>> spell_ticks(600_000_000, is_time=True), spell_ticks(17, is_time=False)
-        ('10 min', '17')
+        ('10 min', '17 ticks')
     """
-    return spell_seconds(ticks / 1_000_000) if is_time and ticks is not None else spell_count(ticks)
+    if ticks is None:
+        return "-"
+    return spell_seconds(ticks / 1_000_000) if is_time else f"{spell_count(ticks)} ticks"
 
 
 def sparkline(values: Iterable[float | None]) -> str:

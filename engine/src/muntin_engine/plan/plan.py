@@ -141,6 +141,12 @@ class Plan:
         return tuple(self.named_windows.values()) or (self.window,)
 
     @property
+    def spelled_window(self) -> str:
+        """The specifications of the query as one writes them, with durations where the axis is time."""
+        named = [f"{name}={_spell(window, self.axis)}" for name, window in self.named_windows.items()]
+        return ", ".join(named) or _spell(self.window, self.axis)
+
+    @property
     def steps(self) -> tuple[HoppingWindows, ...]:
         """The windows at whose ends alone output changes, so that progress need not be known any finer.
 
@@ -223,3 +229,16 @@ class Plan:
 def _describe(early: EarlyEmission) -> dict[str, Any]:
     """Return what the states of a trigger depend on."""
     return {"early": describe_trigger(early.trigger), "refinement": str(early.refinement)}
+
+
+def _spell(window: WindowSpecification, axis: Axis) -> str:
+    if not isinstance(window, HoppingWindows):
+        return str(window)
+
+    def spell(length: int) -> str:
+        return repr(axis.spell_length(length)) if axis is Axis.TIME else str(length)
+
+    lengths = [window.size] if window.size == window.hop else [window.size, window.hop]
+    others = {"offset": window.offset, "reach": window.reach}
+    said = [*map(spell, lengths), *(f"{name}={spell(length)}" for name, length in others.items() if length)]
+    return f"{'tumbling' if len(lengths) == 1 else 'hopping'}({', '.join(said)})"

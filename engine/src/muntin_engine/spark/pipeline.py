@@ -23,7 +23,7 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.progress import ProgressTracker
-from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels
+from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels, reported_name
 from muntin_engine.plan import Evaluator, Plan, check_trigger, windowed_query
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import LATE, RESULTS, run_bucket
@@ -140,7 +140,7 @@ def _counted(query: Query, blobs: DataFrame, of_sources: Iterable[str]) -> DataF
     totals = [_total(measure) for measure in measures]
     axis = F.lit(int(query.plan.axis is Axis.TIME)).alias(TIME_AXIS)
     try:
-        observed = blobs.observe(query.counters, *totals, axis)
+        observed = blobs.observe(_reported_name(query), *totals, axis)
         observed.schema  # noqa: B018  # has Spark check the names
     except AnalysisException as error:
         if error.getCondition() != "DUPLICATED_METRICS_NAME":
@@ -150,6 +150,13 @@ def _counted(query: Query, blobs: DataFrame, of_sources: Iterable[str]) -> DataF
             "  give one of them another name: .named('...')"
         ) from error
     return observed
+
+
+def _reported_name(query: Query) -> str:
+    """Return the name of a query's metrics, which differs from all others by itself unless the query was given one."""
+    if query.is_named:
+        return query.counters
+    return reported_name(query.counters, query.plan, str(query.source.df.semanticHash()))
 
 
 def _total(measure: Measure) -> Column:

@@ -76,6 +76,6 @@ def each(*triggers: Trigger) -> Trigger:
     Example:
         >>> from muntin.triggers import after_count, every
         >>> print(each(after_count(1), every("1 minute")))
-        each(after_count(1), repeat(after(60000000, aligned)))
+        each(after_count(1), repeat(after('1 minute', aligned)))
     """
     return Each(triggers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, Duration, ticks
+from muntin.axis import EARLIEST, INFINITY, Duration, spell_ticks, ticks
 from muntin.errors import PolicyError
 from muntin.triggers.decision import Decision
 from muntin.triggers.repeat import Repeat
@@ -38,7 +38,7 @@ class Timer(Trigger):
             raise PolicyError(f"a timer needs a period above zero, got {self.period}")
 
     def __str__(self) -> str:
-        return f"after({self.period}{', aligned' if self.is_aligned else ''})"
+        return f"after({spell_ticks(self.period)!r}{', aligned' if self.is_aligned else ''})"
 
     @property
     def reads_clock(self) -> bool:
@@ -93,6 +93,6 @@ def every(period: Duration) -> Trigger:
 
     Example:
         >>> print(every("1 minute"))
-        repeat(after(60000000, aligned))
+        repeat(after('1 minute', aligned))
     """
     return Repeat(Timer(ticks(period), is_aligned=True))

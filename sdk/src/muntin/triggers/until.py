@@ -72,6 +72,6 @@ def until(trigger: Trigger, end: Trigger) -> Trigger:
     Example:
         >>> from muntin.triggers import every, past_end
         >>> print(until(every("1 minute"), past_end()))
-        until(repeat(after(60000000, aligned)), past_end())
+        until(repeat(after('1 minute', aligned)), past_end())
     """
     return Until(trigger, end)

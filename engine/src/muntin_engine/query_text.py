@@ -1,0 +1,35 @@
+"""A query as one sees it where it is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from muntin_engine.explanation import topics_of
+from muntin_engine.plan import Plan
+
+
+def text_of(plan: Plan) -> str:
+    """Return a query in three lines: its windows and keys, its modules, and the columns of its results."""
+    keys = [key.name for key in plan.columns.keys]
+    modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
+    grouped = f"by {', '.join(keys)}" if keys else "of all rows"
+    return "\n".join(
+        [
+            f"Query over {plan.spelled_window} {grouped}, emit {plan.emit}",
+            f"  modules: {', '.join(modules)}",
+            f"  results: {', '.join([*keys, *plan.added, *(part.name for part in plan.outputs)])}",
+        ]
+    )
+
+
+def html_of(plan: Plan, inner: Sequence[Plan] = ()) -> str:
+    """Return how a query, and those before it, are evaluated as tables for a notebook."""
+    tables = [_table(topics_of(one, is_chained=place > 0)) for place, one in enumerate([*inner, plan])]
+    return f"<div><pre>{escape(text_of(plan))}</pre>{''.join(tables)}</div>"
+
+
+def _table(topics: Sequence[tuple[str, str]]) -> str:
+    left = 'style="text-align: left"'
+    rows = "".join(f"<tr><th {left}>{escape(topic)}</th><td {left}>{escape(text)}</td></tr>" for topic, text in topics)
+    return f"<table>{rows}</table>"

@@ -1,0 +1,84 @@
+"""A query as one sees it where it is typed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from muntin import Axis, QueryError, early, hopping, snapshot, tumbling
+from muntin_engine import Query
+from muntin_engine.measures import reported_name, shown_names
+from tests.plan.plans import plan_of, planned
+from tests.spark.modules import Count, Echo, Members
+
+
+def query(*modules: Any, inner: tuple[Any, ...] = (), **changed: Any) -> Query:
+    source = SimpleNamespace(df=SimpleNamespace(isStreaming=True))
+    return Query(cast(Any, source), plan_of(*modules, **changed), inner=inner)
+
+
+def test_a_query_shows_itself_in_three_lines() -> None:
+    shown = repr(query(planned(Count, "n", inputs=0), planned(Members, "m"), window=hopping("1 hour", "10 minutes")))
+    assert shown == (
+        "Query over hopping('1 hour', '10 minutes') by key, emit final\n"
+        "  modules: n = show.count 1.0.0, m = show.members 1.0.0\n"
+        "  results: key, window, n, m"
+    )
+
+
+def test_an_operator_has_no_name_and_a_query_without_keys_is_of_all_rows() -> None:
+    shown = repr(query(planned(Echo, ""), columns={"keys": ()}, window=snapshot()))
+    assert shown.splitlines()[:2] == ["Query over snapshot() of all rows, emit final", "  modules: show.echo 1.0.0"]
+
+
+def test_a_notebook_shows_every_topic_of_each_query_before_it() -> None:
+    page = query(inner=(plan_of(planned(Count, "n<b>", inputs=0)),))._repr_html_()
+    assert page.count("<table>") == 2
+    assert page.count(">lag</th>") == 2
+    assert "n&lt;b&gt; = show.count" in page
+
+
+def test_a_chained_query_is_explained_with_those_before_it_and_without_the_names_of_their_buckets() -> None:
+    first, second = query(inner=(plan_of(window=tumbling("1 minute")),)).explain().split("\n\n")
+    assert first.startswith("window      tumbling('1 minute'), ")
+    assert "progress    the end of a static input" in first
+    assert "progress    up to where the results of the query before are settled" in second
+
+
+def test_a_stream_is_not_shown_but_told_what_to_write() -> None:
+    with pytest.raises(QueryError, match=r"(?s)this one is a stream.*query\.write\(results='results'"):
+        query().show()
+
+
+@pytest.mark.parametrize(
+    ("window", "axis", "spelled"),
+    [
+        (tumbling("10 minutes"), Axis.TIME, "tumbling('10 minutes')"),
+        (hopping("1 hour", "10 minutes", "-15 minutes"), Axis.TIME, "'10 minutes', offset='minus 15 minutes')"),
+        (hopping(6, 3, 1, reach=2), Axis.TICKS, "hopping(6, 3, offset=1, reach=2)"),
+        (snapshot(), Axis.TIME, "snapshot()"),
+    ],
+)
+def test_a_window_is_spelled_as_it_is_written(window: Any, axis: Axis, spelled: str) -> None:
+    assert plan_of(window=window, axis=axis).spelled_window.endswith(spelled)
+
+
+def test_a_timer_is_spelled_in_time_whatever_the_axis() -> None:
+    told = plan_of(axis=Axis.TICKS, window=tumbling(5), emit=early(every="1 minute")).emit
+    assert str(told) == "early(repeat(after('1 minute', aligned)), accumulate)"
+
+
+def test_the_name_of_a_query_differs_by_its_window_its_modules_and_its_input() -> None:
+    plans = [plan_of(window=tumbling("1 minute")), plan_of(window=tumbling("1 hour")), plan_of(planned(Members, "m"))]
+    names = [reported_name("muntin", plan, source) for plan in plans for source in ("1", "2")]
+    assert len(set(names)) == 6
+    assert names == [reported_name("muntin", plan, source) for plan in plans for source in ("1", "2")]
+    assert shown_names(names[:1]) == {names[0]: "muntin"}
+    assert sorted(shown_names(names[::2]).values()) == [
+        "muntin tumbling('1 hour')",
+        "muntin tumbling('1 minute')",
+        "muntin tumbling('10 minutes')",
+    ]
+    assert len(set(shown_names(names).values())) == 6
