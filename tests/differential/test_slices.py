@@ -95,7 +95,11 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
     "windows close a slice early": (SliceGrid, "first_legal", lambda self, first_open: self.start_of(first_open)),
     "slices are forgotten early": (SliceGrid, "first_live", lambda self, first_open: self.start_of(first_open) + 1),
     "the last slice is left out": (SliceGrid, "slices_at", lambda self, ticks: (ticks - self.offset - 1) // self.width),
-    "stale stores are kept": (KeptStores, "take", lambda self, bucket, _: self._stores.pop(bucket, (b"", None))[1]),
+    "stale stores are kept": (
+        KeptStores,
+        "take",
+        lambda self, bucket, _: getattr(self._stores.pop(bucket, None), "store", None),
+    ),
     "entries die early": (Journal, "forget", lambda self, _: self._lines.clear()),
     "keys get lost": (KeyTable, "codes", lambda _self, keys: np.zeros(len(keys), np.int64)),
 }

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from muntin_engine import NotShippableError
-from muntin_engine.shipping.archives import Archive, is_archive_name
+from muntin_engine.shipping import archives
+from muntin_engine.shipping.archives import Archive, is_archive_name, is_what_its_name_says
 from muntin_engine.shipping.distributions import find_distribution, imports_of, requirements_of
 from muntin_engine.shipping.local_code import is_local
 from muntin_engine.shipping.packing import pack
+from muntin_engine.spark.fetched_archives import find_fetched_archives
 from tests.installed import VERSION, install
 
 FILES = {"shown_there/__init__.py": "", "shown_there/deep/part.py": "X = 1\n", "shown_there/plugin.py": "Y = 2\n"}
@@ -138,3 +140,112 @@ def test_an_archive_of_a_folder_without_init_is_a_package_all_the_same(tmp_path:
     look = f"import sys; sys.path.insert(0, {str(path)!r}); import spread.part; print(spread.part.X)"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "1\n", done.stderr
+
+
+def wheel(folder: Path, files: dict[str, bytes | str], name: str = "odd-1.0-py3-none-any.whl") -> str:
+    path = folder / name
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for inside, data in files.items():
+            archive.writestr(inside, data)
+    return str(path)
+
+
+METADATA = "odd-1.0.dist-info/METADATA"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ("Version: 1.0\n", "the Name None"),
+        ("Name: odd\n", "the Version None"),
+        ("Name: ../../odd\nVersion: 1.0\n", r"the Name '\.\./\.\./odd'"),
+        ("Name: odd\nVersion: 1/../../0\n", r"the Version '1/\.\./\.\./0'"),
+        ("Name: odd\nVersion: \n", "the Version ''"),
+        ("Name: odd\nVersion: 1.0 beta\n", "the Version '1.0 beta'"),
+        ("Name: odd\nVersion: " + "1" * 5000 + "\n", "the Version '111"),
+        (b"Name: od\xff\nVersion: 1.0\n", "the Name 'od"),
+        ("", "the Name None"),
+    ],
+    ids=repr,
+)
+def test_a_wheel_with_an_odd_name_or_version_is_refused(tmp_path: Path, metadata: bytes | str, said: str) -> None:
+    path = wheel(tmp_path, {"odd.py": "", METADATA: metadata})
+    with pytest.raises(NotShippableError, match=said) as caught:
+        pack(path)
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("said", ["Metadata-Version: 2.1\nName: no-version\n", "Name: no-version\nVersion: 1 0\n"])
+def test_an_installed_package_with_an_odd_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    install(tmp_path, "no-version", {"no_version.py": ""})
+    (tmp_path / f"no_version-{VERSION}.dist-info" / "METADATA").write_text(said, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(NotShippableError, match="its metadata have the Version"):
+        pack("no-version")
+
+
+def test_an_archive_that_inflates_without_bound_is_refused_before_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "MOST_BYTES", 16 * 2**20)
+    path = wheel(tmp_path, {"odd.py": "", METADATA: "Name: odd\nVersion: 1.0\n"})
+    zeros = bytes(2**20)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("odd.bin", "w") as file:
+        for _ in range(17):
+            file.write(zeros)
+    assert Path(path).stat().st_size < 100_000
+    with pytest.raises(NotShippableError, match=r"take 17,\d{3},\d{3} bytes when they are inflated"):
+        pack(path)
+
+
+def test_an_archive_that_says_less_than_it_holds_is_refused(tmp_path: Path) -> None:
+    path = wheel(tmp_path, {"odd.py": "x" * 100_000, METADATA: "Name: odd\nVersion: 1.0\n"})
+    data = Path(path).read_bytes()
+    Path(path).write_bytes(data.replace((100_000).to_bytes(4, "little"), (100).to_bytes(4, "little")))
+    with pytest.raises(NotShippableError, match="it cannot be read: BadZipFile"):
+        pack(path)
+
+
+@pytest.mark.parametrize("flag", [0x1, 0x40])
+def test_an_encrypted_archive_is_refused(tmp_path: Path, flag: int) -> None:
+    path = wheel(tmp_path, {"odd.py": "x", METADATA: "Name: odd\nVersion: 1.0\n"})
+    data = bytearray(Path(path).read_bytes())
+    for sign, place in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        start = data.index(sign)
+        data[start + place : start + place + 2] = flag.to_bytes(2, "little")
+    Path(path).write_bytes(data)
+    with pytest.raises(NotShippableError, match="it cannot be read: "):
+        pack(path)
+
+
+@pytest.mark.parametrize("damage", [slice(0, 4), slice(40, 60), slice(-30, None)], ids=str)
+def test_a_damaged_archive_is_refused(tmp_path: Path, damage: slice) -> None:
+    path = wheel(tmp_path, {"odd.py": "x" * 1000, METADATA: "Name: odd\nVersion: 1.0\n"})
+    data = bytearray(Path(path).read_bytes())
+    data[damage] = bytes(len(data[damage]))
+    Path(path).write_bytes(data)
+    with pytest.raises(NotShippableError, match="it cannot be read: "):
+        pack(path)
+
+
+def test_a_fetched_archive_of_the_same_name_and_other_contents_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, other = Archive("odd", "1.0", {"odd.py": b"X = 1"}), Archive("odd", "1.0", {"odd.py": b"X = 2"})
+    for folder in ("a", "b", "c"):
+        (tmp_path / folder).mkdir()
+    other.write(tmp_path / "a").rename(tmp_path / "a" / good.file_name)
+    (tmp_path / "b" / good.file_name).write_bytes(b"PK")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / good.file_name)])
+    assert not find_fetched_archives()
+    good.write(tmp_path / "c")
+    assert find_fetched_archives()
+    assert sys.path == [str(tmp_path / "c" / good.file_name)]
+
+
+def test_an_archive_that_was_left_half_written_is_written_anew(tmp_path: Path) -> None:
+    archive = Archive("odd", "1.0", {"odd.py": b"X = 1"})
+    (tmp_path / archive.file_name).write_bytes(b"PK half")
+    assert is_what_its_name_says(archive.write(tmp_path))

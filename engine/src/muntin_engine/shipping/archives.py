@@ -10,15 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from muntin.safe_text import safe_message
 from muntin_engine.shipping.distributions import canonical
 
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 _READABLE: Final = 0o644 << 16
 _FOLDER: Final = 0o755 << 16
-_DIGITS: Final = 10
+_DIGITS: Final = 20
 
+
+MOST_BYTES: Final = 512 * 2**20
+"""How much the files of an archive may take when they are inflated."""
+
+MOST_FILES: Final = 50_000
+"""How many there may be."""
 
 _NAME: Final = re.compile(rf".+-[0-9a-f]{{{_DIGITS}}}\.zip")
+
+
+class UnreadableArchiveError(Exception):
+    """A file is no archive that can be read; whoever named it is told by another error."""
 
 
 def is_archive_name(name: str) -> bool:
@@ -48,22 +59,58 @@ class Archive:
     @property
     def file_name(self) -> str:
         """The name of the `.zip`; the same files have the same name, others another."""
-        digest = hashlib.sha256()
-        for path, data in sorted(self.files.items()):
-            digest.update(f"{len(path)} {path} {len(data)} ".encode() + data)
-        name = canonical(self.name).replace("-", "_")
-        return f"{name}-{self.version}-{digest.hexdigest()[:_DIGITS]}.zip"
+        return f"{canonical(self.name).replace('-', '_')}-{self.version}-{_digest(self.files)}.zip"
 
     def write(self, folder: Path) -> Path:
         """Write the archive into a folder, unless it is there, and return its path."""
         path = folder / self.file_name
-        if not path.exists():
-            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        if not path.exists() or not is_what_its_name_says(path):
+            unfinished = path.with_suffix(".part")
+            with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
                 for name in _folders(self.files):
                     archive.writestr(_entry(name, _FOLDER), b"")
                 for name, data in sorted(self.files.items()):
                     archive.writestr(_entry(name, _READABLE), data)
+            unfinished.replace(path)
         return path
+
+
+def is_what_its_name_says(path: Path) -> bool:
+    """True if the files in an archive have the hash that its name ends with."""
+    try:
+        files = read_files(path)
+    except UnreadableArchiveError:
+        return False
+    return is_archive_name(path.name) and path.stem.endswith(f"-{_digest(files)}")
+
+
+def read_files(path: Path) -> dict[str, bytes]:
+    """Return what the files in a `.zip` hold, by their paths.
+
+    Raises:
+        UnreadableArchiveError: It is none, is damaged or encrypted, or its files are too many or too large.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+            size = sum(info.file_size for info in infos)
+            if size > MOST_BYTES or len(infos) > MOST_FILES:
+                raise UnreadableArchiveError(
+                    f"its {len(infos):,} files take {size:,} bytes when they are inflated\n"
+                    f"  expected: at most {MOST_FILES:,} files of {MOST_BYTES:,} bytes together"
+                )
+            return {info.filename: archive.read(info) for info in infos}  # it reads no more than a file says it has
+    except UnreadableArchiveError:
+        raise
+    except Exception as error:  # whatever bytes that are no archive lead to
+        raise UnreadableArchiveError(f"it cannot be read: {safe_message(error)}") from error
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256()
+    for path, data in sorted(files.items()):
+        digest.update(f"{len(path)} {path} {len(data)} ".encode() + data)
+    return digest.hexdigest()[:_DIGITS]
 
 
 def _entry(name: str, mode: int) -> zipfile.ZipInfo:

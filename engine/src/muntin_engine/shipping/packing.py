@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
 from email.parser import HeaderParser
 from importlib.metadata import Distribution
@@ -13,14 +12,18 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
+from muntin.safe_text import safe_repr
 from muntin_engine.errors import NotShippableError
-from muntin_engine.shipping.archives import Archive
+from muntin_engine.shipping.archives import Archive, UnreadableArchiveError, read_files
 from muntin_engine.shipping.distributions import canonical, find_distribution, imports_of, is_editable
 
 _METADATA: Final = ("METADATA", "PKG-INFO")
 _KEPT: Final = ("entry_points.txt", "top_level.txt")
 _COMPILED: Final = re.compile(r"\.(so(\.\d+)*|pyd|dylib|dll)$")
 _LEFT_OUT: Final = (".pyc", ".pyo", ".pth")
+_NAMES: Final = re.compile(r"(?!.{101})[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSIONS: Final = re.compile(r"(?!.{101})[A-Za-z0-9][A-Za-z0-9.!+_-]*")
+_SIGNS: Final = {"Name": "._-", "Version": ".!+_-"}
 _DATA: Final = re.compile(r"[^/]+\.data/(purelib|platlib)/")
 
 
@@ -50,6 +53,7 @@ def is_shippable(name: str) -> bool:
 
 def pack_installed(dist: Distribution) -> Archive:
     """Return the archive of an installed distribution."""
+    _check_names(str(dist.name), dist.name, dist.version)
     files = dict(_imported_files(dist) if is_editable(dist) or not dist.files else _listed_files(dist))
     folder = f"{canonical(dist.name).replace('-', '_')}-{dist.version}.dist-info"
     texts = {"METADATA": _metadata(dist), **{name: dist.read_text(name) for name in _KEPT}}
@@ -64,14 +68,14 @@ def pack_wheel(path: Path) -> Archive:
         NotShippableError: There is no wheel.
     """
     try:
-        with zipfile.ZipFile(path) as wheel:
-            files = {_DATA.sub("", name): wheel.read(name) for name in wheel.namelist() if not name.endswith("/")}
-    except (OSError, zipfile.BadZipFile) as error:
-        raise NotShippableError(str(path), f"it cannot be read: {error}") from error
+        files = {_DATA.sub("", name): data for name, data in read_files(path).items()}
+    except UnreadableArchiveError as error:
+        raise NotShippableError(str(path), str(error)) from error
     metadata = next((data for name, data in files.items() if name.endswith(".dist-info/METADATA")), None)
     if metadata is None:
         raise NotShippableError(str(path), "it is no wheel: it has no .dist-info/METADATA")
-    said = HeaderParser().parsestr(metadata.decode())
+    said = HeaderParser().parsestr(metadata.decode(errors="replace"))
+    _check_names(str(path), said["Name"], said["Version"])
     return Archive(said["Name"], said["Version"], {name: data for name, data in files.items() if _is_kept(name)})
 
 
@@ -101,11 +105,22 @@ def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 def _is_kept(name: str) -> bool:
     parts = name.split("/")
-    return "__pycache__" not in parts and parts[0] not in ("..", "") and not name.endswith(_LEFT_OUT)
+    return "__pycache__" not in parts and ".." not in parts and parts[0] != "" and not name.endswith(_LEFT_OUT)
 
 
 def _metadata(dist: Distribution) -> str | None:
     return next((text for name in _METADATA if (text := dist.read_text(name))), None)
+
+
+def _check_names(package: str, name: object, version: object) -> None:
+    """Raise unless a package's metadata have a name and a version that a file can be named by."""
+    for field, text, wanted in (("Name", name, _NAMES), ("Version", version, _VERSIONS)):
+        if not isinstance(text, str) or wanted.fullmatch(text) is None:
+            raise NotShippableError(
+                package,
+                f"its metadata have the {field} {safe_repr(text, 100)}",
+                f"expected: a {field} of at most 100 letters, digits and {_SIGNS[field]}; build the package anew",
+            )
 
 
 def _check(archive: Archive) -> None:

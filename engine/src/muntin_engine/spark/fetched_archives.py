@@ -10,13 +10,13 @@ import sys
 from importlib import invalidate_caches
 from pathlib import Path
 
-from muntin_engine.shipping.archives import is_archive_name
+from muntin_engine.shipping.archives import is_archive_name, is_what_its_name_says
 
 
 def find_fetched_archives() -> bool:
     """Have Python import from archives that are in a folder below the one where it looks; return whether there are any.
 
-    The name of an archive says what is in it, so one of that name, in whatever folder, is the same.
+    The name of an archive ends with a hash of what is in it. A file of that name with other contents is passed over.
     """
     found = {place: path for place, entry in enumerate(sys.path) if (path := _fetched(Path(entry))) is not None}
     for place, path in found.items():
@@ -28,4 +28,4 @@ def find_fetched_archives() -> bool:
 def _fetched(wanted: Path) -> Path | None:
     if not is_archive_name(wanted.name) or wanted.exists():
         return None
-    return next(wanted.parent.glob(f"*/{wanted.name}"), None)
+    return next(filter(is_what_its_name_says, sorted(wanted.parent.glob(f"*/{wanted.name}"))), None)

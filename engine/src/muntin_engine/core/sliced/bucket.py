@@ -87,7 +87,7 @@ class SliceBucket(Generic[Output]):
             codec: How the ledger is written.
             lineage: What the state depends on besides this class, and the modules that may go on from older versions.
             kept: Where this process keeps stores between batches.
-            name: Names the bucket among all that this process may ever see.
+            name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
             tracker: What says how far the input is, besides the progress that arrives.
             make_version: Makes a version that was never used before.
         """
@@ -175,7 +175,7 @@ class SliceBucket(Generic[Output]):
             journal.tidy(store, first_live)
         ledger.journal, ledger.version = journal.to_data(), self._make_version()
         size = self._put(ledger, now, ledger.tracked)
-        self._kept.put(self._name, ledger.version, store)
+        self._kept.put(self._name, ledger.version, store, journal.size)
         return size
 
 
