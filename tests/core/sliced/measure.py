@@ -234,7 +234,7 @@ def memory() -> None:
                 feed.run(
                     [lift(asked, grouped_rows(asked, rows[start : start + 1000]))], Progress(start // 100 - 5, start)
                 )
-                ((_, store),) = feed.kept._stores.values()
+                ((_, store, *_),) = feed.kept._stores.values()
                 most = max(most, sum(store.memory()))
             figures.append(f"{mode} {most:,} ({process_time() - before:.1f} s)")
         print(f"  {title}: {', '.join(figures)}")

@@ -148,7 +148,7 @@ def test_modes_give_the_same_results_and_adaptive_takes_the_least_memory() -> No
         peak = 0
         for start in range(0, len(rows), 50):
             feed.batch(rows[start : start + 50], start)
-            ((_, store),) = feed.kept._stores.values()
+            ((_, store, *_),) = feed.kept._stores.values()
             peak = max(peak, sum(store.memory()))
         feed.batch([], INFINITY)
         outputs[mode], peaks[mode] = sorted(feed.output), peak
@@ -172,7 +172,7 @@ def test_a_key_may_change_between_rows_and_states_at_any_time() -> None:
     for start in range(0, len(rows), 23):
         batch = rows[start : start + 23]
         feed.batch(batch, batch[0].tick)
-        ((_, store),) = feed.kept._stores.values()
+        ((_, store, *_),) = feed.kept._stores.values()
         modes.add(frozenset(store._monitor.eager))
     feed.batch([], INFINITY)
     assert sorted(feed.output) == expected(windows, [Members(), Members()], rows, INFINITY)

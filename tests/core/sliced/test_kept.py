@@ -54,9 +54,9 @@ def test_what_is_kept_is_bounded_by_bytes_and_the_longest_unused_of_others_goes_
         kept.put((query, 1), version(query, 1), query, 30 * KB)
     kept.put(("a", 1), version("a", 1), kept.take(("a", 1), version("a", 1)), 30 * KB)
     kept.put(("d", 1), version("d", 1), "d", 30 * KB)
-    assert kept.bytes <= 100 * KB
+    assert kept.held_bytes <= 100 * KB
     assert names(kept, ("a", 1), ("b", 1), ("c", 1), ("d", 1)) == ["a1", "c1", "d1"]
-    assert kept.bytes == 0
+    assert kept.held_bytes == 0
 
 
 def test_a_query_that_is_too_much_by_itself_keeps_a_part() -> None:
@@ -69,7 +69,7 @@ def test_a_query_that_is_too_much_by_itself_keeps_a_part() -> None:
             hits += kept.take(("q", number), version("q", number)) is not None
             kept.put(("q", number), version("q", number), "store", 28 * KB)
     assert hits == 4 * 3
-    assert kept.bytes <= 100 * KB
+    assert kept.held_bytes <= 100 * KB
 
 
 def test_what_was_not_used_for_long_is_forgotten() -> None:
@@ -78,7 +78,7 @@ def test_what_was_not_used_for_long_is_forgotten() -> None:
     for number in range(20):
         kept.put((f"start {number}", 0), version("start", number), "store", 16 * KB)
         now += 60
-    assert kept.bytes < 4 * 20 * KB
+    assert kept.held_bytes < 4 * 20 * KB
 
 
 def test_a_query_that_goes_on_from_the_checkpoint_of_another_takes_its_place() -> None:
@@ -86,7 +86,7 @@ def test_a_query_that_goes_on_from_the_checkpoint_of_another_takes_its_place() -
     for start in range(20):
         assert kept.take((start, 0), b"%d" % start) is None
         kept.put((start, 0), b"%d" % (start + 1), "store", 16 * KB)
-    assert kept.bytes < 20 * KB
+    assert kept.held_bytes < 20 * KB
 
 
 @dataclass

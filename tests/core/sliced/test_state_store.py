@@ -124,7 +124,7 @@ def test_a_key_that_is_in_no_slice_any_more_is_forgotten() -> None:
     feed = Feed(query)
     for tick in range(0, 1000, 10):
         feed.batch([Row((tick,), tick, 1)], tick)
-    ((_, store),) = feed.kept._stores.values()
+    ((_, store, *_),) = feed.kept._stores.values()
     assert len(store._slices.by_number) <= 3
     assert len(store._closings[0]._queues) <= 3
 

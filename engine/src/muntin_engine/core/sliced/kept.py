@@ -45,7 +45,7 @@ class KeptStores:
         self._stores: OrderedDict[Hashable, _Kept] = OrderedDict()
 
     @property
-    def bytes(self) -> int:
+    def held_bytes(self) -> int:
         """How many are kept."""
         return self._bytes
 
