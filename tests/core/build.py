@@ -137,18 +137,21 @@ class Taken:
         for batch in batches:
             self.take(batch, punctuation)
 
-    def take(self, rows: list[InputChange], punctuation: int = EARLIEST, after: int = EARLIEST) -> Admission:
+    def take(
+        self, rows: list[InputChange], punctuation: int = EARLIEST, after: int = EARLIEST, *, adjusts: bool = False
+    ) -> Admission:
         """Take a batch behind a punctuation, which itself says a punctuation."""
-        admission = Admission(self.state, punctuation)
-        admission.admit(rows)
-        admission.expire_parked(max(punctuation, after))
+        admission = Admission(self.state, punctuation, adjusts=adjusts)
+        admission.admit(rows, max(punctuation, after))
         admission.settle()
         self.refused += [(refusal.change.id, str(refusal.reason)) for refusal in admission.refusals]
         return admission
 
     @property
     def events(self) -> dict[object, tuple[int, int]]:
-        return {event.id: (event.start, event.end) for event in self.state.events}
+        """The lifetimes, by id; by number where events have none."""
+        named = [(e.id[0] if isinstance(e.id, tuple) else e.id, e.start, e.end) for e in self.state.events]
+        return {id: (start, end) for id, start, end in named}
 
 
 class Feed:

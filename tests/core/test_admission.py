@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from muntin import INFINITY, Axis, tumbling
+import pytest
+
+from muntin import INFINITY, Axis, Lateness, LatePolicy, tumbling
 from muntin_engine.core.admission import Admission
+from muntin_engine.core.changes import InputChange
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.key_state import KeyState
 from tests.core.build import Taken, query, revision, row
 
+ADJUSTING = query(tumbling(10), late=Lateness(LatePolicy.ADJUST))
 WITHOUT_IDS = query(tumbling(10), has_ids=False)
 
 
@@ -38,7 +44,7 @@ def test_a_batch_touches_an_event_once_whatever_it_does_to_it() -> None:
         [revision("a", 0, 20, 9), revision("a", 0, 9, 12), revision("b", 0, 20, 9), revision("b", 0, 9, 20)]
     )
     assert {id: (before and before.end, after and after.end) for id, (before, after) in admission.touched.items()} == {
-        "a": (20, 12)
+        ("a", 0): (20, 12)
     }
 
 
@@ -57,10 +63,10 @@ def test_a_new_end_at_the_start_deletes() -> None:
 
 def test_a_revision_waits_for_its_event() -> None:
     taken = Taken([revision("a", 4, 20, 9)])
-    assert (taken.events, taken.refused, taken.state.parked_count) == ({}, [], 1)
+    assert (taken.events, taken.refused, taken.state.waiting_count) == ({}, [], 1)
     taken.take([revision("a", 4, 9, 6)])
     taken.take([row("a", 4, 20)])
-    assert (taken.events, taken.refused, taken.state.parked_count) == ({"a": (4, 6)}, [], 0)
+    assert (taken.events, taken.refused, taken.state.waiting_count) == ({"a": (4, 6)}, [], 0)
 
 
 def test_a_revision_waits_no_longer_than_its_event_may_legally_come() -> None:
@@ -72,7 +78,7 @@ def test_a_revision_waits_no_longer_than_its_event_may_legally_come() -> None:
     """
     taken = Taken([revision("a", 4, 20, 9)])
     taken.take([], after=4)
-    assert taken.state.parked_count == 1
+    assert taken.state.waiting_count == 1
     taken.take([], 4, after=5)
     assert taken.refused == [("a", "unknown event")]
     assert taken.state.is_empty
@@ -89,9 +95,20 @@ def test_a_revision_of_an_event_that_cannot_come_any_more_is_refused_at_once() -
 
 
 def test_a_revision_that_expects_another_end_is_refused() -> None:
-    taken = Taken([row("a", 0, 20)], [revision("a", 0, 19, 5)])
+    """
+                  0    5    10   15   20
+    a             [--------------------)
+    expected                          )    ends at 19, and is to end at 5
+    punctuation        !                   5: a revision to 19 may still come before it
+                        !                  6: this one cannot be taken any more
+    """
+    taken = Taken([row("a", 0, 20)])
+    taken.take([revision("a", 0, 19, 5)], after=5)
+    assert (taken.refused, taken.state.waiting_count) == ([], 1)
+    (refusal,) = taken.take([], 5, after=6).refusals
     assert taken.refused == [("a", "stale revision")]
-    assert taken.events == {"a": (0, 20)}
+    assert refusal.message == "it expects event 'a' to end at 19, but the event ends at 20"
+    assert (taken.events, taken.state.lives) == ({"a": (0, 20)}, {})
 
 
 def test_a_revision_may_expect_no_particular_end() -> None:
@@ -99,10 +116,104 @@ def test_a_revision_may_expect_no_particular_end() -> None:
     assert Taken([revision("a", 0, None, 5), row("a", 0, 20)]).events == {"a": (0, 5)}
 
 
-def test_a_second_insertion_of_an_id_that_is_alive_is_refused() -> None:
-    assert Taken([row("a", 0, 20), row("a", 3, 4)]).refused == [("a", "duplicate id")]
-    assert Taken([row("a", 0, 20)], [row("a", 3, 4)]).refused == [("a", "duplicate id")]
-    assert Taken([row("a", 0, 20)], [revision("a", 0, 20, 0), row("a", 3, 4)]).refused == [("a", "duplicate id")]
+@pytest.mark.parametrize("batches", [[[row("a", 0, 20), row("a", 0, 9)]], [[row("a", 0, 20)], [row("a", 0, 9)]]])
+def test_a_second_insertion_of_an_event_that_is_alive_waits_for_a_retraction(batches: list[list[InputChange]]) -> None:
+    taken = Taken(*batches)
+    assert taken.refused == []
+    taken.take([revision("a", 0, 20, 0)], after=1)
+    assert (taken.events, taken.refused, taken.state.waiting_count) == ({"a": (0, 9)}, [], 0)
+    taken = Taken(*batches)
+    (refusal,) = taken.take([], after=1).refusals
+    assert taken.refused == [("a", "duplicate id")]
+    assert refusal.message.startswith("an event 'a' is alive, [0, ")
+
+
+def test_what_is_retracted_is_inserted_again_in_one_batch_as_in_two() -> None:
+    rows = [revision("a", 1, 8, 1), row("a", 1, 9)]
+    for batches in [rows], [rows[::-1]], [rows[:1], rows[1:]], [rows[1:], rows[:1]]:
+        taken = Taken([row("a", 1, 8)], *batches)
+        assert (taken.events, taken.refused, taken.state.waiting_count) == ({"a": (1, 9)}, [], 0)
+
+
+def test_what_is_inserted_again_has_the_payload_that_was_not_taken_back() -> None:
+    rows = [row("a", 1, 8, "old"), revision("a", 1, 8, 1)._replace(payload=("old",)), row("a", 1, 8, "new")]
+    for order in permutations(rows):
+        for batches in [order], *([order[:cut], order[cut:]] for cut in (1, 2)), [[change] for change in order]:
+            taken = Taken(*map(list, batches))
+            assert [event.payload for event in taken.state.events] == [("new",)]
+            assert taken.state.waiting_count == 0
+
+
+def test_a_revision_of_another_start_leaves_an_event_alone() -> None:
+    taken = Taken([row("x", 1, 8)], [revision("x", 4, None, 4), revision("x", 4, 8, 6)])
+    assert (taken.events, taken.refused) == ({"x": (1, 8)}, [])
+    taken.take([], after=5)
+    assert taken.refused == [("x", "unknown event")] * 2
+
+
+def test_a_revision_that_is_left_over_does_not_hit_the_next_event_of_the_id() -> None:
+    taken = Taken([revision("x", 1, None, 9)], [row("x", 7, 30)])
+    assert taken.events == {"x": (7, 30)}
+    taken.take([], after=7)
+    assert (taken.events, taken.refused) == ({"x": (7, 30)}, [("x", "unknown event")])
+
+
+def test_revisions_of_different_batches_are_put_in_order() -> None:
+    taken = Taken([row("a", 1)], [revision("a", 1, 10, 5)], [revision("a", 1, INFINITY, 10)])
+    assert (taken.events, taken.refused) == ({"a": (1, 5)}, [])
+
+
+def test_of_blind_revisions_the_one_with_the_smallest_end_is_the_last() -> None:
+    rows = [revision("a", 1, None, 9), revision("a", 1, None, 5), revision("a", 1, None, 7), revision("a", 1, 9, 30)]
+    for order in permutations(rows):
+        taken = Taken([row("a", 1, 20)], list(order))
+        assert (taken.events, taken.refused) == ({"a": (1, 5)}, [])
+    assert Taken([row("a", 1, 20)], [rows[0], revision("a", 1, None, 1)]).events == {}
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_why_a_blind_revision_is_refused_does_not_depend_on_what_is_held(is_held: bool) -> None:
+    """
+    a             [---)              1 to 5: a window may still need it, or not
+    punctuation         !            7
+    revised          )               to 4: late by 3
+                              )      to 12: no event of that id can be revised any more
+    """
+    taken = Taken([row("a", 1, 5)] if is_held else [])
+    taken.take([], after=7)
+    late, unknown = taken.take([revision("a", 1, None, 4), revision("a", 1, None, 12)], 7).refusals
+    assert (late.reason, late.late_by) == ("late", 3)
+    assert (unknown.reason, unknown.message) == ("unknown event", "no event 'a' that started at 1 is alive")
+
+
+@pytest.mark.parametrize("cut", range(3))
+def test_the_revisions_of_an_event_whose_start_was_adjusted_find_it(cut: int) -> None:
+    """
+                  0    5    10   15
+    punctuation         !                 6
+    a                [---------)          inserted at 3: it starts at 6
+    revised                 )             from 14 to 9
+    """
+    rows = [row("a", 3, 14), revision("a", 3, 14, 9)]
+    for order in permutations(rows):
+        taken = Taken(state=KeyState(ADJUSTING))
+        for batch in [order[:cut], order[cut:]]:
+            taken.take(list(batch), 6, adjusts=True)
+        assert (taken.events, taken.refused) == ({"a": (6, 9)}, [])
+    taken.take([revision("a", 3, 9, 3)], 6, adjusts=True)
+    assert (taken.events, taken.refused) == ({}, [])
+
+
+def test_an_adjusted_start_stays_when_the_event_is_restored_and_revised() -> None:
+    taken = Taken(state=KeyState(ADJUSTING))
+    taken.take([row("a", 3, 14)], 6, adjusts=True)
+    kept = KeptStates(ADJUSTING, Codec())
+    data = Codec().unpack(Codec().pack(taken.state.to_data(kept)))
+    again = Taken(state=KeyState.from_data(ADJUSTING, data, kept, ()))
+    again.take([revision("a", 3, 14, 10)], 8, adjusts=True)
+    assert (again.events, again.refused) == ({"a": (6, 10)}, [])
+    again.take([revision("a", 3, 10, 3)], 8, adjusts=True)
+    assert again.refused == [("a", "late")]
 
 
 def test_a_lifetime_without_a_tick_is_refused() -> None:
@@ -137,7 +248,7 @@ def test_a_refusal_says_by_how_much_a_row_is_late() -> None:
 
 def test_a_refusal_reads_times_as_times() -> None:
     admission = Admission(KeyState(query(tumbling(10))), 90_000_000, axis=Axis.TIME)
-    admission.admit([row("a", 60_000_000, 120_000_000), row("b", 120_000_000, 100_000_000)])
+    admission.admit([row("a", 60_000_000, 120_000_000), row("b", 120_000_000, 100_000_000)], 90_000_000)
     late, empty = admission.refusals
     assert late.message == (
         "it changes the axis at 1970-01-01T00:01:00Z, 30 seconds before the punctuation 1970-01-01T00:01:30Z"
@@ -158,4 +269,4 @@ def test_an_event_without_an_id_is_not_taken_for_one_that_has_its_number() -> No
 def test_an_event_without_an_id_cannot_be_revised() -> None:
     taken = Taken([row(None, 0, 5)], [revision(None, 0, 5, 3)])
     assert taken.refused == [(None, "unknown event")]
-    assert taken.state.parked_count == 0
+    assert taken.state.waiting_count == 0

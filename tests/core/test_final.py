@@ -85,5 +85,5 @@ def test_old_events_cost_a_batch_nothing_but_their_bytes(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(EventIndex, "get", watched)
     feed.batch(row("new", 2, 3))
-    assert looked_up == ["new"]
+    assert looked_up == [("new", 2)]
     assert module.added == 0

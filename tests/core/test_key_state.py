@@ -12,9 +12,10 @@ from muntin_engine.core.codec import Codec
 from muntin_engine.core.computation import OutputRow
 from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.life import Life, Standing
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.window_index import StandingRow, WindowEntry
-from tests.core.build import query, revision, stored
+from tests.core.build import query, revision, row, stored
 
 
 def again(asked: WindowedQuery, state: KeyState) -> KeyState:
@@ -28,13 +29,18 @@ def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> N
     state = KeyState(asked, serial=7)
     state.assigner.frontier = -3
     state.replace(
-        (), [stored(state.assigner, id, *lifetime) for id, lifetime in enumerate([(0, 3), (1, INFINITY), (5, 9)])]
+        (),
+        [
+            stored(state.assigner, (id, lifetime[0]), *lifetime)
+            for id, lifetime in enumerate([(0, 3), (1, INFINITY), (5, 9)])
+        ],
     )
-    state.parked["p"] = [revision("p", 4, None, 6), InputChange("p", 4, 6, (1, "x"), 5)]
+    rows = (revision("p", 4, None, 6), InputChange("p", 4, 6, (1, "x"), 5), row("p", 4, 9)._replace(source="s"))
+    state.lives["p", 4] = Life(rows, Standing(4, 7, ("y", 2)))
     state.windows.put(Window(0, 4), WindowEntry(2, [{"sum": 1}], [StandingRow(3, OutputRow(0, 4, ((1, 2),)))]))
     back = again(asked, state)
     assert list(back.events) == list(state.events)
-    assert back.parked == state.parked
+    assert back.lives == state.lives
     assert back.windows.items() == state.windows.items()
     assert (back.serial, back.assigner.frontier) == (7, -3)
     kept = KeptStates(asked, Codec())
@@ -58,11 +64,11 @@ def test_the_samples_of_an_edge_stream_come_back_with_its_events() -> None:
 
 def test_numbers_go_on_where_they_stopped() -> None:
     state = KeyState(query(snapshot()), serial=41)
-    assert (state.next_serial(), state.anonymous_id(), state.serial) == (42, ("anonymous", 43), 43)
-    assert KeyState(query(snapshot(), has_ids=False)).anonymous_id() == 1
+    assert (state.next_serial(), state.anonymous_id(5), state.serial) == (42, (("anonymous", 43), 5), 43)
+    assert KeyState(query(snapshot(), has_ids=False)).anonymous_id(5) == 1
 
 
 def test_a_state_is_empty_when_forgetting_it_loses_nothing() -> None:
     fresh, waiting = KeyState(query(snapshot()), serial=9), KeyState(query(snapshot()))
-    waiting.parked["p"] = [revision("p", 4, 8, 6)]
-    assert (fresh.is_empty, waiting.is_empty, waiting.parked_count) == (True, False, 1)
+    waiting.lives["p", 4] = Life((revision("p", 4, 8, 6),))
+    assert (fresh.is_empty, waiting.is_empty, waiting.waiting_count) == (True, False, 1)

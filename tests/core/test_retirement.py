@@ -39,7 +39,7 @@ def remembered(feed: Feed) -> list[object]:
         for *_, data in feed.codec.unpack(feed.cells.cells[shelf]).values():
             kept = KeptStates(feed.query, feed.codec)
             state = KeyState.from_data(feed.query, feed.codec.unpack(data), kept, ())
-            ids += [event.id for event in state.events]
+            ids += [event.id[0] if isinstance(event.id, tuple) else event.id for event in state.events]
     return ids
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from muntin import EmitPolicy
 from muntin.testing import smallest_failing
-from muntin_engine.core import closing, retirement, speculative
-from muntin_engine.core.admission import Admission
+from muntin_engine.core import admission, closing, retirement, speculative
 from muntin_engine.core.assignment import GridAssigner
 from muntin_engine.core.computation import Computation
 from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.life import Life, follow
 from tests.differential.cases import Case, policies
 from tests.differential.drive import failure, run
 from tests.differential.modules import SHAPES
@@ -25,7 +25,7 @@ FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "all is forgotten": (retirement, "may_be_revised", lambda *_: False),
     "lifetimes are not clipped": (Computation, "lifetime", lambda _self, start, end, _window: (start, end)),
     "every change looks the same": (Computation, "looks_alike", lambda *_: True),
-    "parked revisions are dropped": (Admission, "_park", lambda *_: None),
+    "rows that wait are dropped": (admission, "follow", lambda *given: follow(*given)._replace(life=Life())),
     "the watermark wakes nobody": (GridAssigner, "next_end", lambda *_: 2**63),
     "ids start anew": (KeyState, "next_serial", lambda _self: 1),
     "the end of the axis is its beginning": (GridAssigner, "frontier_at", lambda self, _limit: self.frontier),

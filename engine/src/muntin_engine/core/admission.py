@@ -1,21 +1,23 @@
 """Taking the changes of one micro-batch into an event index, in whatever order they came.
 
-Inside a batch order means nothing: insertions are taken before revisions, and the revisions of one event are
-chained by the end they expect. A revision that comes before its event is parked until the event arrives or
-legally cannot arrive any more. What cannot be taken is refused with a reason; nothing disappears.
+An event is named by its key, its id and its start. Its rows are put together by event, and what they add up to does not
+depend on their order (see `life`). Rows that do not connect to the others yet wait, until the rows between can legally
+not come any more. What cannot be taken is refused with a reason; nothing disappears.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Hashable, Iterable
+from typing import Final, TypeAlias
 
 from muntin import INFINITY, Axis
-from muntin_engine.core.chains import in_order
 from muntin_engine.core.changes import InputChange, Reason, Refusal
 from muntin_engine.core.event_index import StoredEvent
-from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.key_state import Identity, KeyState
+from muntin_engine.core.life import Life, Standing, follow, sync_time
 from muntin_engine.core.samples import Neighbour, Samples
+
+_NOTHING: Final = Life()
 
 Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]
 """An event before a batch and after it. None: it did not, or does not, exist."""
@@ -24,10 +26,11 @@ Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]
 class Admission:
     """Admits the changes of one batch for one key.
 
-    Cost: constant time for each change, logarithmic for a sample, linear for the chain of an event's revisions.
+    Cost: constant time for each change, logarithmic for a sample; linear in the rows of the batch and the waiting ones
+    for an event that has several.
 
     Attributes:
-        touched: What changed, by id and net: an event revised twice in a batch appears once.
+        touched: What changed, by event and net: an event revised twice in a batch appears once.
         refusals: What was set aside.
     """
 
@@ -48,34 +51,31 @@ class Admission:
         self._adjusts = adjusts
         self._axis = axis
 
-    def admit(self, changes: Iterable[InputChange]) -> None:
-        """Take the changes of the batch; the index itself stays as it is until `settle`."""
-        revisions: dict[Hashable, list[InputChange]] = {}
-        samples = self._state.samples
+    def admit(self, changes: Iterable[InputChange], now: int) -> None:
+        """Take the changes of the batch; the index itself stays as it is until `settle`.
+
+        Args:
+            changes: In any order.
+            now: The punctuation after the batch, by which rows stop waiting.
+        """
+        samples, known = self._state.samples, self._state.lives
+        fresh: dict[Identity, InputChange] = {}
+        others: dict[Identity, list[InputChange]] = {}
         for change in changes:
             if samples is not None:
                 self._take_sample(change, samples)
             elif change.new_end is not None:
-                revisions.setdefault(change.id, []).append(change)
+                self._gather(change, others)
             else:
-                self._insert(change)
-        parked = self._state.parked
-        for id in [id for id in self.touched if id in parked] if parked else ():
-            revisions.setdefault(id, [])
-        for id, waiting in revisions.items():
-            self._revise(id, parked.pop(id, []) + waiting)
-
-    def expire_parked(self, punctuation: int) -> None:
-        """Refuse the parked revisions whose event cannot come any more."""
-        for id, waiting in list(self._state.parked.items()):
-            expired = [change for change in waiting if change.start < punctuation or punctuation == INFINITY]
-            for change in expired:
-                message = f"no event {id!r} was ever inserted at {self._axis.spell(change.start)}"
-                self._refuse(Reason.UNKNOWN_EVENT, message, change)
-            if len(expired) == len(waiting):
-                del self._state.parked[id]
-            elif expired:
-                self._state.parked[id] = [change for change in waiting if change not in expired]
+                self._insert(change, fresh, others)
+        for identity, rows in others.items():
+            if identity in known or len(rows) > 1 or not self._revise(identity, rows[0]):
+                if identity in fresh:
+                    rows.append(fresh[identity])
+                    del self.touched[identity]
+                self._follow(identity, rows, now)
+        for identity in [identity for identity in known if identity not in others]:
+            self._follow(identity, [], now)
 
     def settle(self) -> None:
         """Bring the index and the windows up to date with what was admitted."""
@@ -83,7 +83,10 @@ class Admission:
         new = [after for _, after in self.touched.values() if after is not None]
         self._state.replace(gone, new)
 
-    def _insert(self, change: InputChange) -> None:
+    def _insert(
+        self, change: InputChange, fresh: dict[Identity, InputChange], others: dict[Identity, list[InputChange]]
+    ) -> None:
+        """Take an insertion, or gather it if its event has other rows."""
         id, start, end, payload, *_ = change
         if end is None:
             end = INFINITY
@@ -95,12 +98,17 @@ class Admission:
         elif start < self._punctuation:
             self._refuse_late(change, start)
         elif id is None:
-            self._put_new(self._state.anonymous_id(), start, end, payload)
-        elif (alive := self._current(id)) is not None:
-            message = f"an event {id!r} is alive, {self._axis.spell_interval(alive.start, alive.end)}"
-            self._refuse(Reason.DUPLICATE_ID, message, change)
+            self._put_new(self._state.anonymous_id(start), start, end, payload)
         else:
-            self._put_new(id, start, end, payload)
+            identity, count, known = (id, change.start), len(fresh), self._state.lives
+            fresh.setdefault(identity, change)
+            if len(fresh) > count and (self._state.events.get(identity) or (known and identity in known)):
+                del fresh[identity]
+                count = len(fresh)
+            if len(fresh) > count:
+                self._put_new(identity, start, end, payload)
+            else:
+                others.setdefault(identity, []).append(change)
 
     def _take_sample(self, change: InputChange, samples: Samples) -> None:
         before, after = samples.around(change.start)
@@ -118,53 +126,86 @@ class Admission:
         self, change: InputChange, samples: Samples, before: Neighbour | None, after: Neighbour | None
     ) -> None:
         """Insert a sample between its neighbours: it ends the one before and is ended by the one after (SI-16)."""
-        id = self._state.anonymous_id()
+        id = self._state.anonymous_id(change.start)
         samples.add(change.start, id)
         self._put_new(id, change.start, INFINITY if after is None else after[0], change.payload)
         event = self._current(before[1]) if before is not None else None
         if event is not None:
             self._put(event, change.start)
 
-    def _revise(self, id: Hashable, revisions: Sequence[InputChange]) -> None:
-        event = self._current(id)
-        ordered = revisions if event is None else in_order(revisions, event.end)
-        for change in ordered:
-            event = self._current(id)
-            if event is None:
-                self._park(id, change)
-            elif change.end not in (None, event.end):
-                message = (
-                    f"it expects event {id!r} to end at {self._axis.spell(change.end)}, "
-                    f"but the event ends at {self._axis.spell(event.end)}"
-                )
-                self._refuse(Reason.STALE_REVISION, message, change)
-            else:
-                self._revise_once(event, change, self._new_end(event, change))
-
-    def _new_end(self, event: StoredEvent, change: InputChange) -> int:
-        """Return the new end of an event; of an adjusted one nothing is left if it ends before its new start."""
-        new_end = INFINITY if change.new_end is None else change.new_end
-        return max(new_end, event.start) if self._adjusts and change.start < event.start else new_end
-
-    def _revise_once(self, event: StoredEvent, change: InputChange, new_end: int) -> None:
-        sync_time, spell = min(event.end, new_end), self._axis.spell
-        if new_end < event.start:
-            message = f"event {event.id!r} starts at {spell(event.start)} and cannot end at {spell(new_end)}"
+    def _gather(self, change: InputChange, others: dict[Identity, list[InputChange]]) -> None:
+        """Refuse a revision that no event could take, and gather the others by event."""
+        start, end, new_end, spell = change.start, change.end, change.new_end, self._axis.spell
+        assert new_end is not None
+        if new_end < start or (end is not None and end <= start):
+            told = f"cannot end at {spell(new_end)}" if new_end < start else f"cannot have ended at {spell(end)}"
+            message = f"event {change.id!r} starts at {spell(start)} and {told}"
             self._refuse(Reason.EMPTY_LIFETIME, message, change)
-        elif sync_time < self._punctuation:
-            self._refuse_late(change, sync_time)
-        elif new_end != event.end:
-            self._put(event, new_end)
+        elif change.id is not None:
+            others.setdefault((change.id, start), []).append(change)
+        elif self._is_in_time(change, start):
+            self._refuse_unknown(change)
 
-    def _park(self, id: Hashable, change: InputChange) -> None:
-        sync_time = min(end for end in (change.end, change.new_end) if end is not None)
-        if id is not None and change.start >= self._punctuation:
-            self._state.parked.setdefault(id, []).append(change)
-        elif sync_time < self._punctuation:
-            self._refuse_late(change, sync_time)
-        else:
-            message = f"no event {id!r} that started at {self._axis.spell(change.start)} is alive"
-            self._refuse(Reason.UNKNOWN_EVENT, message, change)
+    def _revise(self, identity: Identity, change: InputChange) -> bool:
+        """Apply the only revision of an event that is alive, as most are; tell whether it could be."""
+        event, new_end = self._current(identity), change.new_end
+        if event is None or new_end is None or new_end <= event.start or change.end not in (None, event.end):
+            return False
+        if min(event.end, new_end) < self._punctuation:
+            return False
+        if new_end != event.end:
+            self._put(event, new_end)
+        return True
+
+    def _follow(self, identity: Identity, rows: Iterable[InputChange], now: int) -> None:
+        """Take the rows of one event, with those that waited."""
+        event, life = self._state.events.get(identity), self._state.lives.pop(identity, _NOTHING)
+        base = self._standing(identity, event, [*life.rows, *rows], now)
+        end = base.end if event is None else event.end
+        taken = list(life.rows)
+        for row in rows:
+            if row.new_end is not None and not self._is_in_time(row, base.start):
+                continue
+            if row.new_end is not None and end < self._punctuation:
+                self._refuse_unknown(row)
+            else:
+                taken.append(row)
+        standing, life, refused = follow(life.base or base, taken, now)
+        for row in refused:
+            self._refuse_misfit(row, standing)
+        if life.rows:
+            self._state.lives[identity] = life
+        self._show(identity, event, standing)
+
+    def _standing(
+        self, identity: Identity, event: StoredEvent | None, rows: Iterable[InputChange], now: int
+    ) -> Standing:
+        """Return what an event is before the batch; an absent one may be inserted late if that is adjusted."""
+        if event is not None:
+            return Standing(event.start, event.end, event.payload)
+        start: int = identity[1]
+        if self._adjusts:
+            start = max(start, self._punctuation if any(row.new_end is None for row in rows) else now)
+        return Standing(start, start, ())
+
+    def _show(self, identity: Identity, event: StoredEvent | None, standing: Standing) -> None:
+        start, end, payload = standing
+        if event is None:
+            if standing.is_alive:
+                self._put_new(identity, start, end, payload)
+        elif not standing.is_alive:
+            self.touched[identity] = (event, None)
+        elif (end, payload) != (event.end, event.payload):
+            kept = event.payload if payload == event.payload else payload
+            since, until = self._state.assigner.membership(start, end)
+            self.touched[identity] = (event, StoredEvent(identity, start, end, kept, since, until))
+
+    def _is_in_time(self, change: InputChange, start: int) -> bool:
+        """Tell whether a revision is not late, and refuse it if it is; what it alters follows from itself alone."""
+        alters = sync_time(start, change)
+        if alters < self._punctuation:
+            self._refuse_late(change, alters)
+        return alters >= self._punctuation
 
     def _current(self, id: Hashable) -> StoredEvent | None:
         return self.touched[id][1] if id in self.touched else self._state.events.get(id)
@@ -174,18 +215,32 @@ class Admission:
         self.touched[id] = (None, event)
 
     def _put(self, event: StoredEvent, new_end: int) -> None:
-        """Give an event a new end; one equal to its start deletes it."""
+        """Give an event another end."""
         before = self.touched[event.id][0] if event.id in self.touched else event
-        if new_end == (event.start if before is None else before.end):
-            del self.touched[event.id]
-        elif new_end == event.start:
-            self.touched[event.id] = (before, None)
-        else:
-            since, until = self._state.assigner.membership(event.start, new_end)
-            self.touched[event.id] = (before, event._replace(end=new_end, since=since, until=until))
+        since, until = self._state.assigner.membership(event.start, new_end)
+        self.touched[event.id] = (before, event._replace(end=new_end, since=since, until=until))
 
     def _refuse(self, reason: Reason, message: str, change: InputChange) -> None:
         self.refusals.append(Refusal(reason, message, change))
+
+    def _refuse_unknown(self, change: InputChange) -> None:
+        message = f"no event {change.id!r} that started at {self._axis.spell(change.start)} is alive"
+        self._refuse(Reason.UNKNOWN_EVENT, message, change)
+
+    def _refuse_misfit(self, change: InputChange, standing: Standing) -> None:
+        """Refuse a row that does not fit the others of its event."""
+        spell = self._axis.spell
+        if not standing.is_alive:
+            self._refuse_unknown(change)
+        elif change.new_end is None:
+            message = f"an event {change.id!r} is alive, {self._axis.spell_interval(standing.start, standing.end)}"
+            self._refuse(Reason.DUPLICATE_ID, message, change)
+        else:
+            message = (
+                f"it expects event {change.id!r} to end at {spell(change.end)}, "
+                f"but the event ends at {spell(standing.end)}"
+            )
+            self._refuse(Reason.STALE_REVISION, message, change)
 
     def _refuse_late(self, change: InputChange, sync_time: int) -> None:
         late_by = None if self._is_closed else self._punctuation - sync_time

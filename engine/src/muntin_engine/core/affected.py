@@ -49,7 +49,7 @@ class _Shown(NamedTuple):
     @property
     def sync_time(self) -> int:
         """The earliest tick at which the event's lifetime changes (SI-14)."""
-        if self.before is not None and self.after is not None:
+        if self.before is not None and self.after is not None and _is_revision(self.before, self.after):
             return min(self.before.end, self.after.end)
         event = self.before if self.before is not None else self.after
         return INFINITY if event is None else event.start
@@ -97,7 +97,8 @@ class AffectedWindows:
         versions = [event for event in (before, after) if event is not None and event.is_member]
         first = min((event.since for event in versions), default=INFINITY)
         last = max((event.until for event in versions), default=INFINITY)
-        if len(versions) == 2 and not self._query.counts and not self._query.waits_for_ends:
+        is_all_shown = self._query.counts or self._query.waits_for_ends or not _is_revision(before, after)
+        if len(versions) == 2 and not is_all_shown:
             first = min(event.end for event in versions)
         if self._query.boundary_moves:
             first, last = first - 1, min(last + 1, INFINITY)
@@ -107,7 +108,14 @@ class AffectedWindows:
         before, after = change.before, change.after
         affected.sync_time = min(affected.sync_time, change.sync_time)
         was, is_now = _is_member(before, window), _is_member(after, window)
-        if was and is_now and before and after and self._looks_alike(before, after, window):
+        if (
+            was
+            and is_now
+            and before
+            and after
+            and _is_revision(before, after)
+            and self._looks_alike(before, after, window)
+        ):
             return
         if was and before:
             affected.removed.append(before)
@@ -162,6 +170,11 @@ def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((start, end))
     return merged
+
+
+def _is_revision(before: StoredEvent | None, after: StoredEvent | None) -> bool:
+    """Tell whether an event has another end and nothing else; one that was inserted again has another payload."""
+    return before is not None and after is not None and before.payload is after.payload
 
 
 def _is_member(event: StoredEvent | None, window: Window) -> bool:

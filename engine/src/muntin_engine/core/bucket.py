@@ -74,11 +74,11 @@ class BatchResult:
 
     Attributes:
         output: The changes of the output, key by key.
-        refusals: The rows that were set aside, key by key. A revision that waited for its event may be among them in
-            a later batch than its own.
+        refusals: The rows that were set aside, key by key. A row that waited for others may be among them in a later
+            batch than its own.
         progress: How far the input is now.
         punctuation: No later output of this bucket has a sync time below it.
-        accepted: How many rows took effect; one that waits for its event counts when that comes.
+        accepted: How many rows were taken for good; one that waits for other rows of its event counts when they came.
         keys: How many keys the batch brought rows of.
         windows_closed: How many windows of keys, with members, are final since this batch.
         held: What the bucket holds now.
@@ -254,20 +254,19 @@ class _Batch:
 
     def _process_key(self, work: _Work, stored: _Stored | None) -> _Stored | None:
         state = KeyState(self._query, self._serial) if stored is None else self._restore(work.key, stored.data)
-        waiting, before = state.parked_count, self._progress(self._before, state)
+        waiting, before = state.waiting_count, self._progress(self._before, state)
         if stored is not None:
             self._count(state, -1)
         state.promise = max(state.promise, work.promise)
         now = self._progress(self._now, state)
         adjusts = self._query.late.policy is LatePolicy.ADJUST
         admission = Admission(state, before.punctuation, axis=self._query.axis, adjusts=adjusts)
-        admission.admit(work.rows)
-        admission.expire_parked(now.punctuation)
+        admission.admit(work.rows, now.punctuation)
         output = self._evaluator.evaluate(work.key, state, admission, before, now)
         if output:
             self.result.output.append((work.key, output))
         self.result.refusals += [(work.key, refusal) for refusal in admission.refusals]
-        self.result.accepted += waiting + len(work.rows) - len(admission.refusals) - state.parked_count
+        self.result.accepted += waiting + len(work.rows) - len(admission.refusals) - state.waiting_count
         if state.promise <= self._at[0]:
             state.promise = EARLIEST
         if not state.is_empty:

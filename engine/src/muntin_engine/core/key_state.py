@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
-from muntin import EARLIEST, Window
+from muntin import EARLIEST, LatePolicy, Window
 from muntin_engine.core.assignment import assigner_of
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.computation import OutputRow
 from muntin_engine.core.event_index import EventIndex, StoredEvent
 from muntin_engine.core.kept_states import KeptStates
+from muntin_engine.core.life import Life, Standing
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.samples import Samples
 from muntin_engine.core.watch import Watch
 from muntin_engine.core.window_index import StandingRow, WindowEntry, WindowIndex
 from muntin_engine.errors import StateError
+
+Identity: TypeAlias = tuple[Hashable, int]
+"""What names an event among those of its key: its id, and the start that it was inserted with."""
 
 
 class KeyState:
@@ -27,7 +31,7 @@ class KeyState:
         assigner: How the axis is cut.
         events: The events an open window may need, or that may still be revised.
         windows: The windows that are out and may change, or that a trigger watches.
-        parked: Revisions that came before their event, by id.
+        lives: The rows that wait for others of their event.
         promise: The key's own punctuation, if it is beyond that of the input.
         samples: The times of an edge stream's samples; None where events are no samples.
         serial: The last number given out.
@@ -43,31 +47,32 @@ class KeyState:
         self.assigner = assigner_of(query.window)
         self.events = EventIndex()
         self.windows = WindowIndex(keeps_history=query.is_time_bound)
-        self.parked: dict[Hashable, list[InputChange]] = {}
+        self.lives: dict[Identity, Life] = {}
         self.samples = Samples() if query.is_edge else None
         self.serial = serial
         self.promise = EARLIEST
         self._has_ids = query.has_ids and not query.is_edge
         self._ends_move = query.ends_move
+        self._adjusts = query.late.policy is LatePolicy.ADJUST
 
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return not (len(self.events) or len(self.windows) or self.parked or self.promise > EARLIEST)
+        return not (len(self.events) or len(self.windows) or self.lives or self.promise > EARLIEST)
 
     @property
-    def parked_count(self) -> int:
-        """How many revisions wait for their event."""
-        return sum(map(len, self.parked.values())) if self.parked else 0
+    def waiting_count(self) -> int:
+        """How many rows wait for others of their event."""
+        return sum(len(life.rows) for life in self.lives.values()) if self.lives else 0
 
     def next_serial(self) -> int:
         """Return a number this key has not used yet."""
         self.serial += 1
         return self.serial
 
-    def anonymous_id(self) -> Hashable:
-        """Return an id for an event that has none; it is not one of the input's."""
-        return ("anonymous", self.next_serial()) if self._has_ids else self.next_serial()
+    def anonymous_id(self, start: int) -> Hashable:
+        """Return what names an event that has no id; it is not of the input's making."""
+        return (("anonymous", self.next_serial()), start) if self._has_ids else self.next_serial()
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Forget some events and take in others, but for those that are never a member of any window."""
@@ -87,12 +92,13 @@ class KeyState:
         return [
             self.assigner.to_data(),
             self.serial,
-            list(ids),
+            [id for id, _ in ids] if self._has_ids else list(ids),
+            [start for _, start in ids] if self._has_ids and self._adjusts else [],
             list(starts),
             list(ends),
             _width(payloads),
             list(chain.from_iterable(payloads)),
-            [list(change) for waiting in self.parked.values() for change in waiting],
+            [_life_to_data(identity, life) for identity, life in self.lives.items()],
             [_window_to_data(window, entry) for window, entry in windows],
             self.promise,
             kept.pack([entry.states for _, entry in windows], key, [window for window, _ in windows]),
@@ -106,15 +112,20 @@ class KeyState:
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
-        remembered, serial, ids, starts, ends, width, values, parked, windows, promise, packed, edition = data
+        remembered, serial, ids, origins, starts, ends, width, values, lives, windows, *rest = data
+        promise, packed, edition = rest
         state = cls(query, serial)
         state.promise = promise
         state.assigner.restore(remembered)
         payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
+        if state._has_ids:
+            ids = zip(ids, origins or starts, strict=True)
         memberships = state.assigner.memberships(starts, ends)
         state._restore_events(map(_restored, zip(ids, starts, ends, payloads, *memberships, strict=True)))
-        for id, start, end, payload, *rest in parked:
-            state.parked.setdefault(id, []).append(InputChange(id, start, end, tuple(payload), *rest))
+        for id, start, rows, base in lives:
+            waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
+            standing = Standing(base[0], base[1], tuple(base[2])) if base else None
+            state.lives[id, start] = Life(waiting, standing)
         extents = [Window(start, end) for start, end, *_ in windows]
         held = kept.unpack(packed, edition, key, extents)
         for extent, states, (_, _, count, standing, *watch) in zip(extents, held, windows, strict=True):
@@ -138,6 +149,11 @@ def _width(payloads: Iterable[tuple[Any, ...]]) -> int:
     if len(widths) > 1:
         raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
     return max(widths, default=0)
+
+
+def _life_to_data(identity: Identity, life: Life) -> list[Any]:
+    rows = [list(row[2:]) for row in life.rows]
+    return [*identity, rows, list(life.base) if life.base else None]
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[Any]:

@@ -13,7 +13,7 @@ from muntin_engine.core.held import Held
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.errors import StateError
 
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """Version of the layout of the state in a checkpoint."""
 
 SLICES: Final = "slices 3"

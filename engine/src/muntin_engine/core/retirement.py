@@ -79,7 +79,7 @@ def due(query: WindowedQuery, state: KeyState, now: Progress) -> Due:
     first = state.assigner.first_open(earliest)
     clock, watermark = state.windows.wake_ups()
     return Due(
-        min([INFINITY, _closing(query, state, first, now.punctuation), *_forgetting(query, state)]),
+        min([INFINITY, _closing(query, state, first, now.punctuation), *_forgetting(state, now.punctuation)]),
         _sight(query, state, now),
         _bound(query, state, first, earliest),
         clock,
@@ -134,10 +134,12 @@ def _movable(state: KeyState, punctuation: int) -> list[StoredEvent]:
     return [event for event in state.events if event.end >= punctuation and event.since < event.until]
 
 
-def _forgetting(query: WindowedQuery, state: KeyState) -> list[int]:
+def _forgetting(state: KeyState, punctuation: int) -> list[int]:
     """Return punctuations at which something can be forgotten."""
     times = [event.end + 1 for event in state.events.until_at_most(state.assigner.frontier)]
-    times += [change.start + 1 for waiting in state.parked.values() for change in waiting]
+    for (_, start), life in state.lives.items():
+        nodes = {start, *(end for row in life.rows for end in (row.end, row.new_end) if end is not None)}
+        times += [node + 1 for node in nodes if punctuation <= node < INFINITY]
     times += [state.promise] if state.promise > EARLIEST else []
     return times + list(state.windows.unsettled())
 

@@ -1,0 +1,198 @@
+"""What the rows of one event add up to, whatever order they come in.
+
+The rows of an event are the edges of a graph. Its nodes are the ends that the event may have, and its start, which
+stands for an event that is absent: `[start, start)` has no tick. An insertion leads from the start to an end, a
+revision from the end it expects to its new end, a retraction from an end back to the start. If the rows are all there,
+a trail leads through every edge, and where it ends follows from the degrees of the nodes alone: it does not depend on
+the order of the rows, nor on the micro-batches they came in. The sync time of a row is the smaller of its two nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from muntin import INFINITY
+from muntin_engine.core.changes import InputChange
+
+
+class Standing(NamedTuple):
+    """What an event is; one that ends at its start is absent."""
+
+    start: int
+    end: int
+    payload: tuple[Any, ...]
+
+    @property
+    def is_alive(self) -> bool:
+        """True unless the event is absent."""
+        return self.end > self.start
+
+
+class Life(NamedTuple):
+    """What is remembered of an event besides what it is, as long as some rows are not all there.
+
+    Attributes:
+        rows: The rows that wait.
+        base: What the event was before them, if it depends on what is to come what they make of it; usually None.
+    """
+
+    rows: tuple[InputChange, ...] = ()
+    base: Standing | None = None
+
+
+class Followed(NamedTuple):
+    """What the rows of an event add up to.
+
+    Attributes:
+        standing: What the event is now.
+        life: What to remember of it.
+        refused: The rows that cannot be taken any more.
+    """
+
+    standing: Standing
+    life: Life
+    refused: Sequence[InputChange] = ()
+
+
+_NOTHING: Final = Life()
+
+_Edge: TypeAlias = tuple[int, int, InputChange]
+_Edges: TypeAlias = dict[int, list[_Edge]]
+"""Edges by the node they leave, the one to take first at the end of its list."""
+
+
+def follow(base: Standing, rows: Sequence[InputChange], until: int) -> Followed:
+    """Return what an event is after some rows.
+
+    From the end that the event has, edges are taken until none leads on, the one to the smallest end first. If those
+    that are left are balanced (each node has as many that lead to it as lead away), they are detours that the event
+    made on its way, and all rows are taken. If not, some rows are missing, and the ones left over wait for them. A
+    blind revision, which expects no end, applies to the end at which no other row leads on; of several, the one with
+    the smallest new end is the last, so a retraction wins. It waits if the event is absent.
+
+    Where a node below the punctuation is out of balance, or the event has ended before the punctuation, the missing
+    rows cannot come any more: what waits and has a sync time before the punctuation is refused, but for detours.
+
+    Args:
+        base: What the event was before all of them.
+        rows: Those that waited and those that came, in any order.
+        until: The punctuation from now on.
+
+    Cost: linear in the number of rows, and that of sorting those that leave one node.
+    """
+    start, limit = base.start, INFINITY + 1 if until == INFINITY else until
+    blind = sorted((row for row in rows if row.end is None and row.new_end is not None), key=_by_new_end)
+    edges = _by_source([_edge(start, row) for row in rows if row.end is not None or row.new_end is None])
+    before, walk = base, _walk(edges, base.end)
+    here = walk[-1][1] if walk else base.end
+    while blind and here != start:
+        before = Standing(start, max(start, blind.pop().new_end or start), _payload(before, here, walk)[0])
+        walk = _walk(edges, before.end)
+        here = walk[-1][1] if walk else before.end
+    is_over = here < limit
+    beside = [edge for left in edges.values() for edge in left]
+    refused: list[InputChange] = []
+    is_detour, missing = True, Counter[int]()
+    if beside:
+        missing = Counter(target for _, target, _ in beside)
+        missing.subtract(source for source, *_ in beside)
+        is_detour = not any(missing.values())
+        if not is_detour and (is_over or any(count and node < limit for node, count in missing.items())):
+            detours, misfits = _detours(beside)
+            refused = [row for *nodes, row in misfits if is_over or min(nodes) < limit]
+            misfits = [edge for edge in misfits if not is_over and min(edge[:2]) >= limit]
+            beside, is_detour = detours + misfits, not misfits
+    rest = [] if is_detour else beside
+    is_open = any(start in edge[:2] for edge in rest)
+    payload, has_come = _payload(before, here, walk if is_open and missing[start] else walk + beside)
+    standing = Standing(start, here, payload)
+    if blind and is_over:
+        refused, blind = refused + blind, []
+    is_unsure = not has_come and start >= limit
+    if is_open and not is_unsure:
+        is_unsure = any(start in edge[:2] for edge in walk) or payload != before.payload
+    waiting = (*(row for *_, row in (walk + beside if is_unsure else rest)), *blind)
+    return Followed(standing, Life(waiting, before if is_unsure else None) if waiting else _NOTHING, refused)
+
+
+def sync_time(start: int, row: InputChange) -> int:
+    """Return the earliest tick that a revision changes, of an event with a start."""
+    target = max(start, row.new_end or start)
+    return target if row.end is None else min(row.end, target)
+
+
+def _edge(start: int, row: InputChange) -> _Edge:
+    end = INFINITY if row.end is None else row.end
+    return (start, end, row) if row.new_end is None else (max(start, end), max(start, row.new_end), row)
+
+
+def _by_new_end(row: InputChange) -> tuple[Any, ...]:
+    return row.new_end, repr(row)
+
+
+def _by_source(edges: Iterable[_Edge]) -> _Edges:
+    found: _Edges = {}
+    for edge in edges:
+        found.setdefault(edge[0], []).append(edge)
+    for leaving in found.values():
+        if len(leaving) > 1:  # equal ones are told apart by their values, so that which is refused is no matter of luck
+            leaving.sort(key=lambda edge: (edge[1], repr(edge[2])), reverse=True)
+    return found
+
+
+def _walk(edges: _Edges, node: int) -> list[_Edge]:
+    """Take edges from a node on until none leads on."""
+    walk: list[_Edge] = []
+    while leaving := edges.get(node):
+        walk.append(leaving.pop())
+        node = walk[-1][1]
+    return walk
+
+
+def _detours(beside: Iterable[_Edge]) -> tuple[list[_Edge], list[_Edge]]:
+    """Return the edges that lead from a node back to it, and those that do not."""
+    edges = _by_source(beside)
+    detours: list[_Edge] = []
+    misfits: list[_Edge] = []
+    for node in sorted(edges):
+        while walk := _walk(edges, node):
+            back = max((place for place, edge in enumerate(walk, 1) if edge[1] == node), default=0)
+            detours += walk[:back]
+            misfits += walk[back:]
+    return detours, misfits
+
+
+def _payload(base: Standing, here: int, taken: Sequence[_Edge]) -> tuple[tuple[Any, ...], bool]:
+    """Return the payload of an event after some rows, and whether each payload that they take back has come.
+
+    Only where an event was inserted again is there a choice. A retraction takes back the payload that it repeats; one
+    that repeats none, or one that has not come, takes that which was there first. What is then left open is decided by
+    which insertion can have led here last, and at last by the values: the greatest, as text.
+    """
+    inserted = [(target, row.payload) for _, target, row in taken if row.new_end is None]
+    retracted = [row.payload for _, target, row in taken if target == base.start]
+    if not inserted and not retracted:
+        return base.payload, True
+    first = [(base.end, base.payload)] if base.is_alive else []
+    named = Counter(repr(payload) for payload in retracted if any(value is not None for value in payload))
+    left: list[tuple[int, tuple[Any, ...]]] = []
+    for offer in first + inserted:
+        name = repr(offer[1])
+        if named[name]:
+            named[name] -= 1
+        else:
+            left.append(offer)
+    has_come = not any(named.values())
+    if first and left[:1] == first and len(left) > 1:
+        del left[0]
+    if len(left) > 1:
+        leading = _by_source((node, source, row) for source, node, row in taken if base.start not in (source, node))
+        before, fresh = {here}, [here]
+        while fresh:
+            sources = {source for _, source, _ in leading.pop(fresh.pop(), ())}
+            fresh += sources - before
+            before |= sources
+        left = [offer for offer in left if offer[0] in before] or left
+    return max(left, key=lambda offer: repr(offer[1]))[1] if left else base.payload, has_come

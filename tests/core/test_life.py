@@ -1,0 +1,134 @@
+"""The rows of an event add up to the same in every order and however they are cut into batches.
+
+The oracle knows nothing of graphs: it tries every order in which the rows could be applied one after the other.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from random import Random
+
+import pytest
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.core.changes import InputChange
+from tests.core.build import Taken, revision, row
+
+START = 1
+State = tuple[int, str] | None
+"""An end and a payload, or None for an event that is absent."""
+
+
+def applied(change: InputChange, state: State) -> State | bool:
+    """Return what a row makes of an event, or False if it does not apply to it."""
+    if change.new_end is None:
+        return (change.end or INFINITY, change.payload[0]) if state is None else False
+    if state is None or change.end not in (None, state[0]):
+        return False
+    if change.new_end > change.start:
+        return change.new_end, state[1]
+    return None if change.payload in ((), (state[1],)) else False
+
+
+def outcomes(rows: list[InputChange]) -> set[State]:
+    """Return what an event can be after all rows, over every order in which all of them apply."""
+    found: set[State] = set()
+    for order in permutations(rows):
+        state: State | bool = None
+        for change in order:
+            state = applied(change, state)
+            if state is False:
+                break
+        if state is not False:
+            found.add(state)
+    return found
+
+
+def random_life(random: Random, longest: int) -> list[InputChange]:
+    """Return rows in an order in which they apply, with few different ends, so that many are had again."""
+    ends = [random.choice((3, 5, 7, 9, INFINITY)) for _ in range(3)]
+    rows: list[InputChange] = []
+    state: State = None
+    for number in range(random.randint(1, longest)):
+        end = random.choice([*ends, START])
+        if state is None:
+            change = row("x", START, random.choice(ends), f"P{number}")
+        elif end == START:
+            change = InputChange("x", START, state[0], (state[1],), START)
+        else:
+            change = revision("x", START, state[0], end)
+        rows.append(change)
+        after = applied(change, state)
+        assert not isinstance(after, bool)
+        state = after
+    return rows
+
+
+def syncs(rows: list[InputChange]) -> list[int]:
+    return [START if change.new_end is None else min(change.end or START, change.new_end) for change in rows]
+
+
+def standing(taken: Taken) -> State:
+    (event,) = list(taken.state.events) or [None]
+    return None if event is None else (event.end, event.payload[0])
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_a_life_adds_up_to_the_same_in_every_order_and_cut(seed: int) -> None:
+    """Rows in any order, cut anywhere, with punctuation as high as the rows that are still to come allow."""
+    random = Random(seed)
+    rows = random_life(random, 7 if seed % 5 else 5)
+    truth: State = None
+    for change in rows:
+        after = applied(change, truth)
+        assert not isinstance(after, bool)
+        truth = after
+    if len(rows) < 6:
+        assert outcomes(rows) == {truth}
+    for _ in range(4):
+        order = random.sample(range(len(rows)), len(rows))
+        taken, punctuation = Taken(), EARLIEST
+        while order:
+            size = random.randint(1, len(order))
+            batch, order = order[:size], order[size:]
+            missing = min(order, default=len(rows))  # what comes after a missing row needs it
+            highest = min(syncs(rows)[missing:], default=truth[0] if truth else START)
+            after = random.choice((punctuation, max(punctuation, highest)))
+            taken.take([rows[place] for place in batch], punctuation, after)
+            punctuation = after
+            assert taken.refused == [], rows
+            shown, meant = standing(taken), truth
+            assert min(shown[0] if shown else START, punctuation) == min(meant[0] if meant else START, punctuation)
+        assert standing(taken) == truth, rows
+        taken.take([], punctuation, INFINITY)
+        assert (taken.refused, taken.state.waiting_count, taken.state.lives) == ([], 0, {}), rows
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_rows_that_contradict_each_other_are_refused_alike_in_every_order(seed: int) -> None:
+    random = Random(seed)
+    rows = random_life(random, 4)
+    for _ in range(random.randint(1, 3)):
+        ends = random.sample((3, 5, 7, 9, 12, None), 2)
+        wrong = revision("x", START, ends[0], ends[1] or START)
+        rows.append(random.choice([wrong, wrong, row("x", START, ends[1] or 4, "again"), random.choice(rows)]))
+    punctuation = random.choice((EARLIEST, 4, 6, 10, INFINITY))
+    found = set()
+    for order in list(permutations(rows))[:: 1 if len(rows) < 5 else 41]:
+        taken = Taken()
+        taken.take(list(order), EARLIEST, punctuation)
+        refused = sorted(taken.refused, key=str)
+        found.add((standing(taken), str(refused), taken.state.waiting_count))
+        taken.take([], punctuation, INFINITY)
+        assert taken.state.lives == {}
+        assert len(taken.refused) <= len(rows)
+    assert len(found) == 1, rows
+
+
+@pytest.mark.parametrize(("first", "second"), list(product(range(3, 6), repeat=2)))
+def test_two_events_of_one_id_live_beside_each_other(first: int, second: int) -> None:
+    rows = [row("x", 1, 8), row("x", 2, 9), revision("x", 1, 8, first), revision("x", 2, 9, second)]
+    for order in permutations(rows):
+        taken = Taken(list(order))
+        assert sorted((event.start, event.end) for event in taken.state.events) == [(1, first), (2, second)]
+        assert taken.refused == []
