@@ -1,7 +1,8 @@
 """Physical streams: insertions, revisions and punctuation, and the table they add up to.
 
 A stream arrives as changes. What it *means* is its canonical history table: one row per event, with its last
-lifetime (StreamInsight paper, section II.A, tables 1 and 2). `fold` computes that meaning.
+lifetime (StreamInsight paper, section II.A, tables 1 and 2). `fold` computes that meaning. An event of a key is named
+by its id and its start: two events of one id that start at different ticks are two events.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Insertion(Generic[P]):
     """A new event.
 
     Attributes:
-        id: Names the event among those of its key, so that revisions can refer to it.
+        id: Names the event among those of its key that start at the same tick, so that revisions can refer to it.
         event: The payload with its lifetime as known now.
     """
 
@@ -94,14 +95,18 @@ def retraction(id: Hashable, event: Event[P]) -> Revision[P]:
     return Revision(id, event, event.start)
 
 
-def fold(changes: Iterable[Change[P]]) -> Mapping[Hashable, Event[P]]:
-    """Return the canonical history table of a stream: the last state of each event, by id (SI-13).
+Identity: TypeAlias = tuple[Hashable, int]
+"""What names an event among those of its key: its id and its start."""
+
+
+def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
+    """Return the canonical history table of a stream: the last state of each event, by id and start (SI-13).
 
     Args:
         changes: In the order in which they arrived. Punctuation does not change the table.
 
     Raises:
-        StreamError: An id is inserted while it is alive, or a revision's event is not the one in the table.
+        StreamError: An event is inserted while it is alive, or a revision's event is not the one in the table.
 
     Cost:
         Constant time per change; memory for the events alive.
@@ -109,9 +114,9 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Hashable, Event[P]]:
     Example:
         >>> e0 = Event(1, 100, "P1")
         >>> fold([Insertion("E0", e0), Revision("E0", e0, 5), Insertion("E1", Event(4, 9, "P2"))])
-        {'E0': Event(start=1, end=5, payload='P1'), 'E1': Event(start=4, end=9, payload='P2')}
+        {('E0', 1): Event(start=1, end=5, payload='P1'), ('E1', 4): Event(start=4, end=9, payload='P2')}
     """
-    table: dict[Hashable, Event[P]] = {}
+    table: dict[Identity, Event[P]] = {}
     for change in changes:
         if isinstance(change, Insertion):
             _insert(table, change)
@@ -120,19 +125,22 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Hashable, Event[P]]:
     return table
 
 
-def _insert(table: dict[Hashable, Event[P]], change: Insertion[P]) -> None:
-    if change.id in table:
-        raise StreamError(f"event {change.id!r} is inserted twice: {table[change.id]} and {change.event}", id=change.id)
-    table[change.id] = change.event
+def _insert(table: dict[Identity, Event[P]], change: Insertion[P]) -> None:
+    identity = (change.id, change.event.start)
+    if identity in table:
+        known = table[identity]
+        raise StreamError(f"event {change.id!r} is inserted twice: {known} and {change.event}", id=change.id)
+    table[identity] = change.event
 
 
-def _revise(table: dict[Hashable, Event[P]], change: Revision[P]) -> None:
-    known = table.get(change.id)
+def _revise(table: dict[Identity, Event[P]], change: Revision[P]) -> None:
+    identity = (change.id, change.event.start)
+    known = table.get(identity)
     if known != change.event:
         raise StreamError(
             f"a revision of event {change.id!r} expects {change.event}, the table has {known}", id=change.id
         )
     if change.is_retraction:
-        del table[change.id]
+        del table[identity]
     else:
-        table[change.id] = Event(known.start, change.new_end, known.payload)
+        table[identity] = Event(known.start, change.new_end, known.payload)

@@ -88,7 +88,8 @@ def follow(base: Standing, rows: Sequence[InputChange], until: int) -> Followed:
     before, walk = base, _walk(edges, base.end)
     here = walk[-1][1] if walk else base.end
     while blind and here != start:
-        before = Standing(start, max(start, blind.pop().new_end or start), _payload(before, here, walk)[0])
+        _, new_end, _ = _edge(start, blind.pop())
+        before = Standing(start, new_end, _payload(before, here, walk)[0])
         walk = _walk(edges, before.end)
         here = walk[-1][1] if walk else before.end
     is_over = here < limit
@@ -119,7 +120,7 @@ def follow(base: Standing, rows: Sequence[InputChange], until: int) -> Followed:
 
 def sync_time(start: int, row: InputChange) -> int:
     """Return the earliest tick that a revision changes, of an event with a start."""
-    target = max(start, row.new_end or start)
+    target = start if row.new_end is None else max(start, row.new_end)
     return target if row.end is None else min(row.end, target)
 
 
