@@ -11,7 +11,7 @@ from muntin.testing import Bar, Computation, Look, OutputEvent, Script, Windowed
 
 def lifetimes(script: Script) -> list[Bar]:
     """Return the events that a stream means, each beside its id."""
-    return [Bar(str(id), event.start, event.end) for id, event in script.history()[None].items()]
+    return [Bar(str(id), event.start, event.end) for (id, _), event in script.history()[None].items()]
 
 
 def punctuation(script: Script) -> Iterator[Bar]:

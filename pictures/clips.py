@@ -26,5 +26,5 @@ def _seen(script: Script, policy: ClipPolicy) -> Iterator[Bar | str]:
     yield f"clip={str(policy)!r}"
     yield Bar("window", window.start, window.end, look=Look.WINDOW)
     for row in output:
-        event = script.history()[None][row.value]
+        event = next(event for (id, _), event in script.history()[None].items() if id == row.value)
         yield Bar(row.value, row.start, row.end, whole=Lifetime(event.start, event.end))

@@ -16,6 +16,8 @@ RIDES: Final = Script().insert("ride 1", 0, 20, 3.0).insert("ride 2", 5, 15, 1.5
 
 def pictures() -> Iterator[Picture]:
     """Yield it."""
-    rides = [Bar(str(id), event.start, event.end, f"{event.payload} km") for id, event in RIDES.history()[None].items()]
+    rides = [
+        Bar(str(id), event.start, event.end, f"{event.payload} km") for (id, _), event in RIDES.history()[None].items()
+    ]
     windows = counted(RIDES, snapshot(), Range())
     yield Picture("title", "three rides, and their spread in every snapshot window", [*rides, "", *windows])

@@ -119,7 +119,14 @@ class Case:
         """Return one of the case's streams."""
         seed = self.seed + number
         starts = range(-20, seed % 41)
-        stream = random_stream(seed, keys=("a", "b", None), events=3 + seed % 13, starts=starts, disorder=seed % 24)
+        stream = random_stream(
+            seed,
+            keys=("a", "b", None),
+            events=3 + seed % 13,
+            starts=starts,
+            disorder=seed % 24,
+            again=0.3 if self.has_ids and not self.is_edge else 0.0,
+        )
         shuffled = shuffle(until_closed(stream), seed, early_revisions=bool(seed % 3))
         return split(until_closed(shuffled), seed, cuts=(0.1, 0.3, 0.9)[seed % 3])
 

@@ -12,7 +12,7 @@ from muntin import INFINITY, Change, Event, Insertion, Punctuation, Revision, St
 P1, P2 = "P1", "P2"
 
 
-def meaning(*changes: Change[str]) -> Mapping[Hashable, Event[str]]:
+def meaning(*changes: Change[str]) -> Mapping[tuple[Hashable, int], Event[str]]:
     return fold(changes)
 
 
@@ -28,11 +28,11 @@ def test_table_2_of_the_paper_folds_to_table_1() -> None:
         Revision("E0", Event(1, 10, P1), 5),
         Insertion("E1", Event(4, 9, P2)),
     )
-    assert table == {"E0": Event(1, 5, P1), "E1": Event(4, 9, P2)}
+    assert table == {("E0", 1): Event(1, 5, P1), ("E1", 4): Event(4, 9, P2)}
 
 
 def test_punctuation_does_not_change_the_table() -> None:
-    assert meaning(Insertion(1, Event(4, 9, P1)), Punctuation(9), Punctuation(INFINITY)) == {1: Event(4, 9, P1)}
+    assert meaning(Insertion(1, Event(4, 9, P1)), Punctuation(9), Punctuation(INFINITY)) == {(1, 4): Event(4, 9, P1)}
 
 
 def test_a_new_end_equal_to_the_start_deletes_the_event() -> None:
@@ -44,7 +44,9 @@ def test_a_new_end_equal_to_the_start_deletes_the_event() -> None:
 
 def test_a_deleted_event_may_be_inserted_anew() -> None:
     event = Event(4, 9, P1)
-    assert meaning(Insertion(1, event), retraction(1, event), Insertion(1, Event(5, 6, P2))) == {1: Event(5, 6, P2)}
+    assert meaning(Insertion(1, event), retraction(1, event), Insertion(1, Event(5, 6, P2))) == {
+        (1, 5): Event(5, 6, P2)
+    }
 
 
 def test_a_new_end_before_the_start_is_refused() -> None:
@@ -70,7 +72,13 @@ def test_the_sync_time_is_where_the_axis_changes_first(change: Change[Any], sync
 
 def test_an_id_that_is_alive_cannot_be_inserted() -> None:
     with pytest.raises(StreamError, match="event 1 is inserted twice"):
-        meaning(Insertion(1, Event(4, 9, P1)), Insertion(1, Event(5, 9, P1)))
+        meaning(Insertion(1, Event(4, 9, P1)), Insertion(1, Event(4, 7, P1)))
+
+
+def test_two_events_of_one_id_start_at_different_ticks() -> None:
+    first, second = Event(4, 9, P1), Event(5, 9, P2)
+    table = meaning(Insertion(1, first), Insertion(1, second), Revision(1, second, 7))
+    assert table == {(1, 4): first, (1, 5): Event(5, 7, P2)}
 
 
 def test_a_revision_must_know_the_event_it_revises() -> None:

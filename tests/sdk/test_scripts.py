@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 
 from muntin import EARLIEST, INFINITY, Event, Insertion, Revision, StreamError, count_by_start, retraction, tumbling
@@ -25,7 +27,7 @@ def test_a_script_builds_the_revisions_of_its_events() -> None:
         Insertion("b", Event(6, INFINITY, "b")),
         Revision("b", Event(6, INFINITY, "b"), 12),
     ]
-    assert script.history() == {None: {"a": Event(1, 5, "a"), "b": Event(6, 12, "b")}}
+    assert script.history() == {None: {("a", 1): Event(1, 5, "a"), ("b", 6): Event(6, 12, "b")}}
 
 
 def test_steps_may_be_given_as_a_list() -> None:
@@ -38,7 +40,7 @@ def test_steps_may_be_given_as_a_list() -> None:
 def test_a_step_leaves_the_script_it_is_added_to_as_it_was() -> None:
     script = Script().point("a", 1)
     script.retract("a")
-    assert script.history() == {None: {"a": Event(1, 2, None)}}
+    assert script.history() == {None: {("a", 1): Event(1, 2, None)}}
 
 
 def test_the_key_of_a_revision_is_found_if_only_one_has_the_event() -> None:
@@ -50,7 +52,7 @@ def test_the_key_of_a_revision_must_be_given_if_several_have_the_event() -> None
     script = Script().insert(1, 1, 8, "a", key="x").insert(1, 2, 8, "b", key="y")
     with pytest.raises(StreamError, match=r"the keys \['x', 'y'\] all have an event 1\n  to do: say which"):
         script.revise(1, 5)
-    assert script.revise(1, 5, key="y").history()["y"] == {1: Event(2, 5, "b")}
+    assert script.revise(1, 5, key="y").history()["y"] == {(1, 2): Event(2, 5, "b")}
 
 
 def test_an_event_that_is_not_alive_cannot_be_revised() -> None:
@@ -80,8 +82,8 @@ def test_a_change_below_the_punctuation_is_refused(punctuation: int) -> None:
 # a        [--)            legal: its sync time is the punctuation
 def test_a_change_at_the_punctuation_is_legal_even_of_an_event_that_started_before() -> None:
     script = Script().insert("a", 1, 8, "a").punctuate(4)
-    assert script.revise("a", 4).history() == {None: {"a": Event(1, 4, "a")}}
-    assert script.revise("a", 99).history() == {None: {"a": Event(1, 99, "a")}}
+    assert script.revise("a", 4).history() == {None: {("a", 1): Event(1, 4, "a")}}
+    assert script.revise("a", 99).history() == {None: {("a", 1): Event(1, 99, "a")}}
     with pytest.raises(StreamError, match="sync time 3, below the punctuation 4"):
         script.revise("a", 3)
     with pytest.raises(StreamError, match="the insertion of event 'b' of key 'k' has the sync time 3"):
@@ -108,27 +110,51 @@ def test_punctuation_never_goes_back() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        Insertion("a", Event(2, 3, "again")),
+        Insertion("a", Event(1, 3, "again")),
         Revision("a", Event(1, 9, "a"), 5),
         Revision("a", Event(1, 8, "b"), 5),
     ],
     ids=["inserted twice", "another end", "another payload"],
 )
-def test_a_change_that_does_not_fit_its_event_is_refused(change: Insertion[str] | Revision[str]) -> None:
+def test_a_change_that_does_not_fit_its_event_is_refused_when_nothing_can_come_between_any_more(
+    change: Insertion[str] | Revision[str],
+) -> None:
+    script = Script().insert("a", 1, 8, "a").add(change).punctuate(change.sync_time)
+    assert script.history() == {None: {("a", 1): A}}
     with pytest.raises(StreamError, match=r"but (that event is alive|the event is)"):
-        Script().insert("a", 1, 8, "a").add(change)
+        script.punctuate(change.sync_time + 1)
+
+
+def test_an_event_is_named_by_its_id_and_its_start() -> None:
+    script = Script().insert("a", 1, 8, "a").insert("a", 3, 9, "b")
+    assert script.revise("a", 5, start=3).history() == {None: {("a", 1): A, ("a", 3): Event(3, 5, "b")}}
+    with pytest.raises(StreamError, match=r"events 'a' start at \[1, 3\]\n  to do: say which, with start="):
+        script.retract("a")
+    with pytest.raises(StreamError, match="an event 'a' that starts at 3 is alive here"):
+        script.insert("a", 3, 4)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(5))))
+def test_the_changes_of_an_event_may_come_in_any_order(order: tuple[int, ...]) -> None:
+    """Ended at 5, prolonged to 8 again, taken back and inserted anew: a detour, and a return."""
+    again = Event(1, 3, "again")
+    changes = [Insertion("a", A), Revision("a", A, 5), Revision("a", Event(1, 5, "a"), 8), retraction("a", A)]
+    script = Script()
+    for place in order:
+        script = script.add([*changes, Insertion("a", again)][place])
+    assert script.close().history() == {None: {("a", 1): again}}
 
 
 def test_a_revision_may_come_before_its_event() -> None:
     script = Script().add(Revision("a", A, 5)).punctuate(1).add(Insertion("a", A)).revise("a", 6)
-    assert script.history() == {None: {"a": Event(1, 6, "a")}}
+    assert script.history() == {None: {("a", 1): Event(1, 6, "a")}}
 
 
 def test_illegal_steps_are_kept_apart_if_they_are_allowed() -> None:
     script = Script(allow_illegal=True).insert("a", 1, 8, "a").punctuate(5).point("late", 4).retract("a").punctuate(3)
     late, retracted, back = script.steps[2:]
     assert script.illegal() == (late, retracted, back)
-    assert script.history() == {None: {"a": A}}
+    assert script.history() == {None: {("a", 1): A}}
     assert script.last_punctuation() == 5
     assert script.changes() == (script.steps[0], late, retracted)
 

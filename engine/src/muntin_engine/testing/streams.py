@@ -83,7 +83,7 @@ def _script(moves: Sequence[_Move]) -> Script:
 
 def _revised(script: Script, move: _Move, punctuation: int) -> Script:
     """Give one of the events another end, if there is one that may have it still."""
-    alive = [(key, id, event) for key, events in script.history().items() for id, event in events.items()]
+    alive = [(key, id, event) for key, events in script.history().items() for (id, _), event in events.items()]
     may = [(key, id, event) for key, id, event in alive if min(event.end, _new_end(event, move)) >= punctuation]
     if not may:
         return script

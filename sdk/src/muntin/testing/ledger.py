@@ -2,62 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeAlias
 
-from muntin.axis import EARLIEST
+from muntin.axis import EARLIEST, INFINITY
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.testing.batches import KeyedChange, Step
 
+_Place: TypeAlias = tuple[Hashable, Hashable, int]
+"""What names an event: its key, its id and its start."""
+
 
 class Ledger:
     """Takes the steps of a stream one by one and keeps the legal ones.
 
-    A change is illegal if its sync time lies below an earlier punctuation (SI-17), if it inserts an id that is
-    alive, or if it revises an event that is not as the revision expects. A revision may come before the insertion of
-    its event; it then waits for it.
+    The changes of an event may come in any order. Each applies to what another one left: an insertion to nothing, a
+    revision to the event as it expects it. One that applies to nothing yet waits.
+
+    A change is illegal if its sync time lies below an earlier punctuation (SI-17). So is one that still waits when a
+    punctuation passes its sync time: what comes between would alter the axis below the punctuation.
 
     Attributes:
         punctuation: The highest so far.
-        accepted: The legal changes per key, each revision after the insertion of its event.
         refused: The illegal steps, where the ledger is not strict.
     """
 
     def __init__(self, *, is_strict: bool = True) -> None:
         """Prepare for the first step; a strict ledger raises on an illegal one."""
         self.punctuation = EARLIEST
-        self.accepted: dict[Hashable, list[Insertion[Any] | Revision[Any]]] = {}
         self.refused: list[Step] = []
         self._is_strict = is_strict
-        self._alive: dict[tuple[Hashable, Hashable], Event[Any]] = {}
-        self._inserted: set[tuple[Hashable, Hashable]] = set()
-        self._waiting: dict[tuple[Hashable, Hashable], list[KeyedChange]] = {}
+        self._trails: dict[_Place, list[KeyedChange]] = {}
+        self._waiting: dict[_Place, list[KeyedChange]] = {}
+
+    @property
+    def accepted(self) -> dict[Hashable, list[Insertion[Any] | Revision[Any]]]:
+        """The legal changes per key, each after the one that it applies to."""
+        found: dict[Hashable, list[Insertion[Any] | Revision[Any]]] = {}
+        for (key, *_), trail in self._trails.items():
+            found.setdefault(key, []).extend(step.change for step in trail)
+        return {key: changes for key, changes in found.items() if changes}
+
+    @property
+    def waiting(self) -> int:
+        """How many changes wait for others of their event."""
+        return sum(map(len, self._waiting.values()))
 
     def take(self, step: Step) -> None:
         """Take the next step.
 
         Raises:
-            StreamError: The step is illegal, and the ledger is strict.
+            StreamError: The step is illegal, or makes one illegal that waits, and the ledger is strict.
         """
         if isinstance(step, Punctuation):
             self._punctuate(step)
         elif isinstance(step, KeyedChange) and not self._is_late(step):
-            self._change(step)
+            place = (step.key, step.change.id, step.change.event.start)
+            changes = [*self._trails.pop(place, ()), *self._waiting.pop(place, ()), step]
+            self._trails[place], waiting = _trail(changes)
+            if waiting:
+                self._waiting[place] = waiting
 
-    def event(self, key: Hashable, id: Hashable) -> Event[Any] | None:
-        """Return an event as it is now, or None if it is not alive."""
-        return self._alive.get((key, id))
+    def events(self, key: Hashable, id: Hashable) -> list[Event[Any]]:
+        """Return the events of an id that are alive, as they are now."""
+        found = (_left(trail) for (of, known, _), trail in self._trails.items() if (of, known) == (key, id))
+        return [event for event in found if event is not None]
 
     def keys_of(self, id: Hashable) -> list[Hashable]:
         """Return the keys that have an event of that id alive."""
-        return [key for key, alive in self._alive if alive == id]
+        return list(
+            dict.fromkeys(key for (key, known, _), trail in self._trails.items() if known == id and _left(trail))
+        )
 
     def _punctuate(self, step: Punctuation) -> None:
         if step.time < self.punctuation:
             self._refuse(step, f"punctuation goes back from {self.punctuation} to {step.time}")
         self.punctuation = max(self.punctuation, step.time)
+        for place, waiting in list(self._waiting.items()):
+            late = [other for other in waiting if other.change.sync_time < self.punctuation or step.time == INFINITY]
+            self._waiting[place] = [other for other in waiting if other not in late]
+            if not self._waiting[place]:
+                del self._waiting[place]
+            for other in late:
+                self._refuse(other, self._misfit(other, _left(self._trails[place])))
+
+    def _misfit(self, step: KeyedChange, known: Event[Any] | None) -> str:
+        if isinstance(step.change, Insertion):
+            return f"{_spell(step)}, but that event is alive: {known}"
+        return f"{_spell(step)} expects {step.change.event}, but the event is {known}"
 
     def _is_late(self, step: KeyedChange) -> bool:
         is_late = step.change.sync_time < self.punctuation
@@ -70,43 +104,55 @@ class Ledger:
             )
         return is_late
 
-    def _change(self, step: KeyedChange) -> None:
-        place = (step.key, step.change.id)
-        if isinstance(step.change, Insertion):
-            self._insert(step, place)
-        elif place in self._inserted:
-            self._revise(step, place)
-        else:
-            self._waiting.setdefault(place, []).append(step)
-
-    def _insert(self, step: KeyedChange, place: tuple[Hashable, Hashable]) -> None:
-        if place in self._alive:
-            self._refuse(step, f"{_spell(step)}, but that event is alive: {self._alive[place]}")
-            return
-        self._inserted.add(place)
-        self._accept(step, place, step.change.event)
-        for waiting in self._waiting.pop(place, []):
-            self._revise(waiting, place)
-
-    def _revise(self, step: KeyedChange, place: tuple[Hashable, Hashable]) -> None:
-        known, change = self._alive.get(place), step.change
-        if known is None or known != change.event:
-            self._refuse(step, f"{_spell(step)} expects {change.event}, but the event is {known}")
-        elif isinstance(change, Revision):
-            revised = None if change.is_retraction else Event(known.start, change.new_end, known.payload)
-            self._accept(step, place, revised)
-
-    def _accept(self, step: KeyedChange, place: tuple[Hashable, Hashable], event: Event[Any] | None) -> None:
-        self.accepted.setdefault(step.key, []).append(step.change)
-        if event is None:
-            del self._alive[place]
-        else:
-            self._alive[place] = event
-
     def _refuse(self, step: Step, message: str) -> None:
         if self._is_strict:
             raise StreamError(message, step=step, punctuation=self.punctuation)
         self.refused.append(step)
+
+
+def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:
+    """Put the changes of one event in an order in which each applies to what the one before left.
+
+    Returns:
+        Those in order, and those that fit nowhere.
+    """
+    trail, rest = _walk(None, changes)
+    place = 0
+    while place <= len(trail):  # what was passed by may be a detour that leads back to where it left
+        state = _left(trail[:place])
+        detour, others = _walk(state, rest)
+        while detour and _left(detour) != state:
+            others.append(detour.pop())
+        if detour:
+            trail[place:place], rest = detour, others
+        else:
+            place += 1
+    return trail, rest
+
+
+def _walk(state: Event[Any] | None, changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:
+    """Apply changes to an event, or to nothing, until none applies; return those that did and the others."""
+    walk: list[KeyedChange] = []
+    rest = list(changes)
+    while (step := next((step for step in rest if _expected(step) == state), None)) is not None:
+        rest = [other for other in rest if other is not step]
+        walk.append(step)
+        state = _left(walk)
+    return walk, rest
+
+
+def _expected(step: KeyedChange) -> Event[Any] | None:
+    return None if isinstance(step.change, Insertion) else step.change.event
+
+
+def _left(trail: Sequence[KeyedChange]) -> Event[Any] | None:
+    """Return what the last change of a trail leaves of the event."""
+    if not trail:
+        return None
+    change = trail[-1].change
+    if isinstance(change, Insertion):
+        return change.event
+    return None if change.is_retraction else Event(change.event.start, change.new_end, change.event.payload)
 
 
 def _spell(step: KeyedChange) -> str:

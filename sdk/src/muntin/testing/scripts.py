@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from muntin.axis import INFINITY
-from muntin.changes import Insertion, Punctuation, Revision, fold, retraction
+from muntin.changes import Identity, Insertion, Punctuation, Revision, fold, retraction
 from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
@@ -37,15 +37,15 @@ class Script:
         allow_illegal: Admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists them.
 
     Raises:
-        StreamError: A change has a sync time below an earlier punctuation (SI-17), inserts an id that is alive, or
-            revises an event that is not as it expects; or punctuation goes back.
+        StreamError: A change has a sync time below an earlier punctuation (SI-17), or still waits for what it expects
+            when a punctuation passes its sync time; or punctuation goes back.
 
     Cost: each step added checks all before it; for long streams give `steps` as a whole.
 
     Example:
         >>> script = Script().insert("E0", 1, INFINITY, "P1").revise("E0", 10).batch().insert("E1", 4, 9, "P2")
         >>> script.history()
-        {None: {'E0': Event(start=1, end=10, payload='P1'), 'E1': Event(start=4, end=9, payload='P2')}}
+        {None: {('E0', 1): Event(start=1, end=10, payload='P1'), ('E1', 4): Event(start=4, end=9, payload='P2')}}
         >>> print(script.punctuate(5))
                      1
         + 'E0'       [-------->   'P1'
@@ -69,7 +69,13 @@ class Script:
         return self.drawing().svg()
 
     def insert(self, id: Hashable, start: int, end: int, payload: Any = None, *, key: Hashable = None) -> Script:
-        """Add an interval event `[start, end)`."""
+        """Add an interval event `[start, end)`.
+
+        Raises:
+            StreamError: An event of that id and start is alive. To insert a second one all the same, use `add`.
+        """
+        if any(event.start == start for event in self._ledger.events(key, id)):
+            raise StreamError(f"an event {id!r} that starts at {start} is alive here\n{self}", id=id)
         return self.add(Insertion(id, Event(start, end, payload)), key=key)
 
     def point(self, id: Hashable, at: int, payload: Any = None, *, key: Hashable = None) -> Script:
@@ -80,22 +86,22 @@ class Script:
         """Add an event without an end; revise it when the next sample says where it ends."""
         return self.add(Insertion(id, Event.edge(at, payload)), key=key)
 
-    def revise(self, id: Hashable, new_end: int, *, key: Hashable = _ANY) -> Script:
-        """Give an event a new end; the key may be left out if only one key has such an event.
+    def revise(self, id: Hashable, new_end: int, *, key: Hashable = _ANY, start: int | None = None) -> Script:
+        """Give an event a new end; key and start may be left out if only one such event is alive.
 
         Raises:
             StreamError: No such event is alive, or the change is illegal.
         """
-        key, event = self._find(id, key)
+        key, event = self._find(id, key, start)
         return self.add(Revision(id, event, new_end), key=key)
 
-    def retract(self, id: Hashable, *, key: Hashable = _ANY) -> Script:
+    def retract(self, id: Hashable, *, key: Hashable = _ANY, start: int | None = None) -> Script:
         """Delete an event; otherwise as `revise`."""
-        key, event = self._find(id, key)
+        key, event = self._find(id, key, start)
         return self.add(retraction(id, event), key=key)
 
     def add(self, change: Insertion[Any] | Revision[Any], *, key: Hashable = None) -> Script:
-        """Add a change as it is; a revision may come before its event."""
+        """Add a change as it is; it may come before those that it applies to."""
         return self._then(KeyedChange(key, change))
 
     def punctuate(self, time: int) -> Script:
@@ -136,8 +142,8 @@ class Script:
         """Return the steps that an engine must refuse; empty unless `allow_illegal`."""
         return tuple(self._ledger.refused)
 
-    def history(self) -> dict[Hashable, Mapping[Hashable, Event[Any]]]:
-        """Return the canonical history table of each key: the last state of each event, by id (SI-13)."""
+    def history(self) -> dict[Hashable, Mapping[Identity, Event[Any]]]:
+        """Return the canonical history table of each key: the last state of each event, by id and start (SI-13)."""
         return {key: fold(changes) for key, changes in self._ledger.accepted.items()}
 
     def last_punctuation(self) -> int:
@@ -181,14 +187,19 @@ class Script:
     def _then(self, step: Step) -> Script:
         return replace(self, steps=(*self.steps, step))
 
-    def _find(self, id: Hashable, key: Hashable) -> tuple[Hashable, Event[Any]]:
+    def _find(self, id: Hashable, key: Hashable, start: int | None) -> tuple[Hashable, Event[Any]]:
         keys = self._ledger.keys_of(id) if key is _ANY else [key]
         if len(keys) > 1:
             raise StreamError(f"the keys {keys} all have an event {id!r}\n  to do: say which, with key=...", id=id)
-        event = self._ledger.event(keys[0], id) if keys else None
-        if event is None:
+        events = self._ledger.events(keys[0], id) if keys else []
+        if start is not None:
+            events = [event for event in events if event.start == start]
+        if not events:
             raise StreamError(f"no event {id!r} is alive here\n{self}", id=id)
-        return keys[0], event
+        if len(events) > 1:
+            starts = [event.start for event in events]
+            raise StreamError(f"events {id!r} start at {starts}\n  to do: say which, with start=...", id=id)
+        return keys[0], events[0]
 
     @cached_property
     def _ledger(self) -> Ledger:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from random import Random
@@ -18,7 +18,7 @@ from muntin.testing.scripts import Script
 _MOST_REVISIONS: Final = 4
 
 
-def random_stream(
+def random_stream(  # noqa: PLR0913  # all but the first may be left out
     seed: int,
     *,
     keys: Sequence[Hashable] = ("a", "b"),
@@ -28,6 +28,7 @@ def random_stream(
     disorder: int = 15,
     punctuation: float = 0.25,
     closed: bool | None = None,
+    again: float = 0.0,
 ) -> Script:
     """Return a legal stream of one batch, the same for the same arguments.
 
@@ -43,6 +44,8 @@ def random_stream(
         disorder: How much later than its sync time a change may arrive, in ticks of the stream's own progress.
         punctuation: The probability of punctuation after each change.
         closed: Whether punctuation at `INFINITY` ends the stream; None leaves it to the seed.
+        again: The probability that an event has the id of another one, which starts at another tick; and that an event
+            is inserted again after it was retracted, with another payload.
 
     Example:
         >>> stream = random_stream(7, events=50)
@@ -51,7 +54,17 @@ def random_stream(
     """
     random = Random(seed)
     times = _Times(random, [random.choice(starts) for _ in range(max(2, events))], len(starts))
-    lives = [_life(times, random.choice(keys), id, payload(random)) for id in range(events)]
+    lives: list[list[KeyedChange]] = []
+    used: set[tuple[Hashable, Hashable, int]] = set()
+    for number in range(events):
+        key, content, start = random.choice(keys), payload(random), times.start()
+        id = random.randrange(number + 1) if again and random.random() < again else number
+        if (key, id, start) in used:
+            id = number
+        used.add((key, id, start))
+        lives.append(_life(times, key, id, Event(start, INFINITY, content)))
+        while again and random.random() < again and _is_retraction(lives[-1][-1]):
+            lives[-1] += _life(times, key, id, Event(start, INFINITY, payload(random)))
     steps = _punctuated(random, _delivered(random, lives, disorder), punctuation)
     if random.random() < 0.7 if closed is None else closed:
         steps.append(Punctuation(INFINITY))
@@ -61,14 +74,14 @@ def random_stream(
 def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Script:
     """Return a stream of the same meaning whose changes arrive in another order.
 
-    A change may move anywhere, except behind a punctuation above its sync time; the changes of one event keep
-    their order. Punctuation and the seams between batches stay.
+    A change may move anywhere, except behind a punctuation above the sync time of the change itself or of one that
+    follows it in the life of its event. Punctuation and the seams between batches stay.
 
     Args:
         script: A legal stream.
         seed: Where the randomness starts.
-        early_revisions: Let a revision arrive before the insertion of its event; the revisions of one event keep
-            their order among themselves.
+        early_revisions: Let the changes of one event arrive in any order, so that a revision may come before the
+            insertion, and before the revisions that it goes on from. Otherwise they keep their order.
 
     Raises:
         StreamError: The script has illegal steps; what an engine refuses depends on their order.
@@ -78,8 +91,9 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     random = Random(seed)
     fixed = [step for step in script.steps if not isinstance(step, KeyedChange)]
     placed: list[tuple[float, int, Step]] = [(place, 1, step) for place, step in enumerate(fixed, 1)]
-    for chain in _chains(script.changes(), early_revisions=early_revisions):
-        placed += zip(_places(random, chain, fixed), [0] * len(chain), chain, strict=True)
+    for chain in _chains(script.changes()):
+        places = _places(random, chain, fixed, early_revisions=early_revisions)
+        placed += zip(places, [0] * len(chain), chain, strict=True)
     placed.sort(key=lambda item: item[:2])
     return replace(script, steps=tuple(step for _, _, step in placed))
 
@@ -131,8 +145,12 @@ class _Times:
         return event.end if kind < 0.35 else self.end(event.start)
 
 
-def _life(times: _Times, key: Hashable, id: Hashable, payload: Any) -> list[KeyedChange]:
-    start = times.start()
+def _is_retraction(step: KeyedChange) -> bool:
+    return isinstance(step.change, Revision) and step.change.is_retraction
+
+
+def _life(times: _Times, key: Hashable, id: Hashable, event: Event[Any]) -> list[KeyedChange]:
+    start, payload = event.start, event.payload
     event = Event(start, INFINITY if times.random.random() < 0.25 else times.end(start), payload)
     life = [KeyedChange(key, Insertion(id, event))]
     while times.random.random() < 0.45 and len(life) <= _MOST_REVISIONS:
@@ -170,26 +188,22 @@ def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) ->
     return steps
 
 
-def _chains(changes: Sequence[KeyedChange], *, early_revisions: bool) -> Iterator[list[KeyedChange]]:
-    """Yield the changes that must keep their order, together."""
-    events: dict[tuple[Hashable, Hashable], list[KeyedChange]] = {}
+def _chains(changes: Sequence[KeyedChange]) -> Iterable[list[KeyedChange]]:
+    """Return the changes of each event."""
+    events: dict[tuple[Hashable, Hashable, int], list[KeyedChange]] = {}
     for step in changes:
-        events.setdefault((step.key, step.change.id), []).append(step)
-    for chain in events.values():
-        insertions = [step for step in chain if isinstance(step.change, Insertion)]
-        if early_revisions and len(insertions) == 1:
-            yield insertions
-            yield [step for step in chain if step not in insertions]
-        else:
-            yield chain
+        events.setdefault((step.key, step.change.id, step.change.event.start), []).append(step)
+    return events.values()
 
 
-def _places(random: Random, chain: Sequence[KeyedChange], fixed: Sequence[Step]) -> list[float]:
-    """Draw where the changes of a chain go among the fixed steps, which stand at 1, 2, 3, ..."""
+def _places(
+    random: Random, chain: Sequence[KeyedChange], fixed: Sequence[Step], *, early_revisions: bool
+) -> list[float]:
+    """Draw where the changes of an event go among the fixed steps, which stand at 1, 2, 3, ..."""
     deadlines = list(accumulate((_deadline(step, fixed) for step in reversed(chain)), min))[::-1]
     places: list[float] = []
     for deadline in deadlines:
-        places.append(random.uniform(places[-1] if places else 0, deadline))
+        places.append(random.uniform(places[-1] if places and not early_revisions else 0, deadline))
     return places
 
 
