@@ -128,6 +128,35 @@ def test_a_struct_makes_what_the_writer_declared(annotation: Any, values: dict[s
     assert struct.make(**values) == made
 
 
+@dataclass(frozen=True)
+class Node:
+    value: int
+    rest: list[Node] | None
+
+
+@dataclass(frozen=True)
+class Tree(Generic[T]):
+    value: T
+    parts: tuple[Branch, ...]
+
+
+class Branch(NamedTuple):
+    tree: Mapping[str, Tree[int]]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "path"),
+    [(Node, "Node -> Node"), (list[Node], "Node -> Node"), (Tree[int], "Tree -> Branch -> Tree")],
+)
+def test_a_type_that_holds_itself_is_refused_with_the_way_it_does(annotation: Any, path: str) -> None:
+    with pytest.raises(ModuleDefinitionError, match=rf"holds itself \({path}\).*\n  expected: a type of a fixed depth"):
+        describe(annotation)
+
+
+def test_a_type_with_itself_as_an_argument_does_not_hold_itself() -> None:
+    assert spell(describe(Pair[Pair[int]])).count("integer") == 4
+
+
 def test_variables_are_bound_wherever_they_stand() -> None:
     field = describe(dict[str, list[T]])  # type: ignore[valid-type]  # it is data here
     bound = bind(field, {"T": describe(float | None)})

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import Aggregate, QueryError, hopping, tumbling
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
-from muntin_engine.errors import StateError, StateMismatchError
+from muntin_engine.errors import SinkError, StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause
 from tests.spark.modules import Count, Members
 from tests.spark.running import collect, read_stream, stream_of, write_batches
@@ -298,11 +298,61 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
         query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="key"))
     both = events(stream, key="key", at="at", change="change").windows(ten=tumbling(10), five=tumbling(5))
     dropping = events(stream, key="key", at="at", change="change", late="drop").window(tumbling(10))
+    with pytest.raises(QueryError, match="on_end='end' is no way to end a stream"):
+        query.write(checkpoint=tmp_path, results="out", on_end="end")
+    chained = query.as_events(key="key").window(tumbling(20)).aggregate(n=module(Count))
+    with pytest.raises(QueryError, match="closes a query of events, and this one is of another query's results"):
+        chained.write(checkpoint=tmp_path, results="out", on_end="close")
+    with pytest.raises(QueryError, match="lacks the key 'key'"):
+        query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="change"))
     with pytest.raises(QueryError, match="late rows are dropped"):
         dropping.aggregate(n=module(Count)).write(checkpoint=tmp_path, late="late")
     with pytest.raises(QueryError, match="late rows are wanted"):
         both.aggregate(n=module("stats.count")).write(checkpoint=tmp_path, late="late")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    open_stream = stream_of(spark, tmp_path / "stream", BATCHES[:3])
+    query = windows(open_stream, n=module("stats.count"), s=module("stats.sum", "x"))
+    failing, progress = Failing(full_in=3), Kept()
+    sinks = {"results": tmp_path / "results", "rejected": failing, "progress": progress}
+    with pytest.raises(SinkError, match="failed in micro-batch 3: OSError: the sink is full"):
+        run(query, tmp_path, **sinks, on_end="close")
+    with pytest.raises(
+        StateError, match=r"was being closed when that was cut short.*\n.*\n  call query.close_checkpoint"
+    ):
+        run(query, tmp_path, **sinks)
+    query.close_checkpoint(tmp_path / "checkpoint", **sinks)
+
+    found = [
+        (row["batch"], row["key"], row["window"]["start"], row["n"], row["s"])
+        for row in read(spark, tmp_path / "results")
+    ]
+    assert sorted(found) == [(1, "a", 0, 1, 1), (1, "b", 0, 1, 4), (3, "a", 10, 2, 27), (3, "b", 20, 1, 20)]
+    assert [(row["batch_id"], row["results"], row["punctuation"]) for row in progress.rows][-1] == (3, 2, 2**63 - 1)
+    for start in (lambda: run(query, tmp_path, **sinks), lambda: query.check_checkpoint(tmp_path / "checkpoint")):
+        with pytest.raises(
+            StateError, match=r"checkpoint is closed: its last windows came out, so every row that came now"
+        ):
+            start()
+
+
+def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    keyed = events(stream_of(spark, tmp_path / "stream", BATCHES[:3]), key="key", at="at", change="change", buckets=2)
+    query = keyed.window(tumbling(10), emit="speculative").aggregate(m=module(Members, "x"))
+    table, kept = ChangelogTable(tmp_path / "tablé of [all] rows"), Kept()
+    place = tmp_path / "checkpoint é 1"
+    running = query.write(checkpoint=place, results=table, progress=kept, trigger="1 ms", on_end="close")
+    running.processAllAvailable()
+    assert len(collect(table.final(spark))) < len(CLOSED)
+    running.stop()
+    running.stop()
+    running.awaitTermination()
+    found = [(row["key"], row["window"]["start"], row["m"]) for row in collect(table.final(spark))]
+    assert sorted(found) == CLOSED
+    assert table.watermark == 2**63 - 1
+    assert kept.writes == sorted(set(kept.writes))
 
 
 def test_a_trigger_in_time_goes_on_until_it_is_stopped(stream: DataFrame, tmp_path: Path) -> None:

@@ -290,6 +290,7 @@ class Query:
         rejected: SinkLike | None = None,
         progress: SinkLike | None = None,
         trigger: Duration | None = None,
+        on_end: str = "leave",
         name: str | None = None,
     ) -> StreamingQuery:
         """Start a Spark query that evaluates each micro-batch once and hands its outputs to sinks.
@@ -307,6 +308,10 @@ class Query:
                 `results`, the `punctuation` of the output, and the other `counters` by name.
             trigger: How long from the start of a micro-batch to that of the next, with its unit, such as
                 `"10 seconds"`; at once if it is None; `"available_now"` to stop when all that there is has been read.
+            on_end: What becomes of open windows when the query ends. `"leave"`: they wait in the checkpoint for a later
+                start. `"close"`: the stream is closed, so its last windows come out, in a micro-batch of their own,
+                when `awaitTermination()` finds that all there is was read, or when `stop()` ends the query. The
+                checkpoint is then closed for good: a query that is started with it is refused.
             name: Spark's name for the query.
 
         Raises:
@@ -316,6 +321,7 @@ class Query:
             PolicyError: It has no unit, or is negative.
             SetupError: As for `results`.
             StateMismatchError: The checkpoint is of another query. Nothing was read or changed.
+            StateError: The checkpoint is damaged or closed, or a folder is gone that it has written to.
         """
         check_path("checkpoint", checkpoint)
         if name is not None:
@@ -323,7 +329,40 @@ class Query:
         from muntin_engine.spark.writing import write
 
         sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
-        return write(self, sinks, checkpoint, trigger, name)
+        return write(self, sinks, checkpoint, trigger, on_end, name)
+
+    def close_checkpoint(
+        self,
+        checkpoint: str | PathLike[str],
+        *,
+        results: SinkLike | None = None,
+        late: SinkLike | None = None,
+        rejected: SinkLike | None = None,
+        progress: SinkLike | None = None,
+    ) -> None:
+        """Close the stream of a checkpoint that no query runs on, so that its last windows come out.
+
+        `write` with `on_end="close"` does that by itself; this is for a query that was stopped without, and for one
+        that was killed while it closed its stream. The windows come out of the state, as one more micro-batch. The
+        checkpoint is closed for good then.
+
+        Args:
+            checkpoint: The checkpoint of the query.
+            results: As for `write`, the same sinks; the others too.
+            late: Gets no more rows; but a query that keeps late rows is evaluated in another way.
+            rejected: Gets no more rows.
+            progress: Gets the row of the last micro-batch.
+
+        Raises:
+            QueryError: The query cannot be closed, or a sink is none.
+            StateError: The checkpoint is closed, or of another query, or a micro-batch of it was cut short.
+            SinkError: A sink failed. Call again with the same sinks when it works.
+        """
+        check_path("checkpoint", checkpoint)
+        from muntin_engine.spark.closing import close_checkpoint
+
+        sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
+        close_checkpoint(self, sinks, checkpoint)
 
     def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: bool = False) -> None:
         """Raise unless the query can go on with a checkpoint; it may be one that nothing was written to yet.
@@ -338,7 +377,8 @@ class Query:
 
         Raises:
             StateMismatchError: The checkpoint is of another query.
-            StateError: Another version of Muntin wrote it, in a layout that this one cannot read.
+            StateError: Another version of Muntin wrote it, in a layout that this one cannot read; or it is damaged, or
+                closed.
             QueryError: Late rows cannot be kept.
         """
         check_path("checkpoint", checkpoint)

@@ -129,12 +129,17 @@ def describe(annotation: Any, name: str = "") -> Field:
     `Any`.
 
     Raises:
-        ModuleDefinitionError: The annotation has no column type.
+        ModuleDefinitionError: The annotation has no column type, or holds itself.
 
     Example:
         >>> describe(float | None)
         Field(name='', type=Scalar(kind=<ScalarKind.FLOAT: 'float'>), is_nullable=True)
     """
+    return _describe(annotation, name, ())
+
+
+def _describe(annotation: Any, name: str, within: tuple[type, ...]) -> Field:
+    """Return an annotation as a field; `within` are the classes that it is a part of, the outermost first."""
     if annotation is None or annotation is type(None):
         return Field(name, Variable(""), is_nullable=True)
     if annotation == Instant:
@@ -145,7 +150,7 @@ def describe(annotation: Any, name: str = "") -> Field:
         return Field(name, Variable(""), is_nullable=True)
     if isinstance(annotation, type) and annotation in _SCALARS:
         return Field(name, Scalar(_SCALARS[annotation]))
-    return _describe_compound(annotation, name)
+    return _describe_compound(annotation, name, within)
 
 
 def _variable(annotation: Any) -> Variable:
@@ -164,7 +169,7 @@ def _defines(bound: Any, method: str) -> bool:
     return isinstance(bound, type) and getattr(bound, method) is not getattr(object, method)
 
 
-def _describe_compound(annotation: Any, name: str) -> Field:
+def _describe_compound(annotation: Any, name: str, within: tuple[type, ...]) -> Field:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if not arguments and (origin or annotation) in _BARE:
         bare: Any = origin or annotation
@@ -173,20 +178,20 @@ def _describe_compound(annotation: Any, name: str) -> Field:
             f"  expected: types in brackets, as in {bare.__name__}[{_BARE[bare]}]; named fields are a dataclass"
         )
     if origin is Annotated:
-        return describe(arguments[0], name)
+        return _describe(arguments[0], name, within)
     if origin in (Union, types.UnionType):
-        return _describe_union(annotation, arguments, name)
+        return _describe_union(annotation, arguments, name, within)
     if origin is Literal:
         return _describe_literal(annotation, arguments, name)
     if origin is tuple:
-        return Field(name, _struct_of_tuple(annotation, arguments))
-    struct = _struct_of_class(annotation, origin, arguments)  # before lists: a NamedTuple is an iterable too
+        return Field(name, _struct_of_tuple(annotation, arguments, within))
+    struct = _struct_of_class(annotation, origin, arguments, within)  # before lists: a NamedTuple is an iterable too
     if struct is not None:
         return Field(name, struct)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return Field(name, MapOf(describe(arguments[0], "key"), describe(arguments[1], "value")))
+        return Field(name, MapOf(_describe(arguments[0], "key", within), _describe(arguments[1], "value", within)))
     if isinstance(origin, type) and issubclass(origin, Iterable):
-        return Field(name, ListOf(describe(arguments[0], "element")))
+        return Field(name, ListOf(_describe(arguments[0], "element", within)))
     raise ModuleDefinitionError(
         f"{annotation!r} has no column type\n"
         "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list,\n"
@@ -203,36 +208,44 @@ def _describe_literal(annotation: Any, arguments: tuple[Any, ...], name: str) ->
     return Field(name, Scalar(_SCALARS[type(values[0])], values=values), is_nullable=None in arguments)
 
 
-def _describe_union(annotation: Any, arguments: tuple[Any, ...], name: str) -> Field:
+def _describe_union(annotation: Any, arguments: tuple[Any, ...], name: str, within: tuple[type, ...]) -> Field:
     some = [argument for argument in arguments if argument is not type(None)]
     if len(some) != 1:
         raise ModuleDefinitionError(
             f"{annotation!r} has no single column type; only X | None is a union a column can hold"
         )
-    return dataclasses.replace(describe(some[0], name), is_nullable=True)
+    return dataclasses.replace(_describe(some[0], name, within), is_nullable=True)
 
 
-def _struct_of_tuple(annotation: Any, arguments: tuple[Any, ...]) -> DataType:
+def _struct_of_tuple(annotation: Any, arguments: tuple[Any, ...], within: tuple[type, ...]) -> DataType:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return ListOf(describe(arguments[0], "element"))
+        return ListOf(_describe(arguments[0], "element", within))
     if not arguments:
         raise ModuleDefinitionError(
             f"{annotation!r} does not say what it holds; write tuple[int, str] or tuple[int, ...]"
         )
-    fields = tuple(describe(argument, f"_{place}") for place, argument in enumerate(arguments, 1))
+    fields = tuple(_describe(argument, f"_{place}", within) for place, argument in enumerate(arguments, 1))
     return Struct(fields, lambda **values: tuple(values[field.name] for field in fields))
 
 
-def _struct_of_class(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Struct | None:
+def _struct_of_class(
+    annotation: Any, origin: Any, arguments: tuple[Any, ...], within: tuple[type, ...]
+) -> Struct | None:
     cls = origin or annotation
     is_record = dataclasses.is_dataclass(cls) or typing_extensions.is_typeddict(cls) or hasattr(cls, "_fields")
     if not isinstance(cls, type) or not is_record:
         return None
+    if cls in within:
+        path = " -> ".join(part.__qualname__ for part in (*within[within.index(cls) :], cls))
+        raise ModuleDefinitionError(
+            f"{cls.__qualname__} holds itself ({path}), and a column's type says how deep its values go\n"
+            "  expected: a type of a fixed depth; give parts by id, or as text such as JSON"
+        )
     parameters = [parameter.__name__ for parameter in getattr(cls, "__parameters__", ())]
-    bound = {name: describe(argument) for name, argument in zip(parameters, arguments, strict=False)}
-    hints = _hints(cls)
+    bound = {name: _describe(argument, "", within) for name, argument in zip(parameters, arguments, strict=False)}
+    within, hints = (*within, cls), _hints(cls)
     names = [f.name for f in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(hints)
-    return Struct(tuple(bind(describe(hints[name], name), bound) for name in names), cls)
+    return Struct(tuple(bind(_describe(hints[name], name, within), bound) for name in names), cls)
 
 
 def _hints(cls: type) -> dict[str, Any]:

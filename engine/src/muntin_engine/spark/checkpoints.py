@@ -31,12 +31,15 @@ from muntin_engine.plan.continuing import check_plans
 from muntin_engine.spark.failures import is_cut_off, root_cause
 from muntin_engine.spark.sessions import is_connect
 from muntin_engine.writing.local_folder import TO_GO_ON
-from muntin_engine.writing.places import is_elsewhere, local_path
+from muntin_engine.writing.places import is_elsewhere, local_path, unpatterned
 
 FOLDER: Final = "muntin"
 """The folder in a checkpoint. What is in `muntin/7` holds from micro-batch 7 on, once that is committed."""
 
-_GLOB: Final = re.compile(r"([\[\]{}*?\\])")
+_CLOSING: Final = "closing"
+_CLOSED: Final = "closed"
+"""What is in these says that the stream is being closed, and that it is."""
+
 _FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
 _PLAIN_PATH: Final = re.compile(r"[\w./:@+=~-]*", re.ASCII)
 _NOT_FOUND: Final = "PATH_NOT_FOUND"
@@ -49,18 +52,21 @@ class Record:
     Attributes:
         checkpoint: The checkpoint.
         text: What is kept.
+        name: Under which name; None for the number of the micro-batch from which on it holds.
     """
 
     checkpoint: str
     text: str
+    name: str | None = None
 
     def keep(self, spark: SparkSession, batch_id: int) -> None:
-        """Keep it from a micro-batch on.
+        """Keep it, once a micro-batch is computed, before any sink gets it.
 
-        If that is never committed, the record counts for nothing, and the next one replaces it.
+        If that micro-batch is never committed, its record counts for nothing, and the next one replaces it.
         """
+        name = batch_id if self.name is None else self.name
         row = spark.range(1).coalesce(1).select(F.lit(self.text).alias("value"))
-        row.write.mode("overwrite").text(f"{self.checkpoint}/{FOLDER}/{batch_id}")
+        row.write.mode("overwrite").text(f"{self.checkpoint}/{FOLDER}/{name}")
 
 
 class Checkpoint:
@@ -110,6 +116,71 @@ class Checkpoint:
                     f"{name}: {folder} is gone or empty, and the checkpoint {self._path} has written its micro-batches "
                     f"up to {self._last_commit} there\n  {TO_GO_ON}"
                 )
+
+    def check_open(self) -> None:
+        """Raise if its stream was closed.
+
+        Raises:
+            StateError: It was, or that was cut short.
+        """
+        if self._is_kept(_CLOSED):
+            raise StateError(
+                f"the checkpoint {self._path} is closed: its last windows came out, so every row that came now would "
+                "be late\n"
+                "  expected: the checkpoint of a stream that goes on\n"
+                "  start the query with a new checkpoint, and with other folders for what it writes"
+            )
+        if self._is_kept(_CLOSING):
+            raise StateError(
+                f"the checkpoint {self._path} was being closed when that was cut short: some sinks may have its last "
+                "windows\n"
+                "  expected: that it is closed before anything else\n"
+                "  call query.close_checkpoint(...) with this checkpoint and the same sinks"
+            )
+
+    @property
+    def is_closed(self) -> bool:
+        """True if its stream was closed."""
+        return self._is_kept(_CLOSED)
+
+    @property
+    def is_cut_short(self) -> bool:
+        """True if a micro-batch was begun and not committed."""
+        return max(self._numbers("offsets"), default=-1) > self._last_commit
+
+    @property
+    def last_commit(self) -> int:
+        """The number of the last micro-batch that was committed; -1 if there is none."""
+        return self._last_commit
+
+    @property
+    def query_id(self) -> str:
+        """What Spark calls the query, which it writes down before the first micro-batch begins."""
+        said: str = json.loads("".join(row["value"] for row in self._lines("metadata").collect()))["id"]
+        return said
+
+    @property
+    def closing_begins(self) -> Record:
+        """What says, once it is kept, that its last windows are being written."""
+        return Record(self._path, "{}", _CLOSING)
+
+    @property
+    def closing_ends(self) -> Record:
+        """What says, once it is kept, that they are written."""
+        return Record(self._path, "{}", _CLOSED)
+
+    @contextmanager
+    def cells(self) -> Iterator[DataFrame]:
+        """Lend the cells of the one query in it: the columns `bucket`, `name` and `data`.
+
+        Raises:
+            StateError: They cannot be read.
+        """
+        with self._readable() as path:
+            with self._reading():
+                (operator,) = self._operators(path)
+                cells = self._cells(path, operator)
+            yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
     def record(self, plans: Sequence[Plan], folders: Iterable[Path] = ()) -> Record | None:
         """Return what is to be kept of queries that go on with it, or begin it; None if that is there already.
@@ -169,7 +240,7 @@ class Checkpoint:
         """
         if self._last_commit < 0:
             return []
-        with self._readable() as path:
+        with self._readable() as path, self._reading():
             operators = self._operators(path)
             if len(operators) != queries:
                 return []
@@ -183,26 +254,34 @@ class Checkpoint:
 
         Its reader of states looks for `a%20b` where a path is `a b`. Where the driver's disk is the workers' as well,
         another name for the folder helps.
+        """
+        is_here = not is_connect(self._spark) and self._spark.sparkContext.master.startswith("local")
+        if self._has_plain_path or not is_here or is_elsewhere(self._path):
+            yield self._path
+            return
+        with TemporaryDirectory(prefix="muntin-checkpoint-") as folder:
+            link = Path(folder) / "link"
+            link.symlink_to(local_path(self._path), target_is_directory=True)
+            yield str(link)
+
+    @property
+    def _has_plain_path(self) -> bool:
+        return _PLAIN_PATH.fullmatch(self._path) is not None
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Say what it means that the state cannot be read.
 
         Raises:
-            StateError: What is done with the path fails in Spark.
+            StateError: It cannot.
         """
-        is_plain = _PLAIN_PATH.fullmatch(self._path) is not None
-        is_here = not is_connect(self._spark) and self._spark.sparkContext.master.startswith("local")
         try:
-            if is_plain or not is_here or is_elsewhere(self._path):
-                yield self._path
-            else:
-                with TemporaryDirectory(prefix="muntin-checkpoint-") as folder:
-                    link = Path(folder) / "link"
-                    link.symlink_to(local_path(self._path), target_is_directory=True)
-                    yield str(link)
+            yield
         except (PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
-            advice = (
-                "" if is_plain else "  Spark reads no state where a path has spaces, accents or other such characters\n"
-            )
+            odd = "  Spark reads no state where a path has spaces, accents or other such characters\n"
+            advice = "" if self._has_plain_path else odd
             raise StateError(
                 f"the state in the checkpoint {self._path} cannot be read: {root_cause(error)}\n{advice}"
                 "  expected: all files of a checkpoint in which a micro-batch was committed, as Spark wrote them\n"
@@ -216,9 +295,12 @@ class Checkpoint:
         rows = ours.select("operatorId").distinct().collect()
         return sorted((row[0] for row in rows), reverse=True)
 
-    def _identities(self, path: str, operator: int) -> list[Mapping[str, Any]]:
+    def _cells(self, path: str, operator: int) -> DataFrame:
         reader = self._spark.read.format("statestore").option("operatorId", operator).option("stateVarName", "cells")
-        cells = reader.load(path).where(F.col("user_map_key.name") == "ledger")
+        return reader.load(path)
+
+    def _identities(self, path: str, operator: int) -> list[Mapping[str, Any]]:
+        cells = self._cells(path, operator).where(F.col("user_map_key.name") == "ledger")
         found: dict[str, Mapping[str, Any]] = {}
         for row in cells.select("user_map_value.data").collect():
             identity = identity_of(unseal("ledger", bytes(row[0])), Codec())
@@ -233,18 +315,29 @@ class Checkpoint:
     def _records(self) -> list[int]:
         return self._numbers(FOLDER)
 
-    def _numbers(self, folder: str) -> list[int]:
-        """Return the numbers of the micro-batches that have a file, or a folder with one."""
+    def _is_kept(self, name: str) -> bool:
+        return any(f"/{FOLDER}/{name}/" in file for file in self._kept_files)
+
+    @cached_property
+    def _kept_files(self) -> list[str]:
+        return self._files(FOLDER)
+
+    def _files(self, folder: str) -> list[str]:
+        """Return the files in a folder, and in those in it."""
         try:
-            files = self._lines(folder).inputFiles()
+            return self._lines(folder).inputFiles()
         except AnalysisException as error:
             if error.getCondition() == _NOT_FOUND:
                 return []
             raise
+
+    def _numbers(self, folder: str) -> list[int]:
+        """Return the numbers of the micro-batches that have a file, or a folder with one."""
+        files = self._kept_files if folder == FOLDER else self._files(folder)
         found = (_FILE.search(file) for file in files)
         return [int(match[1] or match[2]) for match in found if match is not None]
 
     def _lines(self, path: str) -> DataFrame:
         """Return the lines of a file, or of all files in a folder."""
-        escaped = _GLOB.sub(r"\\\1", self._path)
+        escaped = unpatterned(self._path)
         return self._spark.read.format("text").option("recursiveFileLookup", "true").load(f"{escaped}/{path}")

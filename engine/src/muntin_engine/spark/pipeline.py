@@ -26,7 +26,7 @@ from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels, reported_name
 from muntin_engine.plan import Evaluator, Plan, check_trigger, windowed_query
 from muntin_engine.spark.blobs import from_blob
-from muntin_engine.spark.bucket_task import LATE, RESULTS, run_bucket
+from muntin_engine.spark.bucket_task import LATE, RESULTS, Arrived, run_bucket
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
@@ -98,6 +98,22 @@ def evaluated(query: Query) -> DataFrame:
         return grouped.applyInArrow(static_bucket(job), OUTPUT)
     blobs = grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None")
     return _counted(query, blobs, names_of_counts(described))
+
+
+def closed(query: Query, cells: DataFrame) -> DataFrame:
+    """Return all that a query puts out when its stream is closed, as blobs, out of the state that it has.
+
+    Args:
+        query: The query.
+        cells: Its state: the columns `bucket`, `name` and `data`.
+    """
+    session = cells.sparkSession
+    described = replace(_job(query, result_schema(query)), is_static=True)
+    job = pack_job(described)
+    check_workers(session, job, is_streaming=False)
+    every = session.createDataFrame([(bucket,) for bucket in described.buckets], "bucket int")
+    with_state = every.join(cells, "bucket", "left")
+    return with_state.groupBy("bucket").applyInArrow(closing_bucket(job), OUTPUT)
 
 
 def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> DataFrame:
@@ -185,15 +201,31 @@ class BlobReader:
 
 def static_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
     """Return what evaluates one bucket of a static input, whole. Spark wants a function with annotations."""
-    schema = arrow_schema_of(OUTPUT)
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        bucket = key[0].as_py()
-        output = list(run_bucket(open_job(job), bucket, MemoryCells(), collect(table.to_pylist())))
-        columns = {part.name: [getattr(blob, part.name, bucket) for blob in output] for part in schema}
-        return pa.table(columns, schema=schema)
+        return _output_of(job, key[0].as_py(), MemoryCells(), collect(table.to_pylist()))
 
     return evaluate
+
+
+def closing_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return what closes the stream of one bucket, whose cells are a table."""
+
+    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        cells = MemoryCells()
+        for cell in table.to_pylist():
+            if cell["name"] is not None:
+                cells.put(cell["name"], cell["data"])
+        return _output_of(job, key[0].as_py(), cells, Arrived())
+
+    return evaluate
+
+
+def _output_of(job: bytes, bucket: int, cells: MemoryCells, arrived: Arrived) -> pa.Table:
+    schema = arrow_schema_of(OUTPUT)
+    output = list(run_bucket(open_job(job), bucket, cells, arrived))
+    columns = {part.name: [getattr(blob, part.name, bucket) for blob in output] for part in schema}
+    return pa.table(columns, schema=schema)
 
 
 def _job(query: Query, schema: spark_types.StructType) -> Job:

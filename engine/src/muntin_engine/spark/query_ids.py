@@ -5,11 +5,11 @@ They are called in the process that started the query, or on a Spark Connect ser
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
+from muntin_engine.spark.checkpoints import Checkpoint
 from muntin_engine.spark.sessions import AnySession
 
 
@@ -48,6 +48,4 @@ class StoredQueryId:
 
     def of(self, spark: AnySession) -> str:
         """Read the id; it was written before the first micro-batch began."""
-        rows = spark.read.text(f"{self.checkpoint.rstrip('/')}/metadata").collect()
-        query_id: str = json.loads("".join(row[0] for row in rows))["id"]
-        return query_id
+        return Checkpoint(spark, self.checkpoint).query_id

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muntin import QueryError
-from muntin_engine.writing.local_folder import address
+from muntin_engine.writing.local_folder import address, reading_address
 from muntin_engine.writing.sink import Sink
 from muntin_engine.writing.table_versions import Pointer, TableVersions
 
@@ -117,7 +117,7 @@ class ChangelogTable(Sink):
         Raises:
             FileNotFoundError: No micro-batch was written yet.
         """
-        return spark.read.parquet(address(self._current().rows(self.folder)))
+        return spark.read.parquet(reading_address(self._current().rows(self.folder)))
 
     def final(self, spark: AnySession) -> DataFrame:
         """Return the rows of the table that no later micro-batch changes or takes away.
@@ -135,7 +135,7 @@ class ChangelogTable(Sink):
         from muntin_engine.spark.changelog import settled
 
         current = self._current()
-        return settled(spark.read.parquet(address(current.rows(self.folder))), current)
+        return settled(spark.read.parquet(reading_address(current.rows(self.folder))), current)
 
     def _current(self) -> Pointer:
         current = self._versions.current
@@ -146,5 +146,5 @@ class ChangelogTable(Sink):
     def _folded(self, batch: DataFrame, before: Path | None) -> DataFrame:
         from muntin_engine.spark.changelog import standing
 
-        table = None if before is None else batch.sparkSession.read.parquet(address(before))
+        table = None if before is None else batch.sparkSession.read.parquet(reading_address(before))
         return standing(batch, self._keys, table)

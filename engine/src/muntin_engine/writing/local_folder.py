@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from muntin import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.writing.places import local_path
+from muntin_engine.writing.places import local_path, unpatterned
 
 _OWNER: Final = "_muntin.json"
 
@@ -21,8 +21,13 @@ TO_GO_ON: Final = (
 
 
 def address(path: Path) -> str:
-    """Return the name of a path for Spark, whose default file system may be another; it reads no escapes in it."""
+    """Return the name of a path for Spark to write to, whose default file system may be another."""
     return f"file://{path}"
+
+
+def reading_address(path: Path) -> str:
+    """Return the name of a path for Spark to read from, which takes it for a pattern then."""
+    return address(Path(unpatterned(str(path))))
 
 
 class LocalFolder:

@@ -11,6 +11,7 @@ from typing import Final
 from muntin import QueryError
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+_PATTERN: Final = re.compile(r"([\[\]{}*?\\])")
 _LOCAL: Final = re.compile(r"file:(?:///|/(?!/))")
 _TABLE: Final = re.compile(r"(\w+|`[^`]+`)(\.(\w+|`[^`]+`)){1,2}")
 _FORMATS: Final = frozenset(
@@ -21,6 +22,11 @@ _FORMATS: Final = frozenset(
 
 _FILES: Final = frozenset({"parquet", "pq"})
 """How a folder of Parquet files may end."""
+
+
+def unpatterned(path: str) -> str:
+    """Return a path as a pattern that matches nothing else, as Spark's readers want one."""
+    return _PATTERN.sub(r"\\\1", path)
 
 
 def is_elsewhere(path: str | PathLike[str]) -> bool:

@@ -1,0 +1,94 @@
+"""A micro-batch, handed to every sink of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as spark_types
+
+from muntin import EARLIEST
+from muntin_engine.errors import SinkError
+from muntin_engine.spark.batch_progress import progress_of, progress_schema
+from muntin_engine.spark.bucket_task import LATE, PUNCTUATION, REJECTED, RESULTS
+from muntin_engine.spark.checkpoints import Record
+from muntin_engine.spark.failures import is_from_spark, root_cause
+from muntin_engine.spark.pipeline import result_schema, rows_of
+from muntin_engine.spark.query_ids import QueryId
+from muntin_engine.spark.refused import REFUSED
+from muntin_engine.spark.types import spark_schema_of
+from muntin_engine.writing import Sink
+
+if TYPE_CHECKING:
+    from muntin_engine.query import Query
+
+PROGRESS: Final = "progress"
+
+
+def schemas_of(query: Query) -> dict[str, spark_types.StructType]:
+    """Return the schemas of the outputs of a query."""
+    refused = spark_schema_of(REFUSED)
+    return {RESULTS: result_schema(query), LATE: refused, REJECTED: refused, PROGRESS: progress_schema(query)}
+
+
+class BatchWriter:
+    """Hands a micro-batch to every sink.
+
+    The buckets are evaluated once, and all of them before any sink gets a row: one that looks at a few rows only must
+    not leave the state of the others unwritten. On Spark Connect it travels to the server and does its work there.
+    """
+
+    def __init__(
+        self,
+        sinks: Mapping[str, Sink],
+        schemas: Mapping[str, spark_types.StructType],
+        query_id: QueryId,
+        record: Record | None = None,
+    ) -> None:
+        """Take what a query writes to.
+
+        Args:
+            sinks: The sinks, by output.
+            schemas: The schemas of what they get, by output.
+            query_id: What says what Spark calls the query.
+            record: What the first micro-batch keeps in the checkpoint, if anything.
+        """
+        self._record = record
+        self._query_id = query_id
+        self._sinks = sinks
+        self._schemas = schemas
+        self._is_open = False
+
+    def __call__(self, blobs: DataFrame, batch_id: int) -> None:
+        """Write a micro-batch."""
+        kept = blobs.persist()
+        try:
+            numbers = [(row.stream, row.rows) for row in kept.select("stream", "rows").collect()]
+            if self._record is not None and not self._is_open:
+                self._record.keep(kept.sparkSession, batch_id)
+            watermark = min((number for name, number in numbers if name == PUNCTUATION), default=EARLIEST)
+            for output in self._sinks:
+                self._write(output, self._rows(output, kept, numbers, batch_id), batch_id, watermark)
+            self._is_open = True
+        finally:
+            kept.unpersist()
+
+    def _rows(self, output: str, kept: DataFrame, numbers: Sequence[tuple[str, int]], batch_id: int) -> DataFrame:
+        schema = self._schemas[output]
+        if output == PROGRESS:
+            return kept.sparkSession.createDataFrame([progress_of(batch_id, numbers, schema)], schema)
+        has_rows = any(rows for stream, rows in numbers if stream == output)
+        return rows_of(kept, output, schema) if has_rows else kept.sparkSession.createDataFrame([], schema)
+
+    def _write(self, output: str, rows: DataFrame, batch_id: int, watermark: int) -> None:
+        sink = self._sinks[output]
+        try:
+            if not self._is_open:
+                sink.open(self._query_id.of(rows.sparkSession))
+            if output == RESULTS:
+                sink.take_watermark(watermark)
+            sink.write(rows, batch_id)
+        except Exception as error:
+            reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
+            raise SinkError(output, str(sink), batch_id, reason) from error

@@ -1,0 +1,132 @@
+"""Closing a stream when a Spark query of it has ended: its last windows are one more micro-batch.
+
+They come out of the state in the checkpoint. Spark has no part in that micro-batch: no source has to say that it comes,
+so a checkpoint can be closed whatever query it was started by, and whatever its input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from muntin import QueryError
+from muntin_engine.errors import StateError
+from muntin_engine.spark.batch_writer import BatchWriter, schemas_of
+from muntin_engine.spark.bucket_task import LATE, RESULTS
+from muntin_engine.spark.checkpoints import Checkpoint
+from muntin_engine.spark.pipeline import closed, keeping_late_rows
+from muntin_engine.spark.query_ids import StoredQueryId
+from muntin_engine.spark.sessions import is_connect
+from muntin_engine.writing import Sink, SinkLike, choose_sinks
+
+if TYPE_CHECKING:
+    from muntin_engine.query import Query
+
+ENDS: Final = ("leave", "close")
+
+
+def check_end(query: Query, on_end: str) -> None:
+    """Raise unless a stream can be ended in a way.
+
+    Raises:
+        QueryError: There is no such way, or no way to close this one.
+    """
+    if on_end not in ENDS:
+        raise QueryError(
+            f"on_end={on_end!r} is no way to end a stream\n"
+            "  expected: 'leave', so that open windows wait for a later start, or 'close', so that they come out"
+        )
+    by_row = "  let its input say that it has ended: by a row with change='close', see events()"
+    if on_end == "close" and is_connect(query.source.df.sparkSession):
+        raise QueryError(f"on_end='close' writes on the driver, which this session has on a Connect server\n{by_row}")
+    if on_end == "close" and query.inner:
+        raise QueryError(
+            f"on_end='close' closes a query of events, and this one is of another query's results\n{by_row}"
+        )
+
+
+def close_checkpoint(query: Query, wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]) -> None:
+    """Write the last windows of a checkpoint; see `Query.close_checkpoint`."""
+    check_end(query, "close")
+    sinks = choose_sinks(wanted, checkpoint)
+    running = keeping_late_rows(query) if LATE in sinks else query
+    schemas = schemas_of(running)
+    for output, sink in sinks.items():
+        sink.keyed_by([key.name for key in running.plan.columns.keys] if output == RESULTS else [])
+        sink.check(schemas[output].names)
+    write_last_windows(running, sinks, checkpoint)
+
+
+def write_last_windows(query: Query, sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
+    """Close a stream, of which no query runs.
+
+    Args:
+        query: The query.
+        sinks: The sinks, by output.
+        checkpoint: Its checkpoint.
+
+    Raises:
+        StateError: It is closed already, is another query's, or a micro-batch of it was cut short.
+    """
+    known = Checkpoint(query.source.df.sparkSession, checkpoint)
+    if known.is_closed:
+        known.check_open()
+    known.check([query.plan])
+    if known.last_commit < 0:
+        raise StateError(f"the checkpoint {checkpoint} has no micro-batch yet, so there is nothing to close")
+    batch_id = known.last_commit + 1
+    if known.is_cut_short:
+        raise StateError(
+            f"the checkpoint {checkpoint} cannot be closed: micro-batch {known.last_commit + 1} was not committed\n"
+            "  expected: that all that was read is in the state\n"
+            "  start the query once more, with trigger='available_now' and on_end='close'"
+        )
+    with known.cells() as cells:
+        batches = BatchWriter(sinks, schemas_of(query), StoredQueryId(fspath(checkpoint)), known.closing_begins)
+        batches(closed(query, cells), batch_id)
+    known.closing_ends.keep(query.source.df.sparkSession, batch_id)
+
+
+class ClosingQuery(StreamingQuery):
+    """A query of Spark's that closes its stream once it has ended: when it is waited for, or stopped.
+
+    If it fails, its stream stays open.
+    """
+
+    def __init__(self, running: StreamingQuery, finish: Callable[[], None], close: Callable[[], None]) -> None:
+        """Take over a query that runs.
+
+        Args:
+            running: The query.
+            finish: Runs a micro-batch that was cut short, if there is one.
+            close: Closes the stream.
+        """
+        super().__init__(running._jsq)
+        self._finish = finish
+        self._close = close
+        self._is_closed = False
+        self._closing = Lock()
+
+    def awaitTermination(self, timeout: int | None = None) -> bool | None:
+        """Wait until the query has ended and its stream is closed; False if it has not ended after some seconds."""
+        has_ended = super().awaitTermination(timeout)
+        if has_ended is not False:
+            self._end()
+        return has_ended
+
+    def stop(self) -> None:
+        """Stop the query and close its stream. What it has begun to read is read to the end, and nothing else."""
+        super().stop()
+        if self.exception() is None:
+            self._end()
+
+    def _end(self) -> None:
+        with self._closing:
+            if not self._is_closed:
+                self._finish()
+                self._close()
+                self._is_closed = True
