@@ -315,8 +315,12 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
 def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
     open_stream = stream_of(spark, tmp_path / "stream", BATCHES[:3])
     query = windows(open_stream, n=module("stats.count"), s=module("stats.sum", "x"))
-    failing, progress = Failing(full_in=3), Kept()
-    sinks = {"results": tmp_path / "results", "rejected": failing, "progress": progress}
+    progress = Kept()
+    sinks: dict[str, Any] = {
+        "results": tmp_path / "results",
+        "rejected": Failing(full_in=3),
+        "progress": progress,
+    }
     with pytest.raises(SinkError, match="failed in micro-batch 3: OSError: the sink is full"):
         run(query, tmp_path, **sinks, on_end="close")
     with pytest.raises(
@@ -331,11 +335,11 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
     ]
     assert sorted(found) == [(1, "a", 0, 1, 1), (1, "b", 0, 1, 4), (3, "a", 10, 2, 27), (3, "b", 20, 1, 20)]
     assert [(row["batch_id"], row["results"], row["punctuation"]) for row in progress.rows][-1] == (3, 2, 2**63 - 1)
-    for start in (lambda: run(query, tmp_path, **sinks), lambda: query.check_checkpoint(tmp_path / "checkpoint")):
-        with pytest.raises(
-            StateError, match=r"checkpoint is closed: its last windows came out, so every row that came now"
-        ):
-            start()
+    is_closed = r"checkpoint is closed: its last windows came out, so every row that came now would be late"
+    with pytest.raises(StateError, match=is_closed):
+        run(query, tmp_path, **sinks)
+    with pytest.raises(StateError, match=is_closed):
+        query.check_checkpoint(tmp_path / "checkpoint")
 
 
 def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:

@@ -255,8 +255,8 @@ class Checkpoint:
         Its reader of states looks for `a%20b` where a path is `a b`. Where the driver's disk is the workers' as well,
         another name for the folder helps.
         """
-        is_here = not is_connect(self._spark) and self._spark.sparkContext.master.startswith("local")
-        if self._has_plain_path or not is_here or is_elsewhere(self._path):
+        master = "" if is_connect(self._spark) else self._spark.sparkContext.master or ""
+        if self._has_plain_path or not master.startswith("local") or is_elsewhere(self._path):
             yield self._path
             return
         with TemporaryDirectory(prefix="muntin-checkpoint-") as folder:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from muntin_engine.spark.checkpoints import Checkpoint
 from muntin_engine.spark.sessions import AnySession
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class QueryId(Protocol):
@@ -48,4 +51,4 @@ class StoredQueryId:
 
     def of(self, spark: AnySession) -> str:
         """Read the id; it was written before the first micro-batch began."""
-        return Checkpoint(spark, self.checkpoint).query_id
+        return Checkpoint(cast("SparkSession", spark), self.checkpoint).query_id
