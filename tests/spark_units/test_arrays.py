@@ -16,7 +16,8 @@ import pytest
 
 from muntin import INFINITY, Instant
 from muntin.schemas import describe
-from muntin_engine.spark.arrays import MisfitError, to_arrow
+from muntin.testing.fitting import misfit
+from muntin_engine.spark.arrays import MisfitError, first_misfit, to_arrow
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
 SPAN = pa.struct([("low", pa.float64()), ("high", pa.float64())])
@@ -160,3 +161,35 @@ def test_a_value_beyond_what_its_column_holds_is_null_and_stops_no_query(
     annotation: Any, of: pa.DataType, value: Any, expected: Any
 ) -> None:
     assert to_arrow([value], describe(annotation, "m"), of).to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "of", "value"),
+    [
+        (int, pa.int64(), np.int64(3)),
+        (int, pa.int64(), np.float64(3)),
+        (int, pa.int64(), True),
+        (int, pa.int64(), None),
+        (bool, pa.bool_(), np.bool_(True)),
+        (bool, pa.bool_(), np.int64(1)),
+        (float, pa.float64(), np.float32(0.5)),
+        (float, pa.float64(), np.int8(1)),
+        (float, pa.float64(), np.bool_(True)),
+        (float, pa.float64(), Fraction(1, 3)),
+        (float, pa.float64(), Decimal(1)),
+        (float, pa.float64(), None),
+        (Decimal, pa.decimal128(38, 2), 3),
+        (Decimal, pa.decimal128(38, 2), np.int64(3)),
+        (str, pa.string(), np.int64(3)),
+        (list[int], pa.list_(pa.int64()), [np.int64(3), None]),
+        (dict[str, float], pa.map_(pa.string(), pa.float64()), {"a": None}),
+        (dict[str, float], pa.map_(pa.string(), pa.float64()), {None: 1.0}),
+        (Span, SPAN, Span(np.float64(1), None)),  # type: ignore[arg-type]  # that is the point
+        (Span, SPAN, None),
+    ],
+    ids=lambda given: str(given).replace("class ", ""),
+)
+def test_the_laws_take_what_a_column_takes(annotation: Any, of: pa.DataType, value: Any) -> None:
+    """NumPy's numbers and None mean the same where a module is tried and where it runs."""
+    field = describe(annotation)
+    assert (misfit(field, value, is_result=True) is None) == (first_misfit([value], field, of) is None)

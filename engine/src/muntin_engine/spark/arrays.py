@@ -24,7 +24,7 @@ _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
     ScalarKind.FLOAT: (Real,),
     ScalarKind.STRING: (str,),
     ScalarKind.BINARY: (bytes, bytearray, memoryview),
-    ScalarKind.DECIMAL: (Decimal, int),
+    ScalarKind.DECIMAL: (Decimal, Integral),
     ScalarKind.DATE: (date,),
     ScalarKind.TIMESTAMP: (datetime,),
     ScalarKind.INTERVAL: (timedelta,),
@@ -204,9 +204,9 @@ def _float(value: Any, arrow_type: pa.DataType) -> float:
         return inf if value > 0 else -inf
 
 
-def _decimal(value: Decimal | int, arrow_type: pa.Decimal128Type) -> Decimal | None:
+def _decimal(value: Decimal | Integral, arrow_type: pa.Decimal128Type) -> Decimal | None:
     digits = Context(prec=arrow_type.precision, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
-    number = Decimal(value)
+    number = value if isinstance(value, Decimal) else Decimal(int(value))
     try:
         return digits.quantize(number, Decimal(1).scaleb(-arrow_type.scale)) if number.is_finite() else None
     except InvalidOperation:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from numbers import Real
 from typing import Any, Final
 
 from muntin.axis import EARLIEST, INFINITY
@@ -19,10 +20,10 @@ def _is_long(value: Any) -> bool:
 _ACCEPTS: Final[dict[ScalarKind, Callable[[Any], bool]]] = {
     ScalarKind.BOOLEAN: lambda value: isinstance(value, bool),
     ScalarKind.INTEGER: _is_long,
-    ScalarKind.FLOAT: lambda value: isinstance(value, float) or _is_long(value),
+    ScalarKind.FLOAT: lambda value: _is_long(value) or (isinstance(value, Real) and not isinstance(value, int)),
     ScalarKind.STRING: lambda value: isinstance(value, str),
     ScalarKind.BINARY: lambda value: isinstance(value, bytes),
-    ScalarKind.DECIMAL: lambda value: isinstance(value, Decimal),
+    ScalarKind.DECIMAL: lambda value: isinstance(value, Decimal | int) and not isinstance(value, bool),
     ScalarKind.DATE: lambda value: isinstance(value, date) and not isinstance(value, datetime),
     ScalarKind.TIMESTAMP: lambda value: isinstance(value, datetime),
     ScalarKind.INTERVAL: lambda value: isinstance(value, timedelta),
@@ -30,10 +31,16 @@ _ACCEPTS: Final[dict[ScalarKind, Callable[[Any], bool]]] = {
 }
 
 
-def misfit(field: Field, value: Any) -> str | None:
+def misfit(field: Field, value: Any, *, is_result: bool = False) -> str | None:
     """Return why a value does not fit a field, or None if it does.
 
-    A type variable and `Any` take every value.
+    A type variable and `Any` take every value. NumPy's numbers are numbers, and its booleans booleans.
+
+    Args:
+        field: What is declared.
+        value: What is there.
+        is_result: True for what a module returns: None is then null whatever is declared, since a column of results
+            can always hold it; only the keys of a map cannot.
 
     Example:
         >>> from muntin.schemas import describe
@@ -42,17 +49,24 @@ def misfit(field: Field, value: Any) -> str | None:
         >>> print(misfit(describe(float | None), None))
         None
     """
-    return next(_misfits(field, value, ""), None)
+    return next(_misfits(field, plain_number(value), "", is_result), None)
 
 
-def _misfits(field: Field, value: Any, path: str) -> Iterator[str]:
-    if value is None and field.is_nullable:
+def plain_number(value: Any) -> Any:
+    """Return a number or boolean of NumPy's as Python's; any other value, also an array, as it is."""
+    is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    return value.item() if is_scalar and value.dtype.kind in "biuf" else value
+
+
+def _misfits(field: Field, value: Any, path: str, is_result: bool) -> Iterator[str]:
+    if value is None and (field.is_nullable or (is_result and not path.startswith("a key of "))):
         return
     kind = field.type
     if isinstance(kind, Scalar):
         is_fit = _ACCEPTS[kind.kind](value) and (not kind.values or value in kind.values)
     elif isinstance(kind, ListOf):
-        is_fit = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+        is_array = hasattr(value, "dtype")  # which no state holds
+        is_fit = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping) and not is_array
     else:
         is_fit = not isinstance(kind, MapOf | Struct) or isinstance(value, Mapping)
         is_fit |= isinstance(kind, Struct) and _has_parts(value)
@@ -63,7 +77,7 @@ def _misfits(field: Field, value: Any, path: str) -> Iterator[str]:
         yield f"{path or 'it'} is {value!r}, {lacks}; expected {_spell(field)}"
         return
     for part, part_value, part_path in _parts(kind, value, path):
-        yield from _misfits(part, part_value, part_path)
+        yield from _misfits(part, plain_number(part_value), part_path, is_result)
 
 
 def _spell(field: Field) -> str:

@@ -15,6 +15,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
+from muntin.testing.fitting import plain_number
+
 _VALUES: Final = (type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta)
 _COLLECTIONS: Final[dict[type, Callable[[Iterable[Any]], Any]]] = {
     list: list,
@@ -46,6 +48,7 @@ def restored(value: Any, records: Collection[type] = ()) -> Any:
         >>> restored(state) == state, restored(state)["seen"] is state["seen"]
         (True, False)
     """
+    value = plain_number(value)
     kind = type(value)
     if kind in _VALUES:
         return value

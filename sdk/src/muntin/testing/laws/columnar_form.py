@@ -64,9 +64,9 @@ class ColumnarFormLaws(ArrayLaws):
 
     def _compare(self, trial: ModuleTrial, label: str, members: Sequence[Event[Any]], result: Any) -> None:
         own, declared = trial.subject.result(members), bind(trial.subject.module.result_field(), self.variables())
-        if misfit(declared, own):
+        if misfit(declared, own, is_result=True):
             return  # a column does not have it either, such as an integer of more than 64 bits
-        reason = misfit(declared, result)
+        reason = misfit(declared, result, is_result=True)
         trial.expect(reason is None, lambda: f"the result {result!r} of the form does not fit: {reason}")
         payloads = [event.payload for event in members]
         rounding = len(payloads) * _EPSILON
