@@ -50,10 +50,9 @@ def cascades(flights: DataFrame, emit: str = "final") -> Query:
 
     A match is reported in the window in which the second flight leaves; the reach keeps the first a member of it.
     """
-    late = flights.where("change in ('punctuate', 'close') or tailnum is not null and dep_delay > 60")
     return (
         events(
-            late,
+            flights,
             key="tailnum",
             id="id",
             start="departure",
@@ -62,6 +61,7 @@ def cascades(flights: DataFrame, emit: str = "final") -> Query:
             new_end="new_end",
             buckets=BUCKETS,
         )
+        .where("tailnum is not null and dep_delay > 60")
         .window(tumbling("6 hours", reach="6 hours 1 minute"), clip="right", timestamps="unchanged", emit=emit)
         .apply(module("patterns.followed_by", "id", within="6 hours"))
     )

@@ -39,7 +39,7 @@ def batch(*given: tuple[str, int | None, str | None]) -> pa.RecordBatch:
 
 def test_each_source_is_observed_by_itself() -> None:
     given = batch(("insert", 5, "north"), ("insert", 9, "north"), ("insert", 2, "south"), ("punctuate", 4, "north"))
-    _, progress, observed, _ = read_rows(sourced(bounded_disorder(0)), given)
+    _, progress, observed, *_ = read_rows(sourced(bounded_disorder(0)), given)
     assert sorted(observed) == [
         Observation("north", 9, 2, (9,), 4),
         Observation("south", 2, 1, (2,)),
@@ -48,7 +48,7 @@ def test_each_source_is_observed_by_itself() -> None:
 
 
 def test_a_mark_without_a_source_speaks_for_all() -> None:
-    _, progress, observed, _ = read_rows(sourced(), batch(("punctuate", 7, None), ("close", None, "south")))
+    _, progress, observed, *_ = read_rows(sourced(), batch(("punctuate", 7, None), ("close", None, "south")))
     assert sorted(observed, key=str) == [
         Observation("south", punctuation=INFINITY),
         Observation(None, punctuation=7),
@@ -75,7 +75,7 @@ def test_a_task_without_rows_observes_nothing() -> None:
 
 
 def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
-    table, progress, observed, _ = read_rows(sourced(), batch(("clock", 50, None), ("clock", 40, "anyone")))
+    table, progress, observed, *_ = read_rows(sourced(), batch(("clock", 50, None), ("clock", 40, "anyone")))
     assert (table.num_rows, observed) == (0, [])
     assert progress == Progress(clock=50)
 

@@ -138,6 +138,30 @@ class EventStream:
     heartbeats: tuple[Heartbeat, ...] = ()
     clock: DataFrame | None = None
     inner: tuple[Plan, ...] = ()
+    conditions: tuple[Column, ...] = ()
+
+    def where(self, condition: ColumnLike) -> EventStream:
+        """Leave out the events that do not meet a condition.
+
+        New events are tested. What is said later of one that is left out, a new end or that it is deleted, goes with
+        it, although such rows have no payload that could be tested. All other rows pass: punctuation, readings of a
+        clock, signals and the end of the stream. So the input stays as complete as its rows say, those that are left
+        out included, and a sample that is left out ends the one before it.
+
+        Several conditions hold together. `filtered` among the numbers of a batch counts what was left out.
+
+        Args:
+            condition: A condition on the columns of a row, as text or as a column. Null leaves an event out, as in SQL.
+
+        Raises:
+            QueryError: It is not of type boolean.
+
+        Example:
+            >>> rides.where("km > 2").window(tumbling("1 hour"))  # doctest: +SKIP
+        """
+        from muntin_engine.spark.planning import condition_of
+
+        return replace(self, conditions=(*self.conditions, condition_of(self.df, condition)))
 
     def with_heartbeat(
         self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None

@@ -32,10 +32,10 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
         plan: The query.
         inner: The queries whose results are its input, the first one first; each is explained as well, before it.
 
-    The topics: `window` and its policies; `key` and how keys are spread; `progress`, what says how complete the input
-    is; `late`, what becomes of rows that come behind that; `evaluator`, and why it is this one; a line per `module`
-    with how it is computed, and why; `early`, when open windows are put out, if they are; `row`, what one costs;
-    `state`, what is kept between micro-batches, and its bound;
+    The topics: `window` and its policies; `key` and how keys are spread; `where`, what new events must meet, if there
+    is a filter; `progress`, what says how complete the input is; `late`, what becomes of rows that come behind that;
+    `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
+    windows are put out, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
     `output`, when a window is complete; and `lag`, how far the output's punctuation is behind the input's, and why.
     """
     plans = [*inner, plan]
@@ -56,6 +56,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
     return [
         ("window", f"{plan.spelled_window}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
         ("key", _explain_key(plan)),
+        *([("where", _explain_filter(plan))] if plan.columns.conditions else []),
         ("progress", _CHAINED if is_chained else _explain_progress(plan)),
         ("late", _explain_late(plan)),
         ("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"),
@@ -74,6 +75,11 @@ _CHAINED: Final = "up to where the results of the query before are settled"
 def _explain_key(plan: Plan) -> str:
     names = ", ".join(key.name for key in plan.columns.keys)
     return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
+
+
+def _explain_filter(plan: Plan) -> str:
+    names = " and ".join(condition.name for condition in plan.columns.conditions)
+    return f"{names}; events that it leaves out are kept for their revisions" if plan.keeps_filtered else names
 
 
 def _explain_progress(plan: Plan) -> str:

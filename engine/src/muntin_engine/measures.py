@@ -67,6 +67,7 @@ MEASURES: Final = (
     Measure("accepted", Unit.ROWS),
     Measure("late", Unit.ROWS),
     Measure("rejected", Unit.ROWS),
+    Measure("filtered", Unit.ROWS),
     Measure("results", Unit.ROWS),
     Measure("retractions", Unit.ROWS),
     Measure("early", Unit.ROWS),
@@ -154,6 +155,8 @@ def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
     absent = set() if is_timed else stages
     if plan.choice.evaluator is not Evaluator.GENERAL:
         absent |= _OF_EVENTS
+    if not plan.columns.conditions:
+        absent.add("filtered")
     if plan.emit is EmitPolicy.FINAL:
         absent.add("windows_revisable")
     if plan.early is None:

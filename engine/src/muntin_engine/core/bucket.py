@@ -21,6 +21,7 @@ from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
 from muntin_engine.core.checked_cells import damaged
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.filtering import Filter
 from muntin_engine.core.final import FinalEvaluator
 from muntin_engine.core.held import Held, total
 from muntin_engine.core.kept_states import KeptStates
@@ -200,6 +201,7 @@ class _Batch:
         self.result = BatchResult(progress=now)
         self._query = query
         self._codec = codec
+        self._filter = None if query.keeps is None else Filter(query.keeps)
         self._evaluator = _evaluator(query, signals)
         self._wakes_all = isinstance(query.emit, EarlyEmission) and bool(query.emit.trigger.signals & signals)
         self._ledger = ledger
@@ -262,11 +264,16 @@ class _Batch:
         adjusts = self._query.late.policy is LatePolicy.ADJUST
         admission = Admission(state, before.punctuation, axis=self._query.axis, adjusts=adjusts)
         admission.admit(work.rows, now.punctuation)
+        if self._filter is not None:
+            self._filter.leave_out(state, admission)
         output = self._evaluator.evaluate(work.key, state, admission, before, now)
         if output:
             self.result.output.append((work.key, output))
-        self.result.refusals += [(work.key, refusal) for refusal in admission.refusals]
-        self.result.accepted += waiting + len(work.rows) - len(admission.refusals) - state.waiting_count
+        refusals, count = admission.refusals, len(work.rows)
+        if self._filter is not None:
+            refusals, count = self._filter.shown(refusals), count - self._filter.count(work.rows)
+        self.result.refusals += [(work.key, refusal) for refusal in refusals]
+        self.result.accepted += waiting + count - len(refusals) - state.waiting_count
         if state.promise <= self._at[0]:
             state.promise = EARLIEST
         if not state.is_empty:

@@ -144,7 +144,9 @@ _SPELLED: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
     "emit": _emit,
     "late": _late,
     "components": _components,
-    **dict.fromkeys(("id", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts),
+    **dict.fromkeys(
+        ("id", "where", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts
+    ),
 }
 
 _FOLLOWING: Final = ("results", "components", "shelves")
@@ -153,6 +155,7 @@ _FOLLOWING: Final = ("results", "components", "shelves")
 _SUBJECTS: Final = {
     "inputs": "columns that modules read",
     "id": "type of the id",
+    "where": "conditions of where",
     "times": "type of times",
     "lifetimes": "lifetimes of events",
     "windows": "named windows",

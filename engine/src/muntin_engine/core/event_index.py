@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from muntin import INFINITY
+from muntin import EARLIEST, INFINITY
 
 
 class StoredEvent(NamedTuple):
@@ -38,6 +38,15 @@ class StoredEvent(NamedTuple):
     def is_member(self) -> bool:
         """True if some window may have it."""
         return self.since < self.until
+
+    @property
+    def is_filtered(self) -> bool:
+        """True if a filter left it out: it is a member of nothing for good, and kept for its revisions alone."""
+        return self.until == EARLIEST
+
+    def filtered(self) -> StoredEvent:
+        """Return it as left out by a filter."""
+        return self._replace(since=EARLIEST, until=EARLIEST)
 
     @property
     def is_endless(self) -> bool:

@@ -52,6 +52,7 @@ class KeyState:
         self.serial = serial
         self.promise = EARLIEST
         self._has_ids = query.has_ids and not query.is_edge
+        self._keeps = query.keeps
         self._ends_move = query.ends_move
         self._adjusts = query.late.policy is LatePolicy.ADJUST
 
@@ -134,7 +135,9 @@ class KeyState:
         return state
 
     def _restore_events(self, events: Iterable[StoredEvent]) -> None:
-        self.events = EventIndex(events)
+        keeps = self._keeps
+        known = events if keeps is None else (event if keeps(event.payload) else event.filtered() for event in events)
+        self.events = EventIndex(known)
         self.assigner.add(self.events)
         if self.samples is not None:
             self.samples = Samples((event.start, event.id) for event in self.events)

@@ -62,6 +62,7 @@ class WindowedQuery:
         waits_for_punctuation: True if a window comes into sight when the punctuation passes its end, and not before. It
             needs `emit=SPECULATIVE`.
         axis: What ticks measure; only messages depend on it.
+        keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
         waits_for_ends: True if a window's result depends on ends that lie after it and may still move (SI-43).
     """
 
@@ -77,6 +78,7 @@ class WindowedQuery:
     late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
     waits_for_punctuation: bool = False
     axis: Axis = Axis.TICKS
+    keeps: Callable[[Any], bool] | None = None
     waits_for_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

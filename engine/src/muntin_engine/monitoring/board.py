@@ -49,6 +49,7 @@ _COUNTS: Final = {
     "accepted": "rows in",
     "late": "late",
     "rejected": "rejected",
+    "filtered": "filtered",
     "results": "results out",
     "retractions": "retractions",
     "early": "early results",
@@ -56,7 +57,7 @@ _COUNTS: Final = {
     "windows_closed": "windows closed",
 }
 
-_SELDOM: Final = {"retractions", "early"}
+_SELDOM: Final = {"filtered", "retractions", "early"}
 """Not every query has these."""
 
 _TICKS: Final = {

@@ -24,6 +24,7 @@ class BatchNumbers:
         accepted: Rows that took effect.
         late: Rows that came too late.
         rejected: Rows that make no sense where they came.
+        filtered: New events that a filter left out.
         results: Rows that were put out.
         retractions: How many of these take an earlier result back, or end it earlier.
         early: How many of them are of windows that are not final.
@@ -52,6 +53,7 @@ class BatchNumbers:
     accepted: int = 0
     late: int = 0
     rejected: int = 0
+    filtered: int = 0
     results: int = 0
     retractions: int = 0
     early: int = 0

@@ -30,6 +30,7 @@ class Columns:
         source: The name of the source that a row is of.
         keys: What the query groups by.
         inputs: What its modules read.
+        conditions: What insertions are tested by; one that does not meet all of them is left out.
     """
 
     start: Column
@@ -41,6 +42,7 @@ class Columns:
     source: Column | None = None
     keys: tuple[Column, ...] = ()
     inputs: tuple[Column, ...] = ()
+    conditions: tuple[Column, ...] = ()
 
 
 def check_columns(named: Set[str], *, is_edge: bool) -> None:

@@ -111,6 +111,11 @@ class Plan:
         return self.columns.change is not None or self.input.says_when_complete
 
     @property
+    def keeps_filtered(self) -> bool:
+        """True if events that a filter leaves out are kept for what may still be said of them."""
+        return bool(self.columns.conditions) and (self.columns.id is not None or self.is_edge)
+
+    @property
     def emission(self) -> EmitPolicy | EarlyEmission:
         """When results are put out, given that late rows may correct them."""
         is_corrected = self.emit is EmitPolicy.FINAL and self.input.late.corrects
@@ -195,6 +200,7 @@ class Plan:
             "keys": [[key.name, key.type] for key in columns.keys],
             "id": columns.id and columns.id.type,
             "inputs": [[column.name, column.type] for column in columns.inputs],
+            "where": [condition.name for condition in columns.conditions],
             "times": columns.start.type if self.axis is Axis.TIME else str(self.axis),
             "lifetimes": self.lifetimes,
             "window": to_dict(self.window),

@@ -27,5 +27,6 @@ def windowed_query(plan: Plan, meters: Sequence[Meter]) -> WindowedQuery:
         has_ids=plan.columns.id is not None,
         expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
         late=plan.input.late,
+        keeps=itemgetter(len(plan.columns.inputs)) if plan.keeps_filtered else None,
         waits_for_punctuation=plan.input.late.corrects and plan.emit is EmitPolicy.FINAL,
     )

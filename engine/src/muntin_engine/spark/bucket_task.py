@@ -71,7 +71,8 @@ class Arrived:
         signals: The names of the external events in it.
         observed: What each of them saw of each source.
         durations: How long tasks of the map side took; only one bucket is told.
-        skipped: How many rows modules did not accept, for each such module; only one bucket is told.
+        skipped: How many rows modules did not accept, for each such module, and how many the query's filter left out;
+            only one bucket is told.
     """
 
     rows: list[bytes] = field(default_factory=list)
@@ -194,9 +195,9 @@ def _counts(counts: Mapping[str, int]) -> Iterator[OutputBlob]:
 
 
 def _skipped(job: Job, arrived: Arrived) -> dict[str, int]:
-    """Return how many rows each module did not accept, by the name of the measure."""
-    counts = map(sum, zip(*arrived.skipped, strict=True))
-    return dict(zip(map(skipped_measure, job.choosy_labels), counts, strict=False))
+    """Return how many rows each module did not accept, and how many were left out, by the names of the measures."""
+    names = [*map(skipped_measure, job.choosy_labels), "filtered"]
+    return dict(zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False))
 
 
 def _results(tables: Iterable[pa.Table], durations: Durations) -> Iterator[OutputBlob]:

@@ -64,12 +64,14 @@ class ReadRows(NamedTuple):
         progress: The progress they carry.
         observed: What they show of each source.
         skipped: How many insertions each of `Job.choosy_labels` does not accept.
+        filtered: How many insertions the query's filter leaves out.
     """
 
     rows: pa.Table
     progress: Progress
     observed: list[Observation]
     skipped: list[int]
+    filtered: int
 
 
 class Distributor:
@@ -86,12 +88,12 @@ class Distributor:
         job = open_job(self._job)
         durations, progress = Durations(job), Progress()
         observed, signals = list[Observation](), frozenset[str]()
-        skipped = [0] * len(job.choosy_labels)
+        skipped = [0] * (len(job.choosy_labels) + 1)
         for batch in _gather(batches, MOST_LIFTED if job.grids else MOST_ROWS):
             with durations.of("distribute"):
-                rows, seen, sources, left_out = read_rows(job, batch)
+                rows, seen, sources, refused, filtered = read_rows(job, batch)
                 progress, observed = progress.advance(seen), merged([*observed, *sources], job.tracker.starts_kept)
-                skipped = list(map(add, skipped, left_out))
+                skipped = list(map(add, skipped, [*refused, filtered]))
                 signals |= signals_in(batch)
             with durations.of("lift" if job.grids else "distribute"):
                 sent = list(_lifted(job, rows) if job.grids else _blobs(job, rows))
@@ -133,23 +135,37 @@ def read_rows(job: Job, batch: pa.RecordBatch) -> ReadRows:
     source = batch.column("source") if job.tracker.sources else None
     if source is not None:
         columns["source"] = source
-    carried = zip(job.key_names + job.input_names, job.keys + job.inputs, strict=True)
-    columns |= {name: batch.column(name).cast(carried_type, safe=False) for name, carried_type in carried}
-    is_row = pc.or_(pc.less(kind, PUNCTUATE), pc.is_valid(problem))
+    is_new, is_met = flags(pc.equal(kind, INSERT)), np.ones(len(batch), np.bool_)
+    if job.has_filter:
+        is_met = flags(batch.column("kept"))
+    is_filtered = is_new & ~is_met
+    own_inputs = job.input_names if job.query.keeps is None else job.input_names[:-1]
+    for name, data_type in zip(job.key_names + job.input_names, job.keys + job.inputs, strict=True):
+        if name in job.key_names or name in own_inputs:
+            columns[name] = batch.column(name).cast(data_type, safe=False)
+    is_row = flags(pc.or_(pc.less(kind, PUNCTUATE), pc.is_valid(problem)))
+    if job.query.keeps is not None:
+        # only where it may be revised is what is left out known, without a payload; a retraction may repeat the payload
+        is_told = is_new | np.logical_or.reduce([flags(pc.is_valid(columns[name])) for name in own_inputs] or [is_new])
+        is_left_out = pa.array(is_told & ~is_met)
+        columns |= {name: pc.if_else(is_left_out, None, columns[name]) for name in own_inputs}
+        columns[job.input_names[-1]] = pa.array(is_met, mask=~is_told)
+        is_row &= ~is_filtered | flags(pc.is_null(problem))
+    else:
+        is_row &= ~is_filtered
     rows = pa.table(columns)
+    kept = rows if is_row.all() else rows.filter(pa.array(is_row))
     good = GoodRows.of(kind, times, source, problem)
-    kept = rows if pc.all(is_row).as_py() else rows.filter(is_row)
-    return ReadRows(kept, progress_of(job, good), list(observe(job, good)), _skipped(job, rows, kind))
+    skipped = _skipped(job, columns, is_new & is_met & flags(pc.is_null(problem)))
+    return ReadRows(kept, progress_of(job, good), list(observe(job, good)), skipped, int(np.count_nonzero(is_filtered)))
 
 
-def _skipped(job: Job, rows: pa.Table, kind: pa.Array) -> list[int]:
-    """Return how many insertions without a problem each module does not accept."""
-    is_good = flags(pc.and_(pc.equal(kind, INSERT), pc.is_null(rows.column("problem").combine_chunks())))
-    refusals: dict[str, Flags] = {}
+def _skipped(job: Job, columns: Mapping[str, pa.Array], is_new: Flags) -> list[int]:
+    """Return how many of the new events each module does not accept."""
+    refused = {label: np.zeros(len(is_new), np.bool_) for label in job.choosy_labels}
     for read in job.reads:
-        is_refused = forbidden_nulls(rows.column(f"i{read.place}").combine_chunks(), read.field)
-        refusals[read.reader] = refusals.get(read.reader, False) | is_refused
-    return [int(np.count_nonzero(is_good & refusals[label])) for label in job.choosy_labels]
+        refused[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
+    return [int(np.count_nonzero(is_new & some)) for some in refused.values()]
 
 
 def _kinds(job: Job, batch: pa.RecordBatch) -> pa.Array:

@@ -235,7 +235,7 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         query=windowed_query(plan, meters),
         identity=plan.identity(),
         keys=query.source.keys,
-        inputs=query.source.inputs,
+        inputs=(*query.source.inputs, pa.bool_()) if plan.keeps_filtered else query.source.inputs,
         reads=tuple(_reads(plan)),
         names=_names(plan),
         has_changes=query.source.has_changes,
@@ -251,6 +251,7 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         window_names=tuple(plan.named_windows),
         tracker=ProgressTracker(plan.input.progress, plan.input.sources, plan.steps),
         is_timed=query.is_timed,
+        has_filter=bool(plan.columns.conditions),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -36,7 +38,8 @@ class Projection:
 
     Attributes:
         df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change`,
-            `new_end` and `signal` if the query names them; and `bucket`, the number of the row's bucket.
+            `new_end` and `signal` if the query names them; `kept`, whether a row meets the conditions, if there are
+            any; and `bucket`, the number of the row's bucket.
         keys: The Arrow types in which the keys travel.
         inputs: The Arrow types in which the inputs travel.
         has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
@@ -86,11 +89,14 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     roles = _fields_of(events.df, {name: getattr(events, name) for name in _ROLES}, times)
     given = {f"k{place}": key for place, key in enumerate(events.keys)}
     keys = _fields_of(events.df, given, dict.fromkeys(given, "key"))
+    conditions = {str(place): condition for place, condition in enumerate(events.conditions)}
+    tested = _fields_of(events.df, conditions, dict.fromkeys(conditions, "where"))
     plan = Plan(
         columns=Columns(
             **{name: _named(part) for name, part in roles.items()},
             keys=tuple(map(_named, keys.values())),
             inputs=tuple(map(_named, inputs.fields)),
+            conditions=tuple(map(_named, tested.values())),
         ),
         axis=_axis([roles[name] for name in ("start", "end", "new_end") if name in roles]),
         window=stream.specification,
@@ -112,6 +118,23 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     types = tuple(_key_type(part) for part in keys.values())
     projected = with_marks(_project(events, plan.buckets, inputs), events.heartbeats, events.clock)
     return Projection(projected, types, tuple(inputs.types), "change" in projected.columns), plan
+
+
+def condition_of(df: DataFrame, condition: ColumnLike) -> Column:
+    """Return a condition on the rows of an input.
+
+    Raises:
+        QueryError: It is no condition, or reads columns that the input does not have.
+    """
+    column = F.expr(condition) if isinstance(condition, str) else condition
+    if not isinstance(column, Column):
+        raise QueryError(f"where() takes a condition on columns, such as 'km > 2', got {condition!r}")
+    found = _fields_of(df, {"where": column}, {})["where"]
+    if not isinstance(found.dataType, spark_types.BooleanType):
+        raise QueryError(
+            f"where({found.name}) is of type {found.dataType.simpleString()}\n  expected: a condition, such as 'km > 2'"
+        )
+    return column
 
 
 def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
@@ -215,6 +238,8 @@ def _project(events: EventStream, buckets: int, inputs: _Inputs) -> DataFrame:
     named = {name: _as_column(column) for name, column in roles.items() if column is not None}
     named |= {name: named[name].cast("string") for name in _TEXTS if name in named}
     keys = {f"k{place}": _as_column(key) for place, key in enumerate(events.keys)}
+    if events.conditions:
+        named["kept"] = reduce(and_, events.conditions)
     named |= keys | {f"i{place}": column for place, column in enumerate(inputs.columns)}
     projected = events.df.select(*(column.alias(name) for name, column in named.items()))
     bucket = F.pmod(F.xxhash64(*keys), F.lit(buckets)) if keys else F.lit(0)

@@ -44,12 +44,15 @@ class WindowedQuery:
         computations: One operator, or any number of aggregates.
         clip: What time-sensitive modules see of their events.
         timestamps: Which lifetime the output gets.
+        keeps: Whether the query's filter lets an event in, by its payload. It is as if the others had never been; only
+            the horizon is that of the whole input.
     """
 
     window: WindowSpecification
     computations: Sequence[Computation]
     clip: ClipPolicy = ClipPolicy.NONE
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
+    keeps: Callable[[Any], bool] = lambda payload: True
 
     @property
     def waits_for_ends(self) -> bool:
@@ -90,8 +93,9 @@ def evaluate(
     Cost:
         Every event is looked at for every window.
     """
-    history = list(events)
-    limit = horizon_of(query.window, history, complete_to) if horizon is None else horizon
+    whole = list(events)
+    limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
+    history = [event for event in whole if query.keeps(event.payload)]
     output: list[OutputEvent] = []
     for window in windows(query.window, history, limit):
         members = [event for event in history if belongs(query.window, event, window)]

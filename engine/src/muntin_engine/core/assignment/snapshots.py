@@ -26,12 +26,12 @@ class SnapshotAssigner(Assigner):
         return start, end
 
     def add(self, events: Iterable[StoredEvent]) -> None:
-        """Count both endpoints of each."""
-        self._marks.add(tick for event in events for tick in (event.start, event.end))
+        """Count both endpoints of each that is a member."""
+        self._marks.add(tick for event in events if event.is_member for tick in (event.start, event.end))
 
     def remove(self, events: Iterable[StoredEvent]) -> None:
         """Stop counting them."""
-        self._marks.remove(tick for event in events for tick in (event.start, event.end))
+        self._marks.remove(tick for event in events if event.is_member for tick in (event.start, event.end))
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the snapshots over a stretch."""

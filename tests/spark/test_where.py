@@ -1,0 +1,85 @@
+"""A filter of a stream of events, where plain filters of rows would lose punctuation and revisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from muntin import QueryError, tumbling
+from muntin_engine import EventStream, Query, events, module
+from tests.spark.modules import Count, Total
+from tests.spark.running import collect_together, run_together, stream_of
+
+SCHEMA = pa.schema(
+    [
+        ("change", pa.string()),
+        ("id", pa.int64()),
+        *((name, pa.int64()) for name in ("from", "to", "new")),
+        ("km", pa.float64()),
+    ]
+)
+BATCHES: list[list[tuple[Any, ...]]] = [
+    [
+        ("insert", 1, 1, 4, None, 5.0),
+        ("insert", 2, 1, 4, None, 1.0),
+        ("insert", 3, 2, 4, None, None),
+        ("insert", 4, 3, 4, None, 7.0),
+    ],
+    [
+        ("revise", 1, 1, 4, 14, None),
+        ("revise", 2, 1, 4, 24, None),
+        ("retract", 3, 2, None, None, None),
+        ("retract", 4, 3, None, None, None),
+        ("insert", 5, 4, 6, None, 3.0),
+        ("close", None, None, None, None, None),
+    ],
+]
+
+
+def tables() -> list[pa.Table]:
+    names = SCHEMA.names
+    return [pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], SCHEMA) for rows in BATCHES]
+
+
+def of(stream: EventStream) -> Query:
+    return stream.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "km"))
+
+
+def queries(df: Any) -> dict[str, Query]:
+    rides = events(df, id="id", start="from", end="to", change="change", new_end="new", buckets=1)
+    points = events(df.where("change != 'revise' and change != 'retract'"), at="from", change="change", buckets=1)
+    long_enough = rides.where("km > 2").where(F.col("km") < 6)
+    by_window = points.window(tumbling(2)).aggregate(n=module(Count), total=module(Total, "km"))
+    busy = by_window.named("input").as_events(buckets=1).where("n > 1")
+    return {
+        "revised": of(long_enough),
+        "points": of(points.where("km > 2")),
+        "chained": busy.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "total")),
+    }
+
+
+EXPECTED = {
+    "revised": [(0, 2, 8.0), (10, 1, 5.0)],  # ride 1 until 14 and ride 5
+    "points": [(0, 3, 15.0)],  # rides 1, 4 and 5
+    "chained": [(0, 2, 13.0)],  # of the windows from 0, 2 and 4 the first two have two members each
+}
+
+
+def test_a_stream_is_filtered_and_its_punctuation_and_revisions_arrive(spark: SparkSession, tmp_path: Path) -> None:
+    stream = stream_of(spark, tmp_path / "stream", tables())
+    static = spark.read.parquet(str(tmp_path / "stream"))
+    streamed, at_once = run_together(queries(stream), tmp_path / "checkpoint"), collect_together(queries(static))
+    for name, expected in EXPECTED.items():
+        for rows in (streamed[name], at_once[name]):
+            found = sorted((row["window"]["start"], row["n"], row["total"]) for row in rows)
+            assert found == expected, name
+    rides = events(static, at="from")
+    with pytest.raises(QueryError, match="is of type double\n  expected: a condition, such as 'km > 2'"):
+        rides.where("km + 1")
+    with pytest.raises(QueryError, match="takes a condition on columns"):
+        rides.where(True)  # type: ignore[arg-type]
