@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from muntin import DuplicateNameError, PluginLoadError, UnknownModuleError
+from muntin import DuplicateNameError, MalformedPackageError, PluginLoadError, UnknownModuleError
 from muntin import catalog as catalog_file
+from muntin.plugin_entries import plugin_entries
 from tests.sdk.installation import Installation, installation_in
 
 FUNCTIONS = """
@@ -129,10 +130,11 @@ def test_a_name_that_nobody_offers_is_answered_with_the_closest(installation: In
     assert str(unknown.value) == (
         "no module is named 'stats.averge'\n"
         "  did you mean 'stats.average' (muntin-stats 0.1.0)?\n"
-        "  installed modules: patterns.followed_by, stats.average, stats.count\n"
+        "  installed modules: patterns.*, stats.average, stats.count\n"
         "  a module's package must be installed where the driver and the workers run"
     )
-    assert (unknown.value.name, unknown.value.installed[0]) == ("stats.averge", "patterns.followed_by")
+    assert (unknown.value.name, unknown.value.installed[0]) == ("stats.averge", "patterns.*")
+    assert installation.imported() == ["stats"]
     assert isinstance(unknown.value, LookupError)
 
 
@@ -223,7 +225,7 @@ def test_only_allowed_plugins_load(installation: Installation) -> None:
     installation.plugin("tides", "tides.range")
     catalog = installation.catalog("tides")
     assert [plugin.name for plugin in catalog.plugins()[0]] == ["tides"]
-    with pytest.raises(UnknownModuleError, match=r"installed modules: tides.range"):
+    with pytest.raises(UnknownModuleError, match=r"installed modules: tides.range\n"):
         catalog.module("stats.average")
     assert installation.imported() == ["tides"]
 
@@ -254,3 +256,111 @@ class Average(Aggregate[float, float]):
 def muntin_modules():
     return [Average]
 """
+
+
+def test_a_suggestion_imports_nothing(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average")
+    installation.plugin("broken", source="raise SystemExit(3)\n")
+    with pytest.raises(UnknownModuleError) as unknown:
+        installation.catalog().module("stat.average")
+    assert "did you mean a module of the plugin 'stats' (muntin-stats 0.1.0)?" in str(unknown.value)
+    assert unknown.value.installed == ("broken.*", "stats.*")
+    assert installation.imported() == []
+
+
+ALIASED = """
+from muntin import Aggregate, hookimpl
+
+class Range(Aggregate[float, float]):
+    name, version, aliases = "tides.range", "1.0.0", ("span", "ptp")
+    def compute_result(self, payloads):
+        return 0.0
+
+class Half(Range):
+    name = "tides.half"
+
+@hookimpl
+def muntin_modules():
+    return [Range, Half]
+"""
+
+
+def test_a_module_is_found_by_its_aliases_and_keeps_its_name(installation: Installation) -> None:
+    installation.plugin("tides", source=ALIASED)
+    catalog = installation.catalog()
+    assert catalog.module("tides.ptp") is catalog.module("tides.span") is catalog.module("tides.range")
+    assert catalog.module("tides.ptp").name == "tides.range"
+    with pytest.raises(UnknownModuleError, match=r"did you mean 'tides.range' \(muntin-tides"):
+        catalog.module("tides.spam")
+
+
+@pytest.mark.parametrize(
+    ("aliases", "reason"),
+    [
+        ('("half",)', "DuplicateNameError|offered twice"),
+        ('"span"', "expected: a tuple of names in lower case"),
+        ('("tides.span",)', "expected: a tuple of names in lower case"),
+    ],
+)
+def test_aliases_that_cannot_be_are_refused(installation: Installation, aliases: str, reason: str) -> None:
+    installation.plugin("tides", source=ALIASED.replace('("span", "ptp")', aliases))
+    with pytest.raises((PluginLoadError, DuplicateNameError), match=reason):
+        installation.catalog().module("tides.range")
+
+
+BAD_PLUGINS = {
+    "import sys\nsys.exit(3)\n": "SystemExit: 3",
+    "class Gone(BaseException): pass\nraise Gone('bye')\n": "Gone: bye",
+    "class E(Exception):\n    def __str__(self): raise ValueError\nraise E\n": "E: <E, whose str",
+    "raise ValueError('x' * 10**6)\n": "characters left out",
+    "syntax error\n": "SyntaxError",
+    **{
+        f"from muntin import hookimpl\n@hookimpl\ndef {hook}():\n    return {offered}\n": reason
+        for hook, offered, reason in (
+            ("muntin_modules", "[3]", "it offers 3; expected: a list of module classes"),
+            ("muntin_modules", "7", "a hook returned 7; expected: a list of module classes"),
+            ("muntin_modules", "'abc'", "a hook returned 'abc'; expected: a list of module classes"),
+            ("muntin_functions", "[len]", "it offers <built-in function len>; expected: a list of what @function"),
+            ("muntin_triggers", "[int]", "it offers <class 'int'>; expected: a list of trigger classes"),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("source", BAD_PLUGINS, ids=BAD_PLUGINS.values())
+def test_whatever_a_plugin_does_it_is_named_and_hides_no_other(installation: Installation, source: str) -> None:
+    installation.plugin("broken", source=source)
+    installation.plugin("stats", "stats.average")
+    loaded, failed = installation.catalog().plugins()
+    assert [plugin.name for plugin in loaded] == ["stats"]
+    assert [type(error) for error in failed] == [PluginLoadError]
+    assert BAD_PLUGINS[source] in str(failed[0])
+    assert len(str(failed[0])) < 3000
+    with pytest.raises(PluginLoadError, match=r"plugin 'broken' of muntin-broken 0.1.0 cannot be loaded"):
+        installation.catalog().module("broken.anything")
+
+
+@pytest.mark.parametrize("content", [b"[muntin]\nthis is no entry point\n", b"[muntin]\n\xff\xfe = a\n"])
+def test_a_malformed_package_is_named_and_hides_no_other(installation: Installation, content: bytes) -> None:
+    installation.plugin("stats", "stats.average")
+    installation.plugin("tides", "tides.range")
+    (installation.folder / "muntin_tides-0.1.0.dist-info" / "entry_points.txt").write_bytes(content)
+    found = plugin_entries([str(installation.folder)])
+    catalog = catalog_file.Catalog(found.entries, None, found.unreadable)
+    assert catalog.module("stats.average").name == "stats.average"
+    loaded, failed = catalog.plugins()
+    assert [plugin.name for plugin in loaded] == ["stats"]
+    assert [type(error) for error in failed] == [MalformedPackageError]
+    assert str(failed[0]).startswith("the entry points of muntin-tides 0.1.0 cannot be read: ")
+    with pytest.raises(UnknownModuleError, match=r"may be in a package that cannot be read: .* muntin-tides 0.1.0"):
+        catalog.module("tides.range")
+
+
+def test_a_package_without_a_name_hides_no_other(installation: Installation) -> None:
+    installation.plugin("stats", "stats.average")
+    installation.plugin("tides", "tides.range")
+    (installation.folder / "muntin_tides-0.1.0.dist-info" / "METADATA").unlink()
+    found = plugin_entries([str(installation.folder)])
+    catalog = catalog_file.Catalog(found.entries, None, found.unreadable)
+    assert [plugin.name for plugin in catalog.plugins()[0]] == ["stats", "tides"]
+    assert "a package without a name" in catalog.plugins()[0][1].distribution

@@ -63,7 +63,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None
         ParameterError: The module's constructor does not take what is given.
     """
     offered = find_offered(catalog, name)
-    plugin = next(plugin for plugin in catalog.plugins()[0] if name in offered_by(plugin))
+    plugin = next(plugin for plugin in catalog.plugins()[0] if offered.name in offered_by(plugin))
     if isinstance(offered, type) and issubclass(offered, Module):
         return _describe_module(offered, plugin, given or {})
     return _describe_other(offered, plugin, given or {})

@@ -6,7 +6,6 @@ import keyword
 import re
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from muntin import hooks
+from muntin.plugin_entries import plugin_entries
 from muntin_cli.errors import UsageError
 
 _PLACEHOLDER: Final = "myplugin"
@@ -67,7 +67,7 @@ def _check_name(name: str) -> None:
 def _check_free(name: str) -> None:
     """Refuse a name by which something else is known: a plugin, or a package that is imported."""
     package = f"muntin_{name}"
-    if any(entry.name == name for entry in entry_points(group=hooks.PROJECT)):
+    if any(entry.name == name for entry in plugin_entries().entries):
         taken = f"a plugin named {name!r} is installed"
     elif find_spec(package) is not None:
         taken = f"a package {package} is installed"

@@ -8,6 +8,7 @@ from muntin.emission import EarlyEmission, early
 from muntin.errors import (
     DuplicateNameError,
     DurationError,
+    MalformedPackageError,
     ModuleContractError,
     ModuleDefinitionError,
     ModuleError,
@@ -103,6 +104,7 @@ __all__ = [
     "LatePolicy",
     "Lateness",
     "Lifetime",
+    "MalformedPackageError",
     "Merge",
     "Module",
     "ModuleContractError",

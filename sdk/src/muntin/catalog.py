@@ -7,15 +7,17 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, Final
 
 import pluggy
 
 from muntin import hooks
-from muntin.errors import DuplicateNameError, MuntinError, PluginLoadError, UnknownModuleError
+from muntin.errors import DuplicateNameError, MalformedPackageError, MuntinError, PluginLoadError, UnknownModuleError
 from muntin.modules.function import Function
 from muntin.modules.module import Module
+from muntin.plugin_entries import plugin_entries, spell_distribution
+from muntin.safe_text import safe_message, safe_repr
 from muntin.triggers.description import check_trigger
 from muntin.triggers.trigger import Trigger
 
@@ -33,6 +35,7 @@ class Plugin:
         modules: Module classes by full name.
         functions: Functions by full name.
         triggers: Trigger classes by full name.
+        aliases: Other names of modules: for each the full name.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Plugin:
     modules: Mapping[str, type[Module]]
     functions: Mapping[str, Function[..., Any]]
     triggers: Mapping[str, type[Trigger]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -49,6 +53,7 @@ class Catalog:
     Attributes:
         entries: The entry points, as `importlib.metadata` gives them.
         allowed: The only plugins that may load; None allows all.
+        unreadable: The packages of which it is not known whether they have plugins.
 
     Example:
         >>> Catalog(entries=()).module("stats.average")
@@ -61,20 +66,22 @@ class Catalog:
 
     entries: Iterable[EntryPoint]
     allowed: Collection[str] | None = None
+    unreadable: tuple[MalformedPackageError, ...] = ()
     _loaded: dict[str, Plugin] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.entries = tuple(self.entries)  # they are walked more than once
 
     def module(self, name: str) -> type[Module]:
-        """Return a module class by its full name, importing its plugin alone.
+        """Return a module class by its full name, or by an alias, importing its plugin alone.
 
         Raises:
-            UnknownModuleError: No plugin offers the name; the closest one is suggested.
+            UnknownModuleError: No plugin offers the name; the closest one is suggested, of those that need no import.
             DuplicateNameError: Two installed distributions claim the plugin.
             PluginLoadError: The plugin cannot be imported.
         """
-        found = self._plugin_of(name).modules.get(name) if self._is_installed(name) else None
+        plugin = self._plugin_of(name) if self._is_installed(name) else None
+        found = plugin.modules.get(plugin.aliases.get(name, name)) if plugin else None
         return found or self._unknown("module", name, lambda plugin: plugin.modules)
 
     def function(self, name: str) -> Function[..., Any]:
@@ -90,7 +97,7 @@ class Catalog:
     def plugins(self) -> tuple[list[Plugin], list[MuntinError]]:
         """Import everything allowed; return what loaded and what did not, so that one bad plugin hides no other."""
         loaded: list[Plugin] = []
-        failed: list[MuntinError] = []
+        failed: list[MuntinError] = [*self.unreadable]
         for name in sorted({entry.name for entry in self._candidates()}):
             try:
                 loaded.append(self._load(name))
@@ -120,11 +127,26 @@ class Catalog:
         return next(iter(entries.values()))
 
     def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, Any]]) -> Any:
-        plugins, _ = self.plugins()
-        sources = {offered: plugin.distribution for plugin in plugins for offered in offers(plugin)}
-        close = difflib.get_close_matches(name, sources, n=1)
-        suggestion = f"{close[0]!r} ({sources[close[0]]})" if close else None
-        raise UnknownModuleError(kind, name, suggestion, sorted(sources))
+        """Refuse a name by what is known without importing anything more."""
+        loaded = sorted(self._loaded.values(), key=lambda plugin: plugin.name)
+        sources = {offered: plugin.distribution for plugin in loaded for offered in offers(plugin)}
+        called = dict.fromkeys(sources) | {
+            alias: offered
+            for plugin in loaded
+            for alias, offered in plugin.aliases.items()
+            if kind == "module" and offered in sources
+        }
+        others = {entry.name: _distribution(entry) for entry in self._candidates() if entry.name not in self._loaded}
+        close = difflib.get_close_matches(name, called, n=1)
+        if close:
+            meant = called[close[0]] or close[0]
+            suggestion: str | None = f"{meant!r} ({sources[meant]})"
+        else:
+            plugins = difflib.get_close_matches(name.partition(".")[0], others, n=1)
+            suggestion = f"a {kind} of the plugin {plugins[0]!r} ({others[plugins[0]]})" if plugins else None
+        known = [*sources, *(f"{plugin}.*" for plugin in others)]
+        unreadable = [str(error).partition("\n")[0] for error in self.unreadable]
+        raise UnknownModuleError(kind, name, suggestion, sorted(known), unreadable)
 
 
 @cache
@@ -132,28 +154,39 @@ def installed() -> Catalog:
     """Return the catalog of this Python environment, restricted by `MUNTIN_PLUGINS` if that is set."""
     allowed = os.environ.get(ALLOW_VARIABLE)
     names = None if allowed is None else frozenset(name.strip() for name in allowed.split(",") if name.strip())
-    return Catalog(tuple(entry_points(group=hooks.PROJECT)), names)
+    found = plugin_entries()
+    return Catalog(found.entries, names, found.unreadable)
 
 
 def _distribution(entry: EntryPoint) -> str:
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown distribution"
+    return spell_distribution(entry.dist)
 
 
 def _load(entry: EntryPoint) -> Plugin:
     distribution = _distribution(entry)
     try:
         manager = _register(entry)
-        modules = [cls for offered in manager.hook.muntin_modules() for cls in offered]
-        functions = [function for offered in manager.hook.muntin_functions() for function in offered]
-        triggers = [cls for offered in manager.hook.muntin_triggers() for cls in offered]
+        modules = _offered(manager.hook.muntin_modules(), _is_class_of(Module), "a list of module classes")
+        functions = _offered(manager.hook.muntin_functions(), _is_function, "a list of what @function makes")
+        triggers = _offered(manager.hook.muntin_triggers(), _is_class_of(Trigger), "a list of trigger classes")
         for cls in modules:
             cls.check_definition()
         for trigger in triggers:
             check_trigger(trigger)
-    except (Exception, SystemExit) as error:  # a plugin that ends the process must not take other plugins along
-        raise PluginLoadError(entry.name, distribution, f"{type(error).__name__}: {error}") from error
-    named = [_by_name(entry, distribution, offered) for offered in (modules, functions, triggers)]
-    return Plugin(entry.name, distribution, *named)
+        named = [_by_name(entry.name, offered) for offered in (modules, functions, triggers)]
+        return Plugin(entry.name, distribution, *named, aliases=_aliases(entry.name, modules))
+    except KeyboardInterrupt:
+        raise
+    except DuplicateNameError:
+        raise
+    except _MisofferedError as error:
+        raise PluginLoadError(entry.name, distribution, str(error)) from None
+    except BaseException as error:  # a plugin that ends the process must not take other plugins along
+        raise PluginLoadError(entry.name, distribution, safe_message(error)) from error
+
+
+class _MisofferedError(Exception):
+    """A hook returned what it must not."""
 
 
 def _register(entry: EntryPoint) -> pluggy.PluginManager:
@@ -164,13 +197,48 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
     return manager
 
 
-def _by_name(entry: EntryPoint, distribution: str, offered: Iterable[Any]) -> dict[str, Any]:
+def _offered(results: Iterable[Any], fits: Callable[[Any], bool], expected: str) -> list[Any]:
+    """Return what the implementations of a hook return, one after the other."""
+    found: list[Any] = []
+    for result in results:
+        if isinstance(result, str | bytes) or not isinstance(result, Iterable):
+            raise _MisofferedError(f"a hook returned {safe_repr(result)}; expected: {expected}")
+        found += result
+    for item in found:
+        if not fits(item):
+            raise _MisofferedError(f"it offers {safe_repr(item)}; expected: {expected}")
+    return found
+
+
+def _is_class_of(base: type) -> Callable[[Any], bool]:
+    return lambda item: isinstance(item, type) and issubclass(item, base)
+
+
+def _is_function(item: Any) -> bool:
+    return isinstance(item, Function)
+
+
+def _by_name(plugin: str, offered: Iterable[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in offered:
-        if item.name.partition(".")[0] != entry.name:
-            reason = f"it offers {item.name!r}, whose first part must be the entry point's name {entry.name!r}"
-            raise PluginLoadError(entry.name, distribution, reason)
+        if item.name.partition(".")[0] != plugin:
+            raise _MisofferedError(
+                f"it offers {item.name!r}, whose first part must be the entry point's name {plugin!r}"
+            )
         if item.name in found:
-            raise DuplicateNameError(item.name, repr(found[item.name]), repr(item))
+            raise DuplicateNameError(item.name, safe_repr(found[item.name]), safe_repr(item))
         found[item.name] = item
     return found
+
+
+def _aliases(plugin: str, modules: Iterable[type[Module]]) -> dict[str, str]:
+    found = {cls.name: cls for cls in modules}
+    aliases: dict[str, str] = {}
+    for cls in modules:
+        for alias in cls.own_aliases():
+            name = f"{plugin}.{alias}"
+            if name in found:
+                raise DuplicateNameError(name, safe_repr(found[name]), safe_repr(cls))
+            found[name] = cls
+            aliases[name] = cls.name
+    return aliases

@@ -61,7 +61,9 @@ class TypeMismatchError(QueryError, TypeError):
 class UnknownModuleError(QueryError, LookupError):
     """No installed plugin offers a module or function of that name."""
 
-    def __init__(self, kind: str, name: str, suggestion: str | None, installed: Sequence[str]) -> None:
+    def __init__(
+        self, kind: str, name: str, suggestion: str | None, installed: Sequence[str], unreadable: Sequence[str] = ()
+    ) -> None:
         self.name = name
         self.suggestion = suggestion
         self.installed = tuple(installed)
@@ -69,6 +71,7 @@ class UnknownModuleError(QueryError, LookupError):
         if suggestion:
             lines.append(f"  did you mean {suggestion}?")
         lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
+        lines += [f"  it may be in a package that cannot be read: {first_line}" for first_line in unreadable]
         lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
 
@@ -149,6 +152,18 @@ class PluginLoadError(PluginError, ImportError):
         self.reason = reason
         super().__init__(
             f"plugin {plugin!r} of {distribution} cannot be loaded: {reason}\n  other plugins are not affected"
+        )
+
+
+class MalformedPackageError(PluginError, ValueError):
+    """What an installed package says of itself cannot be read, so it is not known whether it has plugins."""
+
+    def __init__(self, package: str, reason: str) -> None:
+        self.package = package
+        self.reason = reason
+        super().__init__(
+            f"the entry points of {package} cannot be read: {reason}\n"
+            "  other packages are not affected; install it again, or remove it"
         )
 
 

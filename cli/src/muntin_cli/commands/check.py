@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
 
 from muntin import installed
+from muntin.plugin_entries import plugin_entries
 from muntin_cli.checking import Report, find_package
 from muntin_cli.checking import check as check_package
 from muntin_cli.commands.reporting import AsJson, reports_errors
@@ -34,7 +34,7 @@ def check(
     One report tells of its discovery, import cost, types, laws, pickling, and of a worker.
     """
     given = _parse(parameters or [])
-    report = check_package(find_package(package, tuple(entry_points(group="muntin"))), installed(), given)
+    report = check_package(find_package(package, plugin_entries().entries), installed(), given)
     if as_json:
         show_json({**asdict(report), "findings": report.findings})
     else:

@@ -4,7 +4,8 @@ import json
 import platform
 import sys
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distributions, version
 from typing import Any
 
 
@@ -16,13 +17,22 @@ def version_of(package: str) -> str:
         return ""
 
 
+def plugins() -> set[str]:
+    """Return the names of plugins, also where a package is malformed."""
+    found: set[str] = set()
+    for package in distributions():
+        with suppress(Exception):
+            found |= {entry.name for entry in package.entry_points if entry.group == "muntin"}
+    return found
+
+
 def seen(packages: Iterable[str]) -> dict[str, Any]:
     """Return what this Python sees."""
     return {
         "executable": sys.executable,
         "python": platform.python_version(),
         "packages": {package: version_of(package) for package in packages},
-        "plugins": sorted({entry.name for entry in entry_points(group="muntin")}),
+        "plugins": sorted(plugins()),
     }
 
 

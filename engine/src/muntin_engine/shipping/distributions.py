@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib.metadata import Distribution, PackageNotFoundError, distributions, entry_points, packages_distributions
+from importlib.metadata import Distribution, PackageNotFoundError, distributions, packages_distributions
 from importlib.metadata import distribution as named_distribution
 from pathlib import Path
 from typing import Final
 
 from muntin.hooks import PROJECT
+from muntin.plugin_entries import plugin_entries
 from muntin_engine.errors import NotShippableError
 
 _SITE: Final = ("site-packages", "dist-packages")
@@ -91,7 +92,7 @@ def names_outside_site(path: tuple[str, ...]) -> frozenset[str]:
 
 
 def _called(name: str) -> Iterator[Distribution]:
-    yield from (entry.dist for entry in entry_points(group=PROJECT, name=name) if entry.dist is not None)
+    yield from (entry.dist for entry in plugin_entries().entries if entry.name == name and entry.dist is not None)
     try:
         yield named_distribution(name)
     except (PackageNotFoundError, ValueError):  # an empty name is none
@@ -147,6 +148,6 @@ def _is_in_site(dist: Distribution) -> bool:
 
 
 def _close_to(name: str) -> str:
-    names = {str(dist.name) for dist in distributions()} | {entry.name for entry in entry_points(group=PROJECT)}
+    names = {str(dist.name) for dist in distributions()} | {entry.name for entry in plugin_entries().entries}
     close = get_close_matches(name, names, n=1)
     return f"\n  did you mean {close[0]!r}?" if close else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.functions import pandas_udf
 
-from muntin import Function, PluginError, installed
+from muntin import Function, installed
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.by_value import by_value
 from muntin_engine.spark.sessions import AnySession
@@ -30,8 +31,8 @@ def register(spark: AnySession, named: Sequence[str | Function[..., Any]]) -> li
 
 def _all() -> list[Function[..., Any]]:
     plugins, failed = installed().plugins()
-    if failed:
-        raise PluginError("\n".join(str(error) for error in failed))
+    for error in failed:
+        warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=4)
     return [function for plugin in plugins for function in plugin.functions.values()]
 
 

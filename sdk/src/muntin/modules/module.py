@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.generics import type_arguments
 from muntin.modules.methods import check_methods
-from muntin.modules.names import check_name
+from muntin.modules.names import check_aliases, check_name
 from muntin.modules.versions import continues
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, describe
@@ -24,6 +24,8 @@ class Module:
     Attributes:
         name: `"<plugin>.<module>"`, the name a query uses.
         version: The module's own version; it is stored with a query's state.
+        aliases: Other names of the module within its plugin, such as `("mean", "avg")`, for those who know it by
+            them. A query may use them, and a checkpoint says `name` all the same. A subclass does not inherit them.
         continues_since: The oldest version whose checkpoints this one goes on with, because results mean the same since
             then. States are then read as they are, or given to `upgrade_state` if the module has one. None, the
             default: those that `upgrade_state` takes; without it, none but its own version.
@@ -40,6 +42,7 @@ class Module:
 
     name: ClassVar[str]
     version: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
     continues_since: ClassVar[str | None] = None
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset(ClipPolicy)
     is_time_sensitive: ClassVar[bool] = False
@@ -83,6 +86,12 @@ class Module:
         return continues(own, other, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
 
     @classmethod
+    def own_aliases(cls) -> tuple[str, ...]:
+        """Return the aliases that this class itself gives."""
+        aliases: tuple[str, ...] = vars(cls).get("aliases", ())
+        return aliases
+
+    @classmethod
     def check_definition(cls) -> None:
         """Raise unless the class can be used in a query.
 
@@ -95,6 +104,7 @@ class Module:
         if not isinstance(version, str) or not version:
             fault = "has no version" if version in (None, "") else f"has the version {version!r}, which is no text"
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: version = '1.0.0'")
+        check_aliases(name, cls.own_aliases())
         if cls.__abstractmethods__:  # type: ignore[attr-defined]  # set by ABCMeta on every base class below
             missing = ", ".join(sorted(cls.__abstractmethods__))  # type: ignore[attr-defined]
             raise ModuleDefinitionError(f"{name} does not define {missing}")

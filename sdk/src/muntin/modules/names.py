@@ -23,3 +23,16 @@ def check_name(name: object, owner: str = "it") -> str:
             f"{owner} is named {name!r}\n  expected: text of the form '<plugin>.<module>' in lower case"
         )
     return name
+
+
+def check_aliases(name: str, aliases: object) -> None:
+    """Refuse aliases of a module that are not a tuple of names without the plugin's.
+
+    Raises:
+        ModuleDefinitionError: They are not.
+    """
+    if not isinstance(aliases, tuple) or not all(isinstance(a, str) and _NAME.fullmatch(f"a.{a}") for a in aliases):
+        raise ModuleDefinitionError(
+            f"{name} has the aliases {aliases!r}\n"
+            "  expected: a tuple of names in lower case without that of the plugin, such as ('mean', 'avg')"
+        )
