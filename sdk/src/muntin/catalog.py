@@ -173,8 +173,8 @@ def _load(entry: EntryPoint) -> Plugin:
             cls.check_definition()
         for trigger in triggers:
             check_trigger(trigger)
-        named = [_by_name(entry.name, offered) for offered in (modules, functions, triggers)]
-        return Plugin(entry.name, distribution, *named, aliases=_aliases(entry.name, modules))
+        by_name = [_by_name(entry.name, offered) for offered in (modules, functions, triggers)]
+        return Plugin(entry.name, distribution, by_name[0], by_name[1], by_name[2], _aliases(entry.name, modules))
     except KeyboardInterrupt:
         raise
     except DuplicateNameError:

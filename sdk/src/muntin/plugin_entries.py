@@ -54,9 +54,9 @@ def spell_distribution(package: Distribution | None) -> str:
     if package is None:
         return "an unknown distribution"
     try:
-        name, version = package.metadata["Name"], package.version
+        name, version = str(package.metadata["Name"]), str(package.version)
     except Exception:
-        name = version = None
+        name = version = ""
     folder = getattr(package, "_path", None)  # there is no public way to the folder of one that is malformed
     return f"{name} {version}" if name and version else f"a package without a name in {folder}"
 
