@@ -43,8 +43,11 @@ def test_both_plugins_load() -> None:
 
 
 def test_the_modules_are_those_promised() -> None:
-    stats = "approximate_distinct_count approximate_median approximate_quantile average count distinct_count first last"
-    stats += " linear_trend max median min mode quantile sum time_weighted_average top_k variance"
+    stats = "approximate_distinct_count approximate_median approximate_quantile average collect_list correlation"
+    stats += (
+        " count covariance distinct_count exponentially_weighted_average first histogram last linear_trend max max_by"
+    )
+    stats += " median min min_by mode quantile standard_deviation sum time_weighted_average top_k variance"
     patterns = "consecutive_rise followed_by head_and_shoulders threshold_crossing"
     assert sorted(PLUGINS["stats"].modules) == [f"stats.{name}" for name in stats.split()]
     assert sorted(PLUGINS["patterns"].modules) == [f"patterns.{name}" for name in patterns.split()]

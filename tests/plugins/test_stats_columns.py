@@ -22,7 +22,9 @@ from muntin import Instant, moment
 from muntin.schemas import describe, spell
 from muntin_stats import (
     Average,
+    Correlation,
     Count,
+    Covariance,
     DistinctCount,
     LinearTrend,
     Max,
@@ -31,6 +33,7 @@ from muntin_stats import (
     Mode,
     Point,
     Quantile,
+    StandardDeviation,
     Sum,
     Variance,
 )
@@ -83,6 +86,9 @@ EXACT = [
 ALL = [
     *EXACT,
     Case(Variance(), float, FLOATS),
+    Case(StandardDeviation(), float, FLOATS),
+    Case(Covariance(), Point, st.builds(Point, st.none() | FLOATS, FLOATS)),
+    Case(Correlation(), Point, st.builds(Point, st.none() | FLOATS, FLOATS)),
     Case(LinearTrend(), Point, st.builds(Point, st.none() | FLOATS, FLOATS)),
 ]
 

@@ -15,7 +15,9 @@ from muntin_stats.columns.count import ColumnarCount
 from muntin_stats.columns.distinct_count import ColumnarDistinctCountOfFloats
 from muntin_stats.columns.linear_trend import ColumnarLinearTrend
 from muntin_stats.columns.max import ColumnarMaxOfDates
+from muntin_stats.columns.pairs import ColumnarCorrelation, ColumnarCovariance
 from muntin_stats.columns.quantile import ColumnarQuantile
+from muntin_stats.columns.standard_deviation import ColumnarStandardDeviation
 from muntin_stats.columns.sum import ColumnarSumOfIntegers
 from muntin_stats.columns.variance import ColumnarVariance
 
@@ -46,6 +48,21 @@ class TestColumnarMax(ColumnarAggregateLaws):
 
 class TestColumnarQuantile(ColumnarAggregateLaws):
     module = ColumnarQuantile(q=0.9)
+
+
+class TestColumnarCorrelation(ColumnarAggregateLaws):
+    module = ColumnarCorrelation()
+    payloads = st.none() | st.builds(Point, FEW, FEW)
+
+
+class TestColumnarCovariance(ColumnarAggregateLaws):
+    module = ColumnarCovariance(ddof=1)
+    payloads = st.none() | st.builds(Point, FEW, FEW)
+
+
+class TestColumnarStandardDeviation(ColumnarAggregateLaws):
+    module = ColumnarStandardDeviation(ddof=1)
+    payloads = FEW
 
 
 class TestColumnarSumOfIntegers(ColumnarAggregateLaws):

@@ -13,21 +13,31 @@ from muntin.testing import (
     FunctionLaws,
     IncrementalAggregateLaws,
     IncrementalOperatorLaws,
+    TimeSensitiveAggregateLaws,
     TimeSensitiveIncrementalAggregateLaws,
 )
 from muntin_stats import (
     Average,
+    CollectList,
+    Correlation,
     Count,
+    Covariance,
     DistinctCount,
+    ExponentiallyWeightedAverage,
     First,
+    Histogram,
     Last,
     LinearTrend,
     Max,
+    MaxBy,
     Median,
     Min,
+    MinBy,
     Mode,
     Point,
     Quantile,
+    Ranked,
+    StandardDeviation,
     Sum,
     TimeWeightedAverage,
     TopK,
@@ -42,6 +52,9 @@ HARD = st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324, 1.7e308, -1.7e308, 
 TIED = st.sampled_from([1.0, 2.0, nan, inf, None])
 """Few enough that ties are common."""
 
+ROUND = st.integers(-8000, 8000).map(lambda eighths: eighths / 8)
+"""Floats of modest size, so that what the columnar form rounds can be compared."""
+
 EXACTLY = 0.0
 """What was removed leaves not a bit behind."""
 
@@ -55,6 +68,76 @@ class TestAverageOfHardFloats(IncrementalAggregateLaws):
     module = Average()
     payloads = HARD
     tolerance = EXACTLY
+
+
+class TestCollectList(TimeSensitiveIncrementalAggregateLaws):
+    module = CollectList[Any]()
+
+
+class TestCollectListOfTies(TimeSensitiveIncrementalAggregateLaws):
+    module = CollectList[Any]()
+    payloads = TIED
+
+
+class TestCorrelation(IncrementalAggregateLaws):
+    module = Correlation()
+    payloads = st.none() | st.builds(Point, ROUND, ROUND)
+    tolerance = 1e-9
+
+
+class TestCorrelationOfHardFloats(IncrementalAggregateLaws):
+    module = Correlation()
+    payloads = st.none() | st.builds(Point, HARD, HARD)
+    tolerance = EXACTLY
+
+
+class TestCovariance(IncrementalAggregateLaws):
+    module = Covariance(ddof=0)
+    payloads = st.none() | st.builds(Point, ROUND, ROUND)
+    tolerance = 1e-9
+
+
+class TestCovarianceOfHardFloats(IncrementalAggregateLaws):
+    module = Covariance()
+    payloads = st.none() | st.builds(Point, HARD, HARD)
+    tolerance = EXACTLY
+
+
+class TestExponentiallyWeightedAverage(TimeSensitiveAggregateLaws):
+    module = ExponentiallyWeightedAverage(half_life=5)
+    tolerance = EXACTLY
+
+
+class TestExponentiallyWeightedAverageOfHardFloats(TimeSensitiveAggregateLaws):
+    module = ExponentiallyWeightedAverage(alpha=0.25)
+    payloads = HARD
+    tolerance = EXACTLY
+
+
+class TestHistogram(IncrementalAggregateLaws):
+    module = Histogram([-1.0, 0.5, 2.0])
+    payloads = HARD
+
+
+class TestMaxBy(IncrementalAggregateLaws):
+    module = MaxBy[Any, Any]()
+    payloads = st.none() | st.builds(Ranked, TIED, TIED)
+
+
+class TestMinBy(IncrementalAggregateLaws):
+    module = MinBy[Any, Any]()
+    payloads = st.none() | st.builds(Ranked, TIED, TIED)
+
+
+class TestStandardDeviation(IncrementalAggregateLaws):
+    module = StandardDeviation()
+    payloads = st.none() | ROUND
+    tolerance = 1e-9
+
+
+class TestStandardDeviationOfHardFloats(IncrementalAggregateLaws):
+    module = StandardDeviation(ddof=0)
+    payloads = HARD
 
 
 class TestCount(IncrementalAggregateLaws):

@@ -54,7 +54,7 @@ def spell_distribution(package: Distribution | None) -> str:
     if package is None:
         return "an unknown distribution"
     try:
-        name, version = str(package.metadata["Name"]), str(package.version)
+        name, version = str(package.metadata["Name"] or ""), str(package.version or "")
     except Exception:
         name = version = ""
     folder = getattr(package, "_path", None)  # there is no public way to the folder of one that is malformed

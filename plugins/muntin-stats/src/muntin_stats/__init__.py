@@ -5,18 +5,27 @@ from muntin_stats.approximate_median import ApproximateMedian
 from muntin_stats.approximate_quantile import ApproximateQuantile
 from muntin_stats.average import Average
 from muntin_stats.clamp import clamp
+from muntin_stats.collect_list import CollectList
+from muntin_stats.correlation import Correlation
 from muntin_stats.count import Count
+from muntin_stats.covariance import Covariance
 from muntin_stats.distinct_count import DistinctCount
+from muntin_stats.exponentially_weighted_average import ExponentiallyWeightedAverage
 from muntin_stats.first import First
+from muntin_stats.histogram import Histogram
 from muntin_stats.last import Last
 from muntin_stats.linear_trend import LinearTrend, Point
 from muntin_stats.log1p import log1p
 from muntin_stats.max import Max
+from muntin_stats.max_by import MaxBy
 from muntin_stats.median import Median
 from muntin_stats.min import Min
+from muntin_stats.min_by import MinBy
 from muntin_stats.mode import Mode
 from muntin_stats.quantile import Quantile
+from muntin_stats.ranked import Ranked
 from muntin_stats.sketch_library import MissingSketchesError
+from muntin_stats.standard_deviation import StandardDeviation
 from muntin_stats.sum import Sum
 from muntin_stats.time_weighted_average import TimeWeightedAverage
 from muntin_stats.top_k import Place, TopK
@@ -27,19 +36,28 @@ __all__ = [
     "ApproximateMedian",
     "ApproximateQuantile",
     "Average",
+    "CollectList",
+    "Correlation",
     "Count",
+    "Covariance",
     "DistinctCount",
+    "ExponentiallyWeightedAverage",
     "First",
+    "Histogram",
     "Last",
     "LinearTrend",
     "Max",
+    "MaxBy",
     "Median",
     "Min",
+    "MinBy",
     "MissingSketchesError",
     "Mode",
     "Place",
     "Point",
     "Quantile",
+    "Ranked",
+    "StandardDeviation",
     "Sum",
     "TimeWeightedAverage",
     "TopK",

@@ -43,6 +43,7 @@ class ApproximateDistinctCount(IncrementalAggregate[H | None, bytes, int]):
     """
 
     name, version = "stats.approximate_distinct_count", "0.1.0"
+    aliases = ("approx_count_distinct",)
 
     def __init__(self, lg_k: int = 12) -> None:
         self.lg_k = whole_number("lg_k", lg_k, least=7, most=21)

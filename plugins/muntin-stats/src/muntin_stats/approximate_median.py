@@ -23,6 +23,7 @@ class ApproximateMedian(ApproximateQuantile):
     """
 
     name, version = "stats.approximate_median", "0.1.0"
+    aliases = ("approx_median",)
 
     def __init__(self, k: int = 200) -> None:
         super().__init__(0.5, k)

@@ -62,6 +62,7 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
     """
 
     name, version = "stats.approximate_quantile", "0.1.0"
+    aliases = ("approx_quantile", "approx_percentile", "percentile_approx")
 
     def __init__(self, q: float, k: int = 200) -> None:
         self.q = share("q", q)

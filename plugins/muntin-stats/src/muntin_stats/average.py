@@ -34,6 +34,7 @@ class Average(GroupAggregate[float | None, Total, float | None]):
     """
 
     name, version = "stats.average", "0.1.0"
+    aliases = ("mean", "avg")
 
     def lift(self, payloads: Sequence[float | None]) -> Total:
         """Return the sum of these alone."""

@@ -29,6 +29,7 @@ class DistinctCount(TallyAggregate[H, int]):
     """
 
     name, version = "stats.distinct_count", "0.1.0"
+    aliases = ("count_distinct", "nunique")
 
     def compute_result(self, state: Tally[H]) -> int:
         """Return how many values the tally has."""

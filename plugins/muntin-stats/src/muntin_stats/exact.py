@@ -11,11 +11,14 @@ Computational Geometry 18 (1997), section 2, for expansions; `math.fsum` rounds 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import frexp, fsum, inf, ldexp
+from fractions import Fraction
+from math import frexp, fsum, inf, isqrt, ldexp
 from sys import float_info
 from typing import Final
 
 _MANTISSA: Final = float_info.mant_dig
+_ROOT_BITS: Final = 64
+"""How many bits of a root are computed; more than a float has, so that one more decides how it is rounded."""
 
 
 def expand(values: Sequence[float]) -> list[float]:
@@ -93,3 +96,18 @@ def nearest(numerator: int, denominator: int) -> float:
         return numerator / denominator + 0.0  # zero has no sign
     except OverflowError:
         return inf if (numerator > 0) == (denominator > 0) else -inf
+
+
+def nearest_root(square: Fraction) -> float:
+    """Return the float nearest to the square root of a fraction that is not negative; infinite where none is near.
+
+    Example:
+        >>> nearest_root(Fraction(2)), nearest_root(Fraction(10**616)), nearest_root(Fraction(0))
+        (1.4142135623730951, 1e+308, 0.0)
+    """
+    size = square.denominator.bit_length() - square.numerator.bit_length()
+    shift = (size + 2 * _ROOT_BITS) // 2
+    ratio = square * Fraction(4) ** shift
+    root = isqrt(ratio.numerator // ratio.denominator)
+    rest = int(root * root != ratio)  # that there is more is all that rounding needs to know
+    return nearest(2 * root + rest, 1 << shift + 1) if shift >= 0 else nearest((2 * root + rest) << -shift - 1, 1)

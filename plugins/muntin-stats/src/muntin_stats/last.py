@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from muntin import Event, TimeSensitiveIncrementalAggregate, Window
-from muntin_stats.order import T
+from muntin_stats.order import T, unsigned
 from muntin_stats.timed import Timed, timed
 
 
@@ -32,6 +32,7 @@ class Last(TimeSensitiveIncrementalAggregate[T | None, Timed[T] | None, T | None
     """
 
     name, version = "stats.last", "0.1.0"
+    aliases = ("last_value",)
 
     def create_state(self, window: Window) -> Timed[T] | None:
         """Return null: nothing yet."""
@@ -43,4 +44,4 @@ class Last(TimeSensitiveIncrementalAggregate[T | None, Timed[T] | None, T | None
 
     def compute_result(self, state: Timed[T] | None, window: Window) -> T | None:
         """Return the payload of the last."""
-        return None if state is None else state[-1]
+        return None if state is None else unsigned(state[-1])

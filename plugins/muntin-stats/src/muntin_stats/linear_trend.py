@@ -62,6 +62,7 @@ class LinearTrend(GroupAggregate[Point | None, Sums, float | None]):
     """
 
     name, version = "stats.linear_trend", "0.1.0"
+    aliases = ("regr_slope", "slope")
 
     def lift(self, payloads: Sequence[Point | None]) -> Sums:
         """Return the sums of these alone."""

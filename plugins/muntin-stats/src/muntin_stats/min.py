@@ -8,7 +8,7 @@ from typing import Any
 from muntin import ColumnarAggregate, IncrementalAggregate
 from muntin.schemas import Field
 from muntin_stats.kinds import form_for
-from muntin_stats.order import T, ordinary, present
+from muntin_stats.order import T, ordinary, present, unsigned
 
 
 class Min(IncrementalAggregate[T | None, T | None, T | None]):
@@ -30,6 +30,7 @@ class Min(IncrementalAggregate[T | None, T | None, T | None]):
     """
 
     name, version = "stats.min", "0.1.0"
+    aliases = ("minimum",)
 
     def create_state(self) -> T | None:
         """Return null: nothing yet."""
@@ -45,7 +46,7 @@ class Min(IncrementalAggregate[T | None, T | None, T | None]):
 
     def compute_result(self, state: T | None) -> T | None:
         """Return the smallest."""
-        return state
+        return unsigned(state)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         """Return the form on arrays, for numbers, booleans and times."""

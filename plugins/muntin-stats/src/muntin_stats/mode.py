@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import nan
 from typing import cast
 
-from muntin_stats.order import T
+from muntin_stats.order import T, unsigned
 from muntin_stats.tally import Tally, TallyAggregate
 
 
@@ -27,10 +27,11 @@ class Mode(TallyAggregate[T, T | None]):
     """
 
     name, version = "stats.mode", "0.1.0"
+    aliases = ("most_frequent",)
 
     def compute_result(self, state: Tally[T]) -> T | None:
         """Return the mode."""
         highest = max(state.counts.values(), default=0)
         if state.nans > highest:
             return cast(T, nan)
-        return min((value for value, count in state.counts.items() if count == highest), default=None)
+        return unsigned(min((value for value, count in state.counts.items() if count == highest), default=None))

@@ -39,6 +39,16 @@ def is_nan(value: object) -> bool:
     return value != value  # noqa: PLR0124
 
 
+def unsigned(value: P) -> P:
+    """Return a value that is chosen as a result: 0.0 for -0.0, which no order tells apart from it.
+
+    Example:
+        >>> unsigned(-0.0), unsigned("a")
+        (0.0, 'a')
+    """
+    return value + 0.0 if isinstance(value, float) else value  # type: ignore[return-value]  # a float stays one
+
+
 def ordinary(values: Iterable[P]) -> list[P]:
     """Return the values that are not NaN.
 

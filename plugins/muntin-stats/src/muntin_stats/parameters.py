@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isfinite
+
 
 def flag(name: str, value: object) -> bool:
     """Return a parameter that is True or False.
@@ -35,3 +39,19 @@ def share(name: str, value: object) -> float:
     if not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}; 90 percent is 0.9")
     return value
+
+
+def ascending(name: str, values: object) -> list[float]:
+    """Return a parameter that is a list of finite numbers, at least one, each larger than the one before.
+
+    Raises:
+        ValueError: It is not.
+    """
+    fault = ValueError(f"{name} must be numbers, each larger than the one before, such as [0, 10, 20], got {values!r}")
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence) or not values:
+        raise fault
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) for value in values):
+        raise fault
+    if not all(low < high for low, high in pairwise(values)):
+        raise fault
+    return list(map(float, values))

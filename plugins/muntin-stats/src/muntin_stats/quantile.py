@@ -40,6 +40,7 @@ class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
     """
 
     name, version = "stats.quantile", "0.1.0"
+    aliases = ("percentile", "percentile_cont")
 
     def __init__(self, q: float) -> None:
         self.q = share("q", q)
@@ -70,7 +71,7 @@ class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
 
     def compute_result(self, state: Ranking) -> float | None:
         """Return the quantile."""
-        return float(state.quantile(self.q)) if len(state) else None
+        return float(state.quantile(self.q)) + 0.0 if len(state) else None
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         """Return the form on arrays: all values in order."""

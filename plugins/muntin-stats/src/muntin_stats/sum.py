@@ -63,6 +63,7 @@ class Sum(GroupAggregate[N | None, Amount, N | None]):
     """
 
     name, version = "stats.sum", "0.1.0"
+    aliases = ("total",)
 
     def lift(self, payloads: Sequence[N | None]) -> Amount:
         """Return the sum of these alone."""

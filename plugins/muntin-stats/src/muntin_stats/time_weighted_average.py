@@ -58,6 +58,7 @@ class TimeWeightedAverage(TimeSensitiveIncrementalAggregate[float | None, Weight
     """
 
     name, version = "stats.time_weighted_average", "0.1.0"
+    aliases = ("twa",)
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def create_state(self, window: Window) -> Weighted:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from muntin import IncrementalOperator
-from muntin_stats.order import T, in_order, present
+from muntin_stats.order import T, in_order, present, unsigned
 from muntin_stats.parameters import flag, whole_number
 
 
@@ -63,7 +63,7 @@ class TopK(IncrementalOperator[T | None, list[T], Place[T]]):
 
     def compute_result(self, state: list[T]) -> list[Place[T]]:
         """Return the values with their ranks."""
-        return [Place(rank, value) for rank, value in enumerate(state, 1)]
+        return [Place(rank, unsigned(value)) for rank, value in enumerate(state, 1)]
 
     def _first(self, values: list[T]) -> list[T]:
         ordered = in_order(values)

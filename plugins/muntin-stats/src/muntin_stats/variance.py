@@ -61,6 +61,7 @@ class Variance(GroupAggregate[float | None, Moments, float | None]):
     """
 
     name, version = "stats.variance", "0.1.0"
+    aliases = ("var", "var_samp")
 
     def __init__(self, ddof: int = 1) -> None:
         self.ddof = whole_number("ddof", ddof, least=0)

@@ -44,17 +44,22 @@ class ColumnarLinearTrend(ColumnarAggregate[Point | None, float | None]):
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
         """Return each point as a line; the rise of what is not finite is NaN."""
-        x, y = payloads["x"], payloads["y"]
-        is_finite = np.isfinite(x) & np.isfinite(y)
-        x, y, odd = np.where(is_finite, x, 0.0), np.where(is_finite, y, 0.0), np.where(is_finite, 0.0, np.nan)
-        one, zero = np.ones(len(x)), np.zeros(len(x))
-        return {"line": np.stack([one, x, zero, y, zero, zero, odd], axis=-1)}
+        return {"line": lifted_lines(payloads)}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
         """Return the slopes; null where all x are one."""
         reach, rise = components["line"][:, 5], components["line"][:, 6]
         is_point = (reach == 0) & ~np.isnan(rise)
         return np.ma.MaskedArray(rise / np.where(is_point, 1.0, reach), is_point)
+
+
+def lifted_lines(payloads: Mapping[str, Any]) -> Any:
+    """Return points, each as what is kept of it alone, along the last axis."""
+    x, y = payloads["x"], payloads["y"]
+    is_finite = np.isfinite(x) & np.isfinite(y)
+    x, y, odd = np.where(is_finite, x, 0.0), np.where(is_finite, y, 0.0), np.where(is_finite, 0.0, np.nan)
+    one, zero = np.ones(len(x)), np.zeros(len(x))
+    return np.stack([one, x, zero, y, zero, zero, odd], axis=-1)
 
 
 def merged_lines(first: Any, second: Any) -> Any:

@@ -50,6 +50,10 @@ class ColumnarMaxOfFloats(ColumnarMax[float | None]):
 
     dtype = "float64"
 
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the largest values; zero has no sign."""
+        return super().compute_results(components) + 0.0
+
 
 class ColumnarMaxOfIntegers(ColumnarMax[int | None]):
     """Of integers."""

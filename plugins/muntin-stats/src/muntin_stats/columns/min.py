@@ -50,6 +50,10 @@ class ColumnarMinOfFloats(ColumnarMin[float | None]):
 
     dtype = "float64"
 
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the smallest values; zero has no sign."""
+        return super().compute_results(components) + 0.0
+
 
 class ColumnarMinOfIntegers(ColumnarMin[int | None]):
     """Of integers."""

@@ -72,7 +72,7 @@ def quantiles(ragged: Ragged, q: float) -> Any:
     ranks = np.floor(positions).astype(np.int64)
     low = ragged.values[ragged.offsets[:-1] + ranks]
     high = ragged.values[ragged.offsets[:-1] + np.minimum(ranks + 1, ragged.counts - 1)]
-    return np.where(ranks == positions, low, _between(low, high, positions - ranks))
+    return np.where(ranks == positions, low, _between(low, high, positions - ranks)) + 0.0  # zero has no sign
 
 
 def _between(low: Any, high: Any, fraction: Any) -> Any:

@@ -1,0 +1,75 @@
+"""The standard deviation, on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from muntin import ColumnarAggregate, Component
+from muntin_stats.columns.centres import distance, merged_centres, shares
+
+
+class ColumnarStandardDeviation(ColumnarAggregate[float | None, float | None]):
+    """`StandardDeviation` on arrays: the count, the mean, and the length of the vector of distances from the mean.
+
+    Lengths are merged by `numpy.hypot`, so nothing is squared that would be too large or too small for a float.
+
+    Rounding: a few units in the last place per merge, relative to the deviation. Where distances are beyond the largest
+        float, it is infinite.
+
+    Cost: 32 bytes per key and slice, and some fifteen passes per merge.
+
+    Source: that of `muntin_stats.columns.variance`, for lengths instead of their squares.
+
+    Example:
+        >>> deviation = ColumnarStandardDeviation(ddof=1)
+        >>> deviation.compute_result(deviation.add_events(deviation.create_state(), [1e9 + 1, 1e9 + 3]))
+        1.4142135623730951
+    """
+
+    name, version = "stats.standard_deviation", "0.1.0"
+
+    def __init__(self, ddof: int) -> None:
+        self.ddof = ddof
+
+    def components(self) -> Mapping[str, Component]:
+        """Return the count, anchor and offset of the mean, and the length."""
+        return {"spread": Component.merged(merged_spreads, 0.0, shape=(4,))}
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        """Return each payload's mean; the length of what is not finite is NaN."""
+        is_finite, zero = np.isfinite(payloads), np.zeros(len(payloads))
+        value, odd = np.where(is_finite, payloads, 0.0), np.where(is_finite, 0.0, np.nan)
+        return {"spread": np.stack([np.ones(len(payloads)), value, zero, odd], axis=-1)}
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the deviations; null where there are no more payloads than `ddof`."""
+        spread = components["spread"]
+        divisor = spread[:, 0] - self.ddof
+        return np.ma.MaskedArray(spread[:, 3] / np.sqrt(np.where(divisor > 0, divisor, 1.0)), divisor <= 0)
+
+
+def merged_spreads(first: Any, second: Any) -> Any:
+    """Return the counts, means and lengths of two groups together; they lie along the last axis.
+
+    Example:
+        >>> merged_spreads(np.array([1.0, 4.0, 0.0, 0.0]), np.array([1.0, 6.0, 0.0, 0.0])).tolist()
+        [2.0, 4.0, 1.0, 1.4142135623730951]
+    """
+    share, weight = shares(first[..., 0], second[..., 0])
+    apart = distance(first[..., 1:3], second[..., 1:3])
+    merged = first + second
+    merged[..., 1:3] = merged_centres(first[..., 1:3], second[..., 1:3], apart, share)
+    merged[..., 3] = merged_lengths(first[..., 3], second[..., 3], weight, apart)
+    return merged
+
+
+def merged_lengths(first: Any, second: Any, weight: Any, apart: Any) -> Any:
+    """Return the lengths of the vectors of distances of two groups together.
+
+    Means are further apart than floats go, or than can be said, only where the length is infinite.
+    """
+    between = np.where(weight == 0, 0.0, np.sqrt(weight) * np.abs(apart))
+    return np.hypot(np.hypot(first, second), np.where(np.isnan(between), np.inf, between)) + 0.0 * (first + second)

@@ -1,0 +1,73 @@
+"""The average in which what is newer weighs more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp2
+
+from muntin import Event, TimeSensitiveAggregate, Window
+from muntin.axis import Duration, ticks
+from muntin_stats.exact import nearest, whole
+from muntin_stats.timed import timed
+from muntin_stats.total import Total
+
+
+class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | None]):
+    """Average the members of a window in the order of their times, the newest of which weighs most.
+
+    With `half_life`, a member that starts one half-life before the newest one weighs half as much as it, one that
+    starts two before a quarter, and so on. With `alpha`, each member weighs `1 - alpha` times what the next one weighs,
+    however far they are apart. The result is the sum of the weighted payloads by the sum of the weights, as by
+    `ewm(halflife=..., times=...)` and `ewm(alpha=...)` of pandas.
+
+    Of members that start together, the one that ends first comes first; of those, the smaller payload.
+
+    Args:
+        half_life: A duration, in ticks or as text such as `"10 minutes"`.
+        alpha: The weight of the newest member against all before it, above 0 and up to 1. One of both is given.
+
+    Types: float to float.
+    Nulls: skipped, as if there were no such member; the result is null where there is nothing else.
+    NaN: the average is NaN. Infinities of both signs also give NaN.
+
+    Laws: a function of the members alone: weighted payloads are rounded one by one, the quotient of their sums once.
+
+    Cost: all members of a window, sorted, for each result.
+
+    Example:
+        >>> average, window = ExponentiallyWeightedAverage(half_life=5), Window(0, 10)
+        >>> average.compute_result([Event(0, 1, 1.0), Event(5, 6, 4.0), Event(7, 8, None)], window)
+        3.0
+    """
+
+    name, version = "stats.exponentially_weighted_average", "0.1.0"
+    aliases = ("ewma", "ema", "ewm")
+
+    def __init__(self, half_life: Duration | None = None, alpha: float | None = None) -> None:
+        if (half_life is None) == (alpha is None):
+            given = "neither" if alpha is None else "both"
+            raise ValueError(f"either half_life, such as '10 minutes', or alpha, such as 0.5, got {given}")
+        self.half_life = None if half_life is None else ticks(half_life)
+        if self.half_life is not None and self.half_life <= 0:
+            raise ValueError(f"half_life must be positive, got {half_life!r}")
+        if alpha is not None and (isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha <= 1):
+            raise ValueError(f"alpha must be a number above 0 and up to 1, got {alpha!r}")
+        self.alpha = alpha
+
+    def compute_result(self, events: Sequence[Event[float | None]], window: Window) -> float | None:
+        """Return the average."""
+        members = sorted(timed(events, None))
+        if not members:
+            return None
+        if self.half_life is not None:
+            newest = members[-1][0]
+            weights = [exp2((start - newest) / self.half_life) for start, *_ in members]
+        else:
+            assert self.alpha is not None
+            weights = [(1.0 - self.alpha) ** before for before in range(len(members) - 1, -1, -1)]
+        weighted = [(value * weight, weight) for (*_, value), weight in zip(members, weights, strict=True) if weight]
+        total = Total.of([value for value, _ in weighted])
+        if total.nans or total.highs or total.lows:
+            return total.rounded
+        (values, scale), (shares, share_scale) = whole(total.finite), whole([weight for _, weight in weighted])
+        return nearest(sum(values) << share_scale, sum(shares) << scale)

@@ -1,0 +1,43 @@
+"""Values that are chosen by another value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from muntin_stats.order import Ordered, is_nan
+
+V = TypeVar("V", bound=Ordered)
+K = TypeVar("K", bound=Ordered)
+
+
+class Ranked(NamedTuple, Generic[V, K]):
+    """A value, and what it is chosen by; without that it is not chosen."""
+
+    value: V | None
+    by: K | None
+
+
+def ranked(payloads: Iterable[Ranked[V, K] | None]) -> list[Ranked[V, K]]:
+    """Return what can be chosen.
+
+    Example:
+        >>> ranked([Ranked("a", 1), Ranked("b", None), None])
+        [Ranked(value='a', by=1)]
+    """
+    return [payload for payload in payloads if payload is not None and payload.by is not None]
+
+
+def rank(payload: Ranked[Any, Any]) -> tuple[Any, ...]:
+    """Return what orders payloads: NaN comes last, null among equals first."""
+    return (*_place(payload.by), payload.value is not None, *_place(payload.value))
+
+
+def rank_from_below(payload: Ranked[Any, Any]) -> tuple[Any, ...]:
+    """Return what orders payloads where the first is chosen: NaN comes last, and so does null among equals."""
+    return (*_place(payload.by), payload.value is None, *_place(payload.value))
+
+
+def _place(value: Any) -> tuple[bool, Any]:
+    """Return what orders values; those that no order tells apart have one place."""
+    return (True, 0) if is_nan(value) else (False, 0 if value is None else value)
