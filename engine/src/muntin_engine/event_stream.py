@@ -62,6 +62,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     sources: Sequence[str] = (),
     late: Lateness | LatePolicy | str = LatePolicy.SIDE,
     buckets: int = 16,
+    unit: str | None = None,
 ) -> EventStream:
     """Say which columns of a DataFrame make its rows events.
 
@@ -92,6 +93,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         late: What becomes of a row that comes behind the punctuation: `"side"`, `"drop"`, `"adjust"` or, for example,
             `correct("1 hour")`.
         buckets: Over how many buckets keys are spread; 1 to 256. A checkpoint remembers it. Without keys there is one.
+        unit: Where times are integers that count `"s"`, `"ms"`, `"us"` or `"ns"`: which of these. All lengths are then
+            given as time, such as `"10 minutes"`, and results have times in the same unit.
 
     Raises:
         QueryError: The columns do not make events, for example neither `start` nor `at` is given; or there is a delay
@@ -114,7 +117,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     check_sources(source, sources)
     policy = progress or (Punctuated() if delay is None else bounded_delay(delay))
     stream = EventStream(df, keys, id, begins, end, edge, change, new_end, policy, buckets, signal)
-    return replace(stream, source=source, sources=tuple(sources), late=parse_lateness(late))
+    return replace(stream, source=source, sources=tuple(sources), late=parse_lateness(late), unit=unit)
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,7 @@ class EventStream:
     clock: DataFrame | None = None
     inner: tuple[Plan, ...] = ()
     conditions: tuple[Column, ...] = ()
+    unit: str | None = None
 
     def where(self, condition: ColumnLike) -> EventStream:
         """Leave out the events that do not meet a condition.

@@ -20,7 +20,7 @@ class Heartbeat:
     Attributes:
         df: The stream.
         at: Its column of times.
-        delay: How far behind them the other is complete, in ticks.
+        delay: How far behind them the other is complete.
         source: Its column with the source that a row speaks for; None to speak for all.
     """
 

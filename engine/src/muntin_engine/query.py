@@ -252,7 +252,7 @@ class Query:
         from muntin_engine.spark.pipeline import results_as_events
 
         inner = replace(self, counters=f"{self.counters}.input")
-        stream = events(results_as_events(inner), key=key, buckets=buckets, **roles(self.plan))
+        stream = events(results_as_events(inner), key=key, buckets=buckets, unit=self.plan.unit, **roles(self.plan))
         return replace(stream, inner=(*self.inner, self.plan))
 
     def late(self) -> DataFrame:

@@ -25,6 +25,19 @@ Instant: TypeAlias = Annotated[int, "muntin.instant"]
 Duration: TypeAlias = int | str | timedelta
 """A length on the axis: ticks, a timedelta, or text such as `"10 minutes"`."""
 
+
+class TimeLength(int):
+    """A length that was given as time, in microseconds; what a query makes of it depends on its axis."""
+
+
+class BareLength(int):
+    """A length that was given as a bare number of ticks; where the axis is time, a query refuses it."""
+
+
+class BareClockLength(int):
+    """The same by a clock, whose ticks are microseconds whatever the axis is."""
+
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _TERM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
@@ -49,7 +62,8 @@ def ticks(duration: Duration) -> int:
     """Return a duration in ticks.
 
     Text and timedeltas are read as time, so as microseconds; an int is taken as it is. A minus in front of a text is
-    for all of it, so that an offset may go either way.
+    for all of it, so that an offset may go either way. The result remembers which of the two it was: a query refuses a
+    bare number where its axis is time, and a time where it is not.
 
     Args:
         duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"`, `"1 hour 30 minutes"` or `"-2 hours"`.
@@ -66,12 +80,26 @@ def ticks(duration: Duration) -> int:
     if isinstance(duration, bool):
         raise DurationError(duration, "it is a bool")
     if isinstance(duration, int):
-        return duration
+        return duration if isinstance(duration, TimeLength) else BareLength(duration)
     if isinstance(duration, timedelta):
-        return duration // _MICROSECOND
+        return TimeLength(duration // _MICROSECOND)
     if isinstance(duration, str):
-        return _parse(duration)
+        return TimeLength(_parse(duration))
     raise DurationError(duration, f"it is a {type(duration).__name__}")
+
+
+def clock_ticks(duration: Duration) -> int:
+    """Return a duration by the clock in microseconds, whatever the query's axis is.
+
+    Raises:
+        DurationError: It cannot be read.
+
+    Example:
+        >>> clock_ticks("1 second")
+        1000000
+    """
+    length = ticks(duration)
+    return BareClockLength(length) if isinstance(length, BareLength) else int(length)
 
 
 def _parse(text: str) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from muntin.axis import Duration, ticks
+from muntin.axis import Duration, clock_ticks, ticks
 from muntin.errors import PolicyError
 
 MOST_ROWS: Final = 10_000
@@ -80,9 +80,9 @@ class ProgressPolicy(ABC):
             >>> bounded_delay("10 minutes").with_idle("1 minute", lag="15 minutes").idle
             Idle(after=60000000, lag=900000000)
         """
-        if ticks(after) <= 0:
+        if clock_ticks(after) <= 0:
             raise PolicyError(f"a source is idle after some time, got after={after!r}\n  give a time above zero")
-        return replace(self, idle=Idle(ticks(after), None if lag is None else _span("lag", lag)))
+        return replace(self, idle=Idle(clock_ticks(after), None if lag is None else _span("lag", lag)))
 
     def with_key_punctuation(self: PolicyT) -> PolicyT:
         """Return the policy for an input whose rows may punctuate their own key alone.
@@ -233,7 +233,7 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
         5 ticks behind the newest start, every 1000 rows
     """
     step = rows if span is None else ticks(span)
-    if (rows is None) == (span is None) or type(step) is not int or step <= 0:
+    if (rows is None) == (span is None) or isinstance(step, bool) or not isinstance(step, int) or step <= 0:
         raise PolicyError(
             f"progress moves by rows or by a span, above zero; got rows={rows!r} and span={span!r}\n"
             "  for example punctuate_every(rows=1000) or punctuate_every(span='1 minute')"

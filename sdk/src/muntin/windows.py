@@ -168,7 +168,11 @@ def to_dict(specification: WindowSpecification) -> dict[str, Any]:
         {'kind': 'count', 'count': 3, 'by': 'end'}
     """
     kind = next(name for name, cls in _KINDS.items() if isinstance(specification, cls))
-    return {"kind": kind, **asdict(specification)}
+    return {"kind": kind, **{name: _plain(value) for name, value in asdict(specification).items()}}
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, int) else value
 
 
 def from_dict(data: Mapping[str, Any]) -> WindowSpecification:

@@ -51,6 +51,7 @@ class Plan:
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
         wanted: The evaluator that was asked for; None to have the cheapest one that is right.
+        unit: The unit of integer times, if they have one.
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
         choice: The evaluator that it gets.
 
@@ -73,6 +74,7 @@ class Plan:
     expressions: Mapping[str, int] = field(default_factory=dict)
     named_windows: Mapping[str, HoppingWindows] = field(default_factory=dict)
     wanted: Evaluator | None = None
+    unit: str | None = None
     keeps_late_rows: bool = False
     choice: Choice = field(init=False, compare=False)
 
@@ -201,7 +203,7 @@ class Plan:
             "id": columns.id and columns.id.type,
             "inputs": [[column.name, column.type] for column in columns.inputs],
             "where": [condition.name for condition in columns.conditions],
-            "times": columns.start.type if self.axis is Axis.TIME else str(self.axis),
+            "times": columns.start.type if self.axis is Axis.TIME else (self.unit or str(self.axis)),
             "lifetimes": self.lifetimes,
             "window": to_dict(self.window),
             "windows": {name: to_dict(window) for name, window in self.named_windows.items()},

@@ -77,6 +77,7 @@ class Job:
         window_names: What the results call them; none if there is one specification.
         tracker: What says how far the input is.
         is_timed: True if the query says how long its stages and modules take.
+        unit: The unit of integer times, if they have one.
         has_filter: True if insertions are tested; a column `kept` says which of them are left out.
     """
 
@@ -99,6 +100,7 @@ class Job:
     window_names: tuple[str, ...] = ()
     tracker: ProgressTracker = ProgressTracker()  # noqa: RUF009  # it is frozen
     is_timed: bool = False
+    unit: str | None = None
     has_filter: bool = False
 
     @cached_property

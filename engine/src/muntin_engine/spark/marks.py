@@ -11,18 +11,22 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, QueryError
 from muntin_engine.heartbeats import Heartbeat
+from muntin_engine.plan.lengths import UNITS
 from muntin_engine.spark.types import axis_of
 
 _SECOND: Final = 1_000_000
 
 
-def with_marks(projected: DataFrame, heartbeats: Sequence[Heartbeat], clock: DataFrame | None) -> DataFrame:
+def with_marks(
+    projected: DataFrame, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, unit: str | None = None
+) -> DataFrame:
     """Return projected events with the rows of other streams among them.
 
     Args:
         projected: The events; a column `change` is added if they have none.
         heartbeats: Streams whose rows are punctuation.
         clock: A stream of readings.
+        unit: The unit of the events' times, if these are integers that have one.
 
     Raises:
         QueryError: The times of a heartbeat are of another kind than those of the events.
@@ -32,7 +36,7 @@ def with_marks(projected: DataFrame, heartbeats: Sequence[Heartbeat], clock: Dat
     if "change" not in projected.columns:
         projected = projected.withColumn("change", F.lit("insert"))
     marks = [_punctuation(projected.schema["start"], heartbeat) for heartbeat in heartbeats]
-    marks += [] if clock is None else [_readings(projected.schema["start"], clock)]
+    marks += [] if clock is None else [_readings(projected.schema["start"], clock, unit)]
     for schema, mark in [(projected.schema, mark) for mark in marks]:
         projected = projected.unionByName(_fitted(schema, *mark))
     return projected
@@ -55,10 +59,13 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
     return heartbeat.df, given | ({} if heartbeat.source is None else {"source": _as_column(heartbeat.source)})
 
 
-def _readings(start: spark_types.StructField, clock: DataFrame) -> tuple[DataFrame, Mapping[str, Column]]:
+def _readings(
+    start: spark_types.StructField, clock: DataFrame, unit: str | None
+) -> tuple[DataFrame, Mapping[str, Column]]:
     reading = F.col(clock.columns[0])
     is_time = axis_of("at", start.dataType) is Axis.TIME
-    given = {"change": F.lit("clock"), "start": reading if is_time else F.unix_micros(reading), "bucket": F.lit(0)}
+    counted = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[unit or 'us']}")
+    given = {"change": F.lit("clock"), "start": reading if is_time else counted, "bucket": F.lit(0)}
     return clock, given
 
 

@@ -14,6 +14,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.progress import Observation
 from muntin_engine.plan import LATEST
+from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.spark.job import Job
 from muntin_engine.spark.problems import CLOCK, CLOSE, INSERT, PUNCTUATE, PUNCTUATE_KEY, Times
 
@@ -54,6 +55,8 @@ def progress_of(job: Job, rows: GoodRows) -> Progress:
     events = rows.where(pc.less(rows.kind, PUNCTUATE_KEY))
     marks = rows if rows.source is None else rows.where(pc.is_null(rows.source))
     clock = _largest(rows.times.start.filter(pc.equal(rows.kind, CLOCK)))
+    if clock > EARLIEST:
+        clock = microseconds_of(clock, job.unit)
     punctuation = Progress(_punctuation(marks), _latest_mark(rows), EARLIEST, clock)
     return _progress_of_events(job, events).advance(punctuation)
 

@@ -251,6 +251,7 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         window_names=tuple(plan.named_windows),
         tracker=ProgressTracker(plan.input.progress, plan.input.sources, plan.steps),
         is_timed=query.is_timed,
+        unit=plan.unit,
         has_filter=bool(plan.columns.conditions),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +20,7 @@ from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
 from muntin_engine.plan import Column as NamedColumn
 from muntin_engine.plan import Columns, Input, ModulePlan, Plan, plan_module
+from muntin_engine.plan.lengths import Scale
 from muntin_engine.spark.marks import with_marks
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
 
@@ -91,6 +92,13 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     keys = _fields_of(events.df, given, dict.fromkeys(given, "key"))
     conditions = {str(place): condition for place, condition in enumerate(events.conditions)}
     tested = _fields_of(events.df, conditions, dict.fromkeys(conditions, "where"))
+    axis = _axis([roles[name] for name in ("start", "end", "new_end") if name in roles])
+    scale = Scale(axis, events.unit, roles["start"].name)
+    if events.unit is not None and events.progress.idle is not None and events.progress.idle.lag is not None:
+        raise QueryError(
+            "a source that is idle follows a clock, and integer times do not\n"
+            "  give events() timestamps, for example F.timestamp_millis('at'), or leave the lag out"
+        )
     plan = Plan(
         columns=Columns(
             **{name: _named(part) for name, part in roles.items()},
@@ -98,25 +106,31 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
             inputs=tuple(map(_named, inputs.fields)),
             conditions=tuple(map(_named, tested.values())),
         ),
-        axis=_axis([roles[name] for name in ("start", "end", "new_end") if name in roles]),
-        window=stream.specification,
+        axis=axis,
+        unit=events.unit,
+        window=scale.resolve(stream.specification),
         clip=stream.clip,
         timestamps=stream.timestamps,
-        emit=stream.emit,
+        emit=scale.resolve(stream.emit),
         modules=modules,
         is_edge=events.is_edge,
         input=Input(
-            events.progress, events.sources, events.late, len(events.heartbeats), has_clock=events.clock is not None
+            scale.resolve(events.progress),
+            events.sources,
+            scale.resolve(events.late, "late"),
+            len(events.heartbeats),
+            has_clock=events.clock is not None,
         ),
         buckets=events.buckets if keys else 1,
         expressions=expressions,
-        named_windows=stream.named,
+        named_windows={name: scale.resolve(window) for name, window in stream.named.items()},
         wanted=stream.evaluator,
     )
     if "id" in roles:
         arrow_type_of(roles["id"].dataType)
     types = tuple(_key_type(part) for part in keys.values())
-    projected = with_marks(_project(events, plan.buckets, inputs), events.heartbeats, events.clock)
+    heartbeats = [replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in events.heartbeats]
+    projected = with_marks(_project(events, plan.buckets, inputs), heartbeats, events.clock, events.unit)
     return Projection(projected, types, tuple(inputs.types), "change" in projected.columns), plan
 
 

@@ -48,7 +48,7 @@ def _plain(trigger: Trigger, name: str) -> Any:
             f"the {name} of {type(trigger).__qualname__} is {value!r}, which a checkpoint cannot hold\n"
             "  expected: a number, text, a trigger, or a list of these"
         )
-    return value
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def check_trigger(cls: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, Duration, spell_ticks, ticks
+from muntin.axis import EARLIEST, INFINITY, Duration, clock_ticks, spell_ticks
 from muntin.errors import PolicyError
 from muntin.triggers.decision import Decision
 from muntin.triggers.repeat import Repeat
@@ -78,7 +78,7 @@ def after(delay: Duration) -> Trigger:
         >>> after("30 seconds")
         Timer(period=30000000, is_aligned=False)
     """
-    return Timer(ticks(delay))
+    return Timer(clock_ticks(delay))
 
 
 def every(period: Duration) -> Trigger:
@@ -95,4 +95,4 @@ def every(period: Duration) -> Trigger:
         >>> print(every("1 minute"))
         repeat(after('1 minute', aligned))
     """
-    return Repeat(Timer(ticks(period), is_aligned=True))
+    return Repeat(Timer(clock_ticks(period), is_aligned=True))

@@ -1,0 +1,113 @@
+"""The lengths in a query's policies, in ticks of its axis.
+
+`tumbling("10 minutes")` is written before anything knows what a tick is. The query does: on a time axis a tick is a
+microsecond, on an axis of integers with a unit it is that unit, and on any other axis it has nothing to do with time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final, TypeVar
+
+from muntin import Axis, QueryError
+from muntin.axis import BareClockLength, BareLength, TimeLength, spell_ticks
+
+T = TypeVar("T")
+
+UNITS: Final[Mapping[str, int]] = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+"""Nanoseconds of the units that integer times may be in."""
+
+
+_NAMES: Final[Mapping[str, str]] = {
+    "allowed": "allowed lateness",
+    "after": "time after which a source is idle",
+    "period": "period of a timer",
+    "size": "size of a window",
+    "offset": "offset of the windows",
+    "reach": "reach of a window",
+}
+
+
+def microseconds_of(tick: int, unit: str | None) -> int:
+    """Return a reading of a clock, given as integer times in a unit, in microseconds since the epoch.
+
+    Example:
+        >>> microseconds_of(3, "ms"), microseconds_of(3, None)
+        (3000, 3)
+    """
+    return tick if unit is None else tick * UNITS[unit] // UNITS["us"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a tick of a query's axis is.
+
+    Attributes:
+        axis: Whether times are timestamps.
+        unit: The unit of integer times, one of `UNITS`; None if they measure anything else.
+        times: What the query calls the column of times, for messages.
+    """
+
+    axis: Axis
+    unit: str | None = None
+    times: str = "at"
+
+    def __post_init__(self) -> None:
+        if self.unit is None:
+            return
+        if self.unit not in UNITS:
+            raise QueryError(f"{self.unit!r} is not a unit of times\n  there are {', '.join(map(repr, UNITS))}")
+        if self.axis is Axis.TIME:
+            raise QueryError(
+                f"the times in {self.times} are timestamps, so unit={self.unit!r} says nothing of them: leave it out"
+            )
+
+    def resolve(self, policy: T, name: str = "length") -> T:
+        """Return a policy with all its lengths in ticks of the axis, as plain integers.
+
+        Args:
+            policy: A window, a progress policy, a trigger or any other dataclass with lengths, at any depth; or one.
+            name: What it is called, for messages.
+
+        Raises:
+            QueryError: A length of time on an axis that does not measure time, or that is no whole number of its unit;
+                or a bare number where it does.
+        """
+        found: Any = policy
+        if isinstance(found, TimeLength):
+            return self._ticks(int(found), name)  # type: ignore[return-value]
+        if isinstance(found, BareLength | BareClockLength):
+            if found and (self.axis is Axis.TIME or self.unit is not None):
+                raise QueryError(self._bare(int(found), name))
+            return int(found)  # type: ignore[return-value]
+        if isinstance(found, list | tuple):
+            return type(found)(self.resolve(part, name) for part in found)  # type: ignore[return-value]
+        if is_dataclass(found) and not isinstance(found, type):
+            old = {part.name: getattr(found, part.name) for part in fields(found) if part.init}
+            new = {part: self.resolve(value, _NAMES.get(part, part)) for part, value in old.items()}
+            changed = {part: value for part, value in new.items() if value is not old[part]}
+            return replace(found, **changed) if changed else policy  # type: ignore[return-value]
+        return policy
+
+    def _ticks(self, microseconds: int, name: str) -> int:
+        if self.axis is Axis.TIME or not microseconds:
+            return microseconds
+        if self.unit is None:
+            raise QueryError(
+                f"the {name} is {spell_ticks(microseconds)}, and the times in {self.times} are integers without a unit"
+                "\n  say which they have, as in events(..., unit='ms'), or give the length as an integer too"
+            )
+        ticks, rest = divmod(microseconds * UNITS["us"], UNITS[self.unit])
+        if rest:
+            raise QueryError(
+                f"the {name} is {spell_ticks(microseconds)}, which is no whole number of the unit {self.unit!r}"
+            )
+        return ticks
+
+    def _bare(self, length: int, name: str) -> str:
+        kind = "timestamps" if self.unit is None else f"in {self.unit}"
+        return (
+            f"the {name} is the bare number {length}, and the times in {self.times} are {kind}\n"
+            f"  say how long that is, for example '{abs(length)} seconds' or timedelta(seconds={abs(length)})"
+        )

@@ -1,0 +1,129 @@
+"""Lengths mean what they say on every axis, or are refused where the query is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from muntin import (
+    Axis,
+    Lateness,
+    QueryError,
+    Trigger,
+    TriggerView,
+    Window,
+    bounded_delay,
+    correct,
+    count_by_start,
+    early,
+    hopping,
+    ordered,
+    punctuate_every,
+    punctuated,
+    snapshot,
+    ticks,
+    tumbling,
+)
+from muntin.triggers import Decision, after, any_of, every, every_count, past_end, repeat, until
+from muntin_engine.plan.lengths import Scale
+
+TIME, TICKS, MILLIS = Scale(Axis.TIME), Scale(Axis.TICKS), Scale(Axis.TICKS, "ms")
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class Late(Trigger):
+    """A query writer's own trigger, with a length."""
+
+    name, version = "test.late", "1"
+    by: int
+
+    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        return None, Decision.WAIT
+
+
+TIMED = {
+    "window": tumbling("10 minutes"),
+    "hop": hopping(timedelta(hours=1), "10 minutes", "1 minute", reach="2 minutes"),
+    "delay": bounded_delay("1 minute"),
+    "steps": punctuate_every(span="1 minute"),
+    "lag": ordered().with_idle("1 minute", lag="2 minutes"),
+    "late": correct("1 hour"),
+    "trigger": early(repeat(any_of(past_end("5 seconds"), until(every_count(3), past_end("1 minute"))))),
+    "own trigger": early(Late(ticks("5 seconds"))),
+}
+BARE = {
+    "window": tumbling(600),
+    "hop": hopping(60, 10, 1, reach=2),
+    "offset": tumbling("1 hour", 5),
+    "delay": bounded_delay(60),
+    "steps": punctuate_every(rows=10, delay=5),
+    "lag": ordered().with_idle("1 minute", lag=2),
+    "late": correct(5),
+    "trigger": early(repeat(any_of(past_end(-5), after("1 minute")))),
+    "own trigger": early(Late(ticks(5))),
+}
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_a_time_is_refused_where_integers_have_no_unit(name: str) -> None:
+    with pytest.raises(QueryError, match=r"integers without a unit\n  say which they have, as in events\(..., unit="):
+        TICKS.resolve(TIMED[name])
+    assert TIME.resolve(TIMED[name]) == TIMED[name]
+
+
+@pytest.mark.parametrize("name", BARE)
+@pytest.mark.parametrize("scale", [TIME, MILLIS], ids=["time", "ms"])
+def test_a_bare_number_is_refused_where_the_axis_is_time(name: str, scale: Scale) -> None:
+    with pytest.raises(QueryError, match=r"is the bare number .*\n  say how long that is, for example "):
+        scale.resolve(BARE[name])
+
+
+@pytest.mark.parametrize("name", [name for name in BARE if name not in ("offset", "lag", "trigger")])
+def test_a_bare_number_counts_ticks_of_any_other_axis(name: str) -> None:
+    assert TICKS.resolve(BARE[name]) == BARE[name]
+
+
+def test_a_clock_is_read_in_time_on_every_axis() -> None:
+    policies = (early(every("1 minute")), ordered().with_idle("1 minute"))
+    for scale in (TIME, TICKS, MILLIS):
+        assert tuple(map(scale.resolve, policies)) == policies
+    with pytest.raises(QueryError, match="the period of a timer is the bare number 60"):
+        TIME.resolve(early(after(60)))
+
+
+@pytest.mark.parametrize(("unit", "second"), [("s", 1), ("ms", 1000), ("us", SECOND), ("ns", 1000 * SECOND)])
+def test_a_time_becomes_a_number_of_units(unit: str, second: int) -> None:
+    scale = Scale(Axis.TICKS, unit)
+    window = hopping("1 hour", "10 minutes", "-1 minute", reach="2 minutes")
+    assert scale.resolve(window) == hopping(3600 * second, 600 * second, -60 * second, reach=120 * second)
+    assert scale.resolve(correct("1 minute")) == Lateness(correct(1).policy, 60 * second)
+    assert scale.resolve(early(past_end("5 seconds"))).trigger == past_end(5 * second)
+    assert scale.resolve(bounded_delay(0)).delay == 0
+
+
+def test_a_time_that_is_no_whole_number_of_units_is_refused() -> None:
+    with pytest.raises(
+        QueryError, match="the delay is 1 millisecond 500 microseconds, which is no whole number of the unit"
+    ):
+        MILLIS.resolve(bounded_delay("1.5 ms"))
+
+
+def test_what_has_no_length_stays_as_it_is() -> None:
+    for policy in (snapshot(), count_by_start(3), punctuated(), early(every_count(5)), None):
+        assert all(scale.resolve(policy) is policy for scale in (TIME, TICKS, MILLIS))
+
+
+def test_resolved_lengths_are_plain_numbers() -> None:
+    window = TIME.resolve(hopping("1 hour", "10 minutes", 0))
+    assert {type(value) for value in (window.size, window.hop, window.offset, window.reach)} == {int}
+
+
+def test_a_unit_must_be_one_and_timestamps_have_their_own() -> None:
+    with pytest.raises(QueryError, match="'hours' is not a unit of times\n  there are 'ns', 'us', 'ms', 's'"):
+        Scale(Axis.TICKS, "hours")
+    with pytest.raises(QueryError, match="are timestamps, so unit='ms' says nothing of them"):
+        Scale(Axis.TIME, "ms")
