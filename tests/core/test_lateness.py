@@ -84,6 +84,20 @@ def test_late_rows_correct_a_window_for_a_while() -> None:
     assert spelled(result) == ["-3 [10,20) (3,)", "+4 [10,20) (3, 4)"]
 
 
+def test_a_speculative_result_comes_with_the_punctuation_though_it_can_be_corrected() -> None:
+    """
+              0         10        20
+    a            [)                        3 to 4: the newest start
+    punctuation         .                  10: the window's end, as for final output
+    b               [)                     6 to 7: late, within the 5 ticks that are allowed
+    c            [)                        3 to 4: later than that
+    """
+    feed = Feed(query(tumbling(10), emit=EmitPolicy.SPECULATIVE, late=correct(5)))
+    assert spelled(feed.batch(row("a", 3, 4, 1), punctuation=10)) == ["+1 [0,10) (1,)"]
+    assert spelled(feed.batch(row("b", 6, 7, 2))) == ["-1 [0,10) (1,)", "+2 [0,10) (1, 2)"]
+    assert late_by(feed.batch(row("c", 3, 4, 4), punctuation=15)) == [2]
+
+
 def test_results_that_can_be_corrected_are_not_promised() -> None:
     feed = Feed(CORRECTING)
     result = feed.batch(row("a", 1, 2), punctuation=20)

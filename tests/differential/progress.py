@@ -159,14 +159,19 @@ class CorrectingRun(Run):
 
     allowed = 6
 
+    def __init__(self, case: Case, *, waits: bool) -> None:
+        self._waits = waits
+        super().__init__(case)
+
     def _start(self) -> Bucket:
-        query = replace(self.case.query, late=correct(self.allowed), waits_for_punctuation=True)
+        query = replace(self.case.query, late=correct(self.allowed), waits_for_punctuation=self._waits)
         return Bucket(query, self.cells, Codec(), {"query": str(self.case)})
 
     def _arrived(self, batch: Batch) -> Progress:
         said = progress_of(self.case.query.window, batch)
         hasty = self._hasty(said.punctuation)
-        return Progress(said.punctuation, max(said.horizon, EARLIEST if hasty == INFINITY else hasty), hasty)
+        newest = hasty if self._waits else max(said.newest, hasty)
+        return Progress(said.punctuation, max(said.horizon, EARLIEST if hasty == INFINITY else hasty), newest)
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
         said = progress_of(self.case.query.window, batch)

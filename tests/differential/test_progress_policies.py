@@ -96,10 +96,11 @@ def test_keys_may_be_further_than_the_input(window: str, emit: EmitPolicy) -> No
         check(case, case.stream, lambda case, stream: follow(KeyRun(case, stream), stream))
 
 
+@pytest.mark.parametrize("waits", [True, False])
 @EVERY_WINDOW
-def test_late_rows_correct_what_was_put_out(window: str) -> None:
+def test_late_rows_correct_what_was_put_out(window: str, waits: bool) -> None:
     for case in cases(window, EmitPolicy.SPECULATIVE, every=5):
-        check(case, case.stream, lambda case, stream: follow(CorrectingRun(case), stream))
+        check(case, case.stream, lambda case, stream: follow(CorrectingRun(case, waits=waits), stream))
 
 
 @EVERY_EMISSION

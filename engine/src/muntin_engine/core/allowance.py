@@ -14,14 +14,14 @@ from muntin_engine.core.sliced.grid import settled
 def effective(query: WindowedQuery, progress: Progress) -> Progress:
     """Return the progress by which a query closes windows and takes rows for late.
 
-    Where late rows correct results, windows close the allowed lateness behind the input's punctuation. If results wait
-    for the punctuation, that is also how far windows are in sight, and the newest start is not. Windows on a grid close
-    at their ends and nowhere else, so a row is late if a window that it belongs to, or one before it, has closed.
+    Where late rows correct results, windows close the allowed lateness behind the input's punctuation, and come into
+    sight as if they did not: by the watermark, or by the punctuation alone if results wait for it. Windows on a grid
+    close at their ends and nowhere else, so a row is late if a window that it belongs to, or one before it, has closed.
     """
     if not query.late.corrects:
         return progress
     punctuation = progress.punctuation
-    newest = punctuation if query.waits_for_punctuation else progress.newest
+    newest = punctuation if query.waits_for_punctuation else progress.watermark
     is_finite = EARLIEST < punctuation < INFINITY
     closed = max(EARLIEST, punctuation - query.late.allowed) if is_finite else punctuation
     if isinstance(query.window, HoppingWindows) and not query.window.reach and not query.ends_move:
