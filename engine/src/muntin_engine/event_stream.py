@@ -261,7 +261,8 @@ class EventStream:
         """Cut the axis in several ways at once.
 
         Each row is merged once, into slices that all of them share, so another window costs little more than its
-        results. These have a column `window_name`.
+        results. These have a column `window_name`. A row that is late for one of the windows is late for all: they
+        show the same rows. Queries of their own, whose results are united, decide each by itself.
 
         Args:
             unnamed: None: each specification has a name.

@@ -120,6 +120,29 @@ def test_a_row_is_late_when_a_window_over_it_is_complete() -> None:
     assert feed.output[2:] == [Answer(("k",), 1, ((10,),)), Answer(("k",), 2, ((10,),))]
 
 
+def test_with_several_windows_a_row_is_late_for_all_of_them_or_for_none() -> None:
+    """
+              0    4         10        20
+    a         [---)                              complete: a row at 3 is late
+    b         [--------------------------)       open: alone it takes the row
+    """
+    batches = [([Row(("k",), 1, 1)], 5), ([Row(("k",), 3, 3), Row(("k",), 9, 9)], 5), ([Row(("k",), 6, 6)], INFINITY)]
+    specifications = {0: tumbling(4), 1: tumbling(20)}
+
+    def run(*windows: HoppingWindows, without: int = -1) -> Feed:
+        feed = Feed(sliced(windows, Members()))
+        for rows, punctuation in batches:
+            feed.batch([row for row in rows if row.payload != without], punctuation)
+        return feed
+
+    together = run(*specifications.values())
+    assert (together.accepted, together.late) == (3, 1)
+    assert [run(window).late for window in specifications.values()] == [1, 0]
+    for place, window in specifications.items():
+        alone = run(window, without=3)
+        assert [answer._replace(place=0) for answer in together.output if answer.place == place] == alone.output
+
+
 def test_the_rows_of_a_batch_are_late_by_earlier_batches_alone() -> None:
     feed = Feed(sliced(tumbling(10), Members()))
     feed.batch([Row(("k",), 3, 3), Row(("k",), 25, 25)], punctuation=20)

@@ -74,7 +74,7 @@ def choose_evaluator(plan: Plan, wanted: Evaluator | None) -> Choice:
     if plan.named_windows and choice.evaluator is Evaluator.GENERAL:
         raise QueryError(
             f"several windows of a query share its slices, and this one has none: {choice.reason}\n"
-            "  run a query for each window, and union their results"
+            "  run a query for each window, and union their results; each then decides by itself which rows are late"
         )
     return choice
 
