@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -138,8 +138,8 @@ def test_what_is_retracted_is_inserted_again_in_one_batch_as_in_two() -> None:
 def test_what_is_inserted_again_has_the_payload_that_was_not_taken_back() -> None:
     rows = [row("a", 1, 8, "old"), revision("a", 1, 8, 1)._replace(payload=("old",)), row("a", 1, 8, "new")]
     for order in permutations(rows):
-        for batches in [order], *([order[:cut], order[cut:]] for cut in (1, 2)), [[change] for change in order]:
-            taken = Taken(*map(list, batches))
+        for cuts in (), (1,), (2,), (1, 2):
+            taken = Taken(*(list(order[start:end]) for start, end in pairwise((0, *cuts, 3))))
             assert [event.payload for event in taken.state.events] == [("new",)]
             assert taken.state.waiting_count == 0
 

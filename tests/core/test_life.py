@@ -5,6 +5,8 @@ The oracle knows nothing of graphs: it tries every order in which the rows could
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from itertools import permutations, product
 from random import Random
 
@@ -19,28 +21,39 @@ State = tuple[int, str] | None
 """An end and a payload, or None for an event that is absent."""
 
 
-def applied(change: InputChange, state: State) -> State | bool:
-    """Return what a row makes of an event, or False if it does not apply to it."""
+class DoesNotApplyError(Exception):
+    """A row does not apply to an event as it is."""
+
+
+def applied(change: InputChange, state: State) -> State:
+    """Return what a row makes of an event."""
     if change.new_end is None:
-        return (INFINITY if change.end is None else change.end, change.payload[0]) if state is None else False
+        if state is not None:
+            raise DoesNotApplyError
+        return INFINITY if change.end is None else change.end, change.payload[0]
     if state is None or change.end not in (None, state[0]):
-        return False
+        raise DoesNotApplyError
     if change.new_end > change.start:
         return change.new_end, state[1]
-    return None if change.payload in ((), (state[1],)) else False
+    if change.payload not in ((), (state[1],)):
+        raise DoesNotApplyError
+    return None
+
+
+def after_all(rows: Iterable[InputChange]) -> State:
+    """Return what rows make of an event, one after the other."""
+    state: State = None
+    for change in rows:
+        state = applied(change, state)
+    return state
 
 
 def outcomes(rows: list[InputChange]) -> set[State]:
     """Return what an event can be after all rows, over every order in which all of them apply."""
     found: set[State] = set()
     for order in permutations(rows):
-        state: State | bool = None
-        for change in order:
-            state = applied(change, state)
-            if state is False:
-                break
-        if state is not False:
-            found.add(state)
+        with suppress(DoesNotApplyError):
+            found.add(after_all(order))
     return found
 
 
@@ -58,9 +71,7 @@ def random_life(random: Random, longest: int) -> list[InputChange]:
         else:
             change = revision("x", START, state[0], end)
         rows.append(change)
-        after = applied(change, state)
-        assert not isinstance(after, bool)
-        state = after
+        state = applied(change, state)
     return rows
 
 
@@ -72,8 +83,9 @@ def syncs(rows: list[InputChange]) -> list[int]:
 
 
 def standing(taken: Taken) -> State:
-    (event,) = list(taken.state.events) or [None]
-    return None if event is None else (event.end, event.payload[0])
+    events = list(taken.state.events)
+    assert len(events) < 2
+    return (events[0].end, events[0].payload[0]) if events else None
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -81,11 +93,7 @@ def test_a_life_adds_up_to_the_same_in_every_order_and_cut(seed: int) -> None:
     """Rows in any order, cut anywhere, with punctuation as high as the rows that are still to come allow."""
     random = Random(seed)
     rows = random_life(random, 7 if seed % 5 else 5)
-    truth: State = None
-    for change in rows:
-        after = applied(change, truth)
-        assert not isinstance(after, bool)
-        truth = after
+    truth = after_all(rows)
     if len(rows) < 6:
         assert outcomes(rows) == {truth}
     for _ in range(4):

@@ -138,7 +138,12 @@ def test_an_event_is_named_by_its_id_and_its_start() -> None:
 def test_the_changes_of_an_event_may_come_in_any_order(order: tuple[int, ...]) -> None:
     """Ended at 5, prolonged to 8 again, taken back and inserted anew: a detour, and a return."""
     again = Event(1, 3, "again")
-    changes = [Insertion("a", A), Revision("a", A, 5), Revision("a", Event(1, 5, "a"), 8), retraction("a", A)]
+    changes: list[Insertion[str] | Revision[str]] = [
+        Insertion("a", A),
+        Revision("a", A, 5),
+        Revision("a", Event(1, 5, "a"), 8),
+        retraction("a", A),
+    ]
     script = Script()
     for place in order:
         script = script.add([*changes, Insertion("a", again)][place])

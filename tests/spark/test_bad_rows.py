@@ -31,7 +31,7 @@ GOOD: tuple[object, ...] = ("insert", "a", 1, 12, 14, None, 1.0)
 BATCHES: list[list[tuple[object, ...]]] = [
     [
         GOOD,
-        ("insert", "a", 1, 13, 15, None, 1.0),  # the id is alive
+        ("insert", "a", 1, 12, 15, None, 1.0),  # it is alive
         ("insert", "a", 2, None, 15, None, 1.0),
         ("insert", "a", 3, 15, 11, None, 1.0),
         ("insert", "a", None, 12, 15, None, 1.0),

@@ -137,9 +137,11 @@ class Admission:
         """Refuse a revision that no event could take, and gather the others by event."""
         start, end, new_end, spell = change.start, change.end, change.new_end, self._axis.spell
         assert new_end is not None
-        if new_end < start or (end is not None and end <= start):
-            told = f"cannot end at {spell(new_end)}" if new_end < start else f"cannot have ended at {spell(end)}"
-            message = f"event {change.id!r} starts at {spell(start)} and {told}"
+        if new_end < start:
+            message = f"event {change.id!r} starts at {spell(start)} and cannot end at {spell(new_end)}"
+            self._refuse(Reason.EMPTY_LIFETIME, message, change)
+        elif end is not None and end <= start:
+            message = f"event {change.id!r} starts at {spell(start)} and cannot have ended at {spell(end)}"
             self._refuse(Reason.EMPTY_LIFETIME, message, change)
         elif change.id is not None:
             others.setdefault((change.id, start), []).append(change)
@@ -236,6 +238,7 @@ class Admission:
             message = f"an event {change.id!r} is alive, {self._axis.spell_interval(standing.start, standing.end)}"
             self._refuse(Reason.DUPLICATE_ID, message, change)
         else:
+            assert change.end is not None, "a revision that expects no end fits any event that is alive"
             message = (
                 f"it expects event {change.id!r} to end at {spell(change.end)}, "
                 f"but the event ends at {spell(standing.end)}"

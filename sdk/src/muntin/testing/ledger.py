@@ -60,7 +60,7 @@ class Ledger:
             self._punctuate(step)
         elif isinstance(step, KeyedChange) and not self._is_late(step):
             place = (step.key, step.change.id, step.change.event.start)
-            changes = [*self._trails.pop(place, ()), *self._waiting.pop(place, ()), step]
+            changes = [*self._trails.get(place, ()), *self._waiting.pop(place, ()), step]
             self._trails[place], waiting = _trail(changes)
             if waiting:
                 self._waiting[place] = waiting
