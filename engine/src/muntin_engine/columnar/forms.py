@@ -20,6 +20,7 @@ from muntin.schemas import Field, Scalar, Struct
 from muntin_engine.columnar.nulls import flags, forbidden_nulls
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.nulls import forbids_null
+from muntin_engine.core.running import RUNNING, Call, at
 
 T = TypeVar("T")
 
@@ -160,6 +161,7 @@ class BoundForm:
         return array if self.form.skips_nulls else np.ma.MaskedArray(array, _is_null(column))
 
     def _call(self, method: str, function: Callable[[], T]) -> T:
+        RUNNING.many(self.label)
         started = self.meter.now()
         try:
             return function()
@@ -171,6 +173,9 @@ class BoundForm:
             raise failed from safe_cause(error)
         finally:
             self.meter.since(started)
+
+
+at(BoundForm._call, lambda local: Call(local["self"].label, local["method"]))
 
 
 def array_of(column: pa.Array, reads: Field) -> Any:

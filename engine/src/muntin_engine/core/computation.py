@@ -19,6 +19,7 @@ from muntin import (
 from muntin.safe_text import safe_cause
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.running import RUNNING, Call, at
 from muntin_engine.core.skipping import SKIPPED, Present
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class Computation:
         self.is_incremental = binding.module.is_incremental
         self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
         self.can_slide = self.can_remove and not binding.module.is_time_sensitive
+        self._label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select
         self._meter = binding.meter
         self._clip = clip
@@ -119,6 +121,8 @@ class Computation:
         return list(result) if self.module.is_operator else result
 
     def _call(self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        if RUNNING.window is not window or RUNNING.label is not self._label:
+            RUNNING.one(self._label, key, window)
         meter = self._meter
         if meter.skips:
             meter.skips -= 1
@@ -129,6 +133,9 @@ class Computation:
         except BaseException as error:  # an exit, too, is the module's failure
             failed = ModuleFailedError(self.module.name, self.module.version, key, window, name, error)
             raise failed from safe_cause(error)
+
+
+at(Computation._call, lambda local: Call(local["self"]._label, local["name"], local["key"], local["window"]))
 
 
 class Stamper:

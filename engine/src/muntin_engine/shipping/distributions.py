@@ -29,7 +29,7 @@ def find_distribution(name: str) -> Distribution:
     Raises:
         NotShippableError: None has it, or several have.
     """
-    found = {canonical(dist.name): dist for dist in _called(name)}
+    found = {canonical(str(dist.name)): dist for dist in _called(name)}
     if not found:
         raise NotShippableError(name, f"no installed distribution, plugin or package has this name{_close_to(name)}")
     if len(found) > 1:

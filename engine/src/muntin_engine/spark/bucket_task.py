@@ -34,6 +34,7 @@ from muntin_engine.spark.job import Job
 from muntin_engine.spark.output import result_tables
 from muntin_engine.spark.refused import RefusedRow, refused_row, refused_table
 from muntin_engine.spark.source_counts import count_sources
+from muntin_engine.spark.watchdog import overseen
 
 RESULTS: Final = "results"
 LATE: Final = "late"
@@ -97,8 +98,10 @@ def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterato
         ModuleFailedError: A module raised an exception.
     """
     checked = CheckedCells(cells, f"bucket {bucket}")
+    _KEPT.most = job.worker.kept_bytes
     try:
-        yield from (_run_sliced if job.grids else _run_general)(job, bucket, checked, arrived)
+        with overseen(job.worker, job.query.axis):
+            yield from (_run_sliced if job.grids else _run_general)(job, bucket, checked, arrived)
     except ModuleFailedError as error:
         error.say_window(job.query.axis.spell_interval)
         raise

@@ -27,6 +27,7 @@ from muntin_engine.spark.lifting import lift
 from muntin_engine.spark.observing import GoodRows, observe, pack_observations, progress_of
 from muntin_engine.spark.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
 from muntin_engine.spark.signals import signals_in
+from muntin_engine.spark.watchdog import overseen
 
 PROGRESS: Final = tuple(part.name for part in fields(Progress))
 """The columns of progress, in the order in which `Progress` takes them."""
@@ -86,6 +87,10 @@ class Distributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of all of them."""
         job = open_job(self._job)
+        with overseen(job.worker, job.query.axis):
+            yield from self._sent(job, batches)
+
+    def _sent(self, job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         durations, progress = Durations(job), Progress()
         observed, signals = list[Observation](), frozenset[str]()
         skipped = [0] * (len(job.choosy_labels) + 1)

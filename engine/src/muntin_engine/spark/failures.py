@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from muntin_engine.errors import SessionEndedError, SinkError
+from muntin_engine.spark.lookout import last_words
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"
@@ -28,6 +29,7 @@ _MAKE_ROOM: Final = (
     "the disk of the checkpoint, of an output or of Spark's own files (spark.local.dir) is full\n"
     "  nothing is lost: make room, and start the query with the same checkpoint"
 )
+_DEAD: Final = re.compile(r"exited unexpectedly|\(crashed\)|EOFException|Connection reset|Broken pipe")
 _JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _FRAME: Final = re.compile(r'  File "(?P<file>[^"]*)", line .*\n(?:    .*\n)*')
 _MACHINERY: Final = re.compile(
@@ -39,20 +41,23 @@ def root_cause(error: BaseException) -> str:
     """Return the innermost message that explains a failure, with the Python traceback it holds.
 
     Frames of PySpark and Py4J are left out of the traceback, and so are the JVM's stack and the query's plan. An
-    error that Spark had no part in is returned as its own message.
+    error that Spark had no part in is returned as its own message. Where a worker on this machine died, the module that
+    ran last is named.
 
     Args:
         error: What `awaitTermination`, `StreamingQuery.exception` or an action on a DataFrame raised or returned.
     """
     if is_cut_off(error):
         return str(SessionEndedError(str(error)))
-    messages = [_without_jvm(message) for message in _messages(error)]
+    whole = list(_messages(error))
+    died = f"\n{words}" if any(map(_DEAD.search, whole)) and (words := last_words()) else ""
+    messages = [_without_jvm(message) for message in whole]
     of_sinks = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
     if of_sinks:
-        return _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :])
+        return _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :]) + died
     with_traceback = [message for message in messages if _TRACEBACK in message]
     said = _module_traceback(with_traceback[-1]) if with_traceback else _last_telling(messages)
-    return f"{said}\n  {_MAKE_ROOM}" if _FULL_DISK in said else said
+    return (f"{said}\n  {_MAKE_ROOM}" if _FULL_DISK in said else said) + died
 
 
 def is_cut_off(error: BaseException) -> bool:

@@ -30,6 +30,7 @@ from muntin_engine.plan import Evaluator
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.by_value import pickled
 from muntin_engine.spark.fetched_archives import find_fetched_archives
+from muntin_engine.spark.worker_settings import WorkerSettings
 
 MOST_BYTES: Final = 900_000
 """A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""
@@ -79,6 +80,7 @@ class Job:
         is_timed: True if the query says how long its stages and modules take.
         unit: The unit of integer times, if they have one.
         has_filter: True if insertions are tested; a column `kept` says which of them are left out.
+        worker: How workers look after themselves.
     """
 
     query: WindowedQuery
@@ -102,6 +104,7 @@ class Job:
     is_timed: bool = False
     unit: str | None = None
     has_filter: bool = False
+    worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen
 
     @cached_property
     def name(self) -> bytes:

@@ -40,6 +40,7 @@ from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
 from muntin_engine.spark.watermark import with_watermark
+from muntin_engine.spark.worker_settings import settings_of
 
 if TYPE_CHECKING:
     from muntin_engine.query import Query
@@ -253,6 +254,7 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
         is_timed=query.is_timed,
         unit=plan.unit,
         has_filter=bool(plan.columns.conditions),
+        worker=settings_of(query.source.df.sparkSession),
     )
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
+from typing import Any, Protocol
 
+from muntin import Window
+from muntin_engine.core.running import RUNNING
 from muntin_engine.core.sliced.adaptive import Monitor, Volume
+from muntin_engine.core.sliced.key_names import key_of
 from muntin_engine.core.sliced.modules import CallError
 from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
@@ -44,13 +47,18 @@ class OneByOne:
             self._slices.settle(number)
             held = self._slices.by_number[number]
             names = list(held.states[0])
+            extent = self._query.extent(number)
+
+            def locate(place: int, names: list[Hashable] = names, extent: Window = extent) -> tuple[object, Window]:
+                return key_of(names[place]), extent
+
+            values: list[list[Any]] = []
             try:
-                values = [
-                    module.results(states.values())
-                    for module, states in zip(self._query.modules, held.states, strict=True)
-                ]
+                for module, states in zip(self._query.modules, held.states, strict=True):
+                    RUNNING.many(module.label, locate)
+                    values.append(module.results(states.values()))
             except CallError as failure:
-                raise failure.located(names[failure.place], self._query.extent(number)) from failure.__cause__
+                raise failure.located(names[failure.place], extent) from failure.__cause__
             runs.add_window((number - grid.shift) // grid.stride, names, values)
             volumes |= {name: Volume(name, rows, 1) for name, rows in held.counts.items()}
         self._monitor.closed(self._place, volumes.values())

@@ -8,8 +8,10 @@ from itertools import chain, compress, pairwise
 from operator import not_, sub
 from typing import Any, Final
 
+from muntin import Window
 from muntin_engine.core.column import Column
 from muntin_engine.core.keys import Key
+from muntin_engine.core.running import RUNNING
 from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Chunk, Groups, Kind, UnstorableError, encode_blob
 from muntin_engine.core.sliced.modules import CallError
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
@@ -100,15 +102,17 @@ def _states(query: SlicedQuery, rows: GroupedRows) -> Iterator[Groups]:
     payloads = [module.payloads(rows.columns, rows.bounds[-1]) for module in query.modules]
     for start, stop in _pieces(rows):
         bounds = rows.bounds[start : stop + 1]
+
+        def locate(place: int, start: int = start) -> tuple[Key, Window]:
+            return rows.keys[rows.group_key[start + place]], query.extent(rows.group_slice[start + place])
+
+        states: list[list[Any]] = []
         try:
-            states = [
-                module.add_groups(module.create_states(stop - start), some, bounds)
-                for module, some in zip(query.modules, payloads, strict=True)
-            ]
+            for module, some in zip(query.modules, payloads, strict=True):
+                RUNNING.many(module.label, locate)
+                states.append(module.add_groups(module.create_states(stop - start), some, bounds))
         except CallError as failure:
-            place = start + failure.place
-            key, extent = rows.keys[rows.group_key[place]], query.extent(rows.group_slice[place])
-            raise failure.located(key, extent) from failure.__cause__
+            raise failure.located(*locate(failure.place)) from failure.__cause__
         yield _groups(Kind.STATES, rows, start, stop, states)
 
 

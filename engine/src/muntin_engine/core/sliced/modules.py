@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
 from muntin.safe_text import safe_cause
 from muntin_engine.core.query import Binding
+from muntin_engine.core.running import Call, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.core.sliced.key_names import key_of
 
@@ -65,6 +66,7 @@ class SlicedModule:
         self._is_choosy = self._called is not module
         self.can_deduct = isinstance(module, SupportsDeduct)
         self.meter = binding.meter
+        self.label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select
         self._column = _column_of(binding.select)
 
@@ -180,6 +182,28 @@ class SlicedModule:
             raise CallError(self.module, "compute_result", len(results)) from safe_cause(error)
         self.meter.since(started)
         return results
+
+
+def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
+    """Have the watchdog know a function that calls a method, for each group in turn if it fills a list of results."""
+
+    def describe(local: Mapping[str, Any]) -> Call:
+        found = local.get(filled, 0)
+        return Call(local["self"].label, method, place=found if isinstance(found, int) else len(found))
+
+    at(function, describe)
+
+
+_known(SlicedModule.create_state, "create_state")
+_known(SlicedModule.create_states, "create_state", "states")
+_known(SlicedModule.add_groups, "add_events", "after")
+_known(SlicedModule.combine_into, "combine", "place")
+_known(SlicedModule.upgrade, "upgrade_state", "after")
+_known(SlicedModule.combine, "combine")
+_known(SlicedModule.merged, "combine")
+_known(SlicedModule.deduct, "deduct")
+_known(SlicedModule.result, "compute_result")
+_known(SlicedModule.results, "compute_result", "results")
 
 
 def _column_of(select: Callable[[Any], Any]) -> int | None:

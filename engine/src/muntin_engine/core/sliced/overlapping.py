@@ -6,8 +6,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+from muntin_engine.core.running import RUNNING
 from muntin_engine.core.sliced.adaptive import Monitor, Volume
 from muntin_engine.core.sliced.grid import NEVER
+from muntin_engine.core.sliced.key_names import key_of
 from muntin_engine.core.sliced.modules import CallError, SlicedModule, State
 from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
@@ -98,8 +100,11 @@ class Overlapping:
     ) -> None:
         """Move a key through its steps."""
         values: list[list[Any]] = []
+        key = key_of(name)
         for place, (module, sliding) in enumerate(zip(self._query.modules, queue.sliding, strict=True)):
             states = self._slices.states_of(place, numbers[len(queue.numbers) :], name)
+            if steps:
+                RUNNING.one(module.label, key, self._grid.window(steps[0].first))
             values.append(module.meter.sampled(self._slide)(name, module, sliding, states, steps))
         made = [step for step in steps if step.makes_windows]
         runs.add_key(name, [step.first for step in made], [step.last for step in made], values)

@@ -7,10 +7,12 @@ from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
 from muntin_engine.core.editions import Edition, is_outdated
+from muntin_engine.core.running import RUNNING
 from muntin_engine.core.sliced.adaptive import Monitor
 from muntin_engine.core.sliced.entry_writer import EntryWriter
 from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.core.sliced.groups import Blob, Chunk, Groups, Kind
+from muntin_engine.core.sliced.key_names import key_of
 from muntin_engine.core.sliced.modules import CallError, SlicedModule, State
 from muntin_engine.core.sliced.sliced_query import SlicedQuery, is_in_window
 from muntin_engine.core.sliced.store import Entry
@@ -43,6 +45,8 @@ class Slice:
     ) -> None:
         """Merge states, which become this slice's own."""
         for place, (module, column) in enumerate(zip(modules, columns, strict=True)):
+            if place:
+                RUNNING.many(module.label, RUNNING.locate)
             if not self.states[place] and len(fresh := dict(zip(names, column, strict=True))) == len(names):
                 self.states[place] = fresh
             else:
@@ -133,7 +137,9 @@ class Slices:
         waiting, flat = list(rows), list(chain.from_iterable(rows.values()))
         bounds = [0, *accumulate(map(len, rows.values()))]
         columns = self._query.columns_of(flat)
+        extent = self._query.extent(number)
         for module, states in zip(self._query.modules, held.states, strict=True):
+            RUNNING.many(module.label, lambda place: (key_of(waiting[place]), extent))
             before = self._states_before(number, module, states, waiting)
             try:
                 after = module.add_groups(before, module.payloads(columns, len(flat)), bounds)
@@ -153,6 +159,7 @@ class Slices:
         rows = held.rows.get(name)
         if rows is None:
             return held.states[place][name]
+        RUNNING.one(module.label, key_of(name), self._query.extent(number))
         try:
             fresh = module.create_state()
             if name in held.states[place]:
@@ -227,6 +234,7 @@ class Slices:
         if self._monitor.policy.is_adaptive:
             held.count(names, counts)
         if is_states:
+            RUNNING.many(self._query.modules[0].label, lambda place: (key_of(names[place]), self._query.extent(number)))
             try:
                 held.add_states(self._query.modules, names, columns)
             except CallError as failure:
@@ -249,6 +257,10 @@ class Slices:
         }
         groups = chunk.decode(codec, dict.fromkeys(outdated, codec.reading_fields()))
         for place, version in outdated.items():
+            RUNNING.many(
+                self._query.modules[place].label,
+                lambda at: (key_of(blob.names[groups.places[at]]), self._query.extent(groups.numbers[at])),
+            )
             try:
                 groups.columns[place] = self._query.modules[place].upgrade(groups.columns[place], version)
             except CallError as failure:

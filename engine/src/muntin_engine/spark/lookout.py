@@ -1,0 +1,60 @@
+"""The driver's look at the traces of workers on its machine: those that died, and those that a watchdog warns of."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import shutil
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from muntin_engine.spark.traces import LastCall, read_traces
+
+LOG: Final = logging.getLogger("muntin.watchdog")
+"""Where warnings of modules that run for long go."""
+
+_EVERY_SECONDS: Final = 1.0
+_FOLDERS: Final[list[Path]] = []
+_LOCK: Final = threading.Lock()
+
+
+def traces_folder() -> str:
+    """Return the folder for the traces of this program's workers; it is removed when the program ends."""
+    with _LOCK:
+        if not _FOLDERS:
+            _FOLDERS.append(Path(tempfile.mkdtemp(prefix="muntin-running-")))
+            atexit.register(shutil.rmtree, _FOLDERS[0], ignore_errors=True)
+            threading.Thread(target=_look_out, args=(_FOLDERS[0],), name="muntin lookout", daemon=True).start()
+        return str(_FOLDERS[0])
+
+
+def last_words(folders: list[Path] | None = None) -> str:
+    """Return what the last of the workers on this machine that died at work was at; empty if none did."""
+    found = [call for folder in folders or _FOLDERS for call in read_traces(folder) if _has_died(call)]
+    return found[-1].last_words if found else ""
+
+
+def forget_the_dead() -> None:
+    """Remove the traces of workers that are gone, as a new query starts."""
+    for folder in _FOLDERS:
+        for call in read_traces(folder):
+            if not call.is_alive:
+                with suppress(OSError):
+                    (folder / str(call.pid)).unlink()
+
+
+def _has_died(call: LastCall) -> bool:
+    return call.is_running and not call.is_alive
+
+
+def _look_out(folder: Path) -> None:
+    """Log the notices that workers leave."""
+    seen: dict[int, int] = {}
+    while not threading.Event().wait(_EVERY_SECONDS):
+        for call in read_traces(folder):
+            if call.notices > seen.get(call.pid, 0):
+                LOG.warning("%s", call.notice)
+            seen[call.pid] = call.notices

@@ -1,0 +1,65 @@
+"""What a session says of how workers look after themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from muntin_engine.core.sliced.kept import MOST_BYTES
+from muntin_engine.errors import SetupError
+from muntin_engine.spark.lookout import forget_the_dead, traces_folder
+from muntin_engine.spark.sessions import AnySession
+
+KEPT: Final = "spark.muntin.kept.bytes"
+"""The setting for how much decoded state a worker keeps between micro-batches."""
+
+WATCHDOG: Final = "spark.muntin.watchdog.seconds"
+"""The setting for how long a call of a module may take before a warning; 0 for no watchdog."""
+
+FAIL: Final = "spark.muntin.watchdog.fail"
+"""The setting that is `true` where such a call fails the micro-batch."""
+
+_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How the workers of a query look after themselves.
+
+    Attributes:
+        kept_bytes: How much decoded state each keeps.
+        watchdog_seconds: After how many seconds in one call of a module the watchdog says so; 0 for no watchdog.
+        watchdog_fails: True if it then fails the micro-batch.
+        folder: Where workers leave traces of what runs; none if it is empty.
+    """
+
+    kept_bytes: int = MOST_BYTES
+    watchdog_seconds: float = 0.0
+    watchdog_fails: bool = False
+    folder: str = ""
+
+
+def settings_of(spark: AnySession) -> WorkerSettings:
+    """Return what a session says, for a query that is built.
+
+    Raises:
+        SetupError: A setting cannot be read.
+    """
+    forget_the_dead()
+    return WorkerSettings(
+        int(_number(spark, KEPT, MOST_BYTES)),
+        _number(spark, WATCHDOG, _SECONDS),
+        str(spark.conf.get(FAIL, "false")).lower() == "true",
+        traces_folder(),
+    )
+
+
+def _number(spark: AnySession, setting: str, default: float) -> float:
+    said = str(spark.conf.get(setting, str(default)))
+    try:
+        number = float(said)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise SetupError(f"{setting} is {said!r}\n  expected: a number that is not negative, such as {default:g}")
+    return number
