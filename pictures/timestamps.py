@@ -16,7 +16,7 @@ from pictures.runs import inputs, outputs, play
 
 
 def pictures() -> Iterator[Picture]:
-    """Yield one picture of all policies, and one of the two contracts that show in results."""
+    """Yield one picture of all policies, and one of aligned results beside time-bound ones."""
     script = Script().point("smoke", 3, "smoke").close()
     rows = lifetimes(script)
     for policy in TimestampPolicy:
@@ -32,8 +32,8 @@ def pictures() -> Iterator[Picture]:
 def _contracts() -> Picture:
     script = Script().point("a", 2).batch().point("b", 5).batch().point("c", 7).batch().close()
     rows: list[Bar | str] = ["what comes", *inputs(script)]
-    for contract in (OutputContract.WINDOW_BASED, OutputContract.TIME_BOUND):
-        query = EngineQuery(tumbling(10), (Binding(Count()),), emit=EmitPolicy.EAGER, contract=contract)
-        rows += [f"contract = {str(contract)!r}", *outputs(play(query, script))]
+    for policy in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND):
+        query = EngineQuery(tumbling(10), (Binding(Count()),), emit=EmitPolicy.EAGER, timestamps=policy)
+        rows += [f"timestamps = {str(policy)!r}", *outputs(play(query, script))]
     title = "eager counts of a window: taken back and put out again, or shortened and continued"
     return Picture("contracts", title, rows, (OutputContract.WINDOW_BASED, OutputContract.TIME_BOUND))

@@ -60,6 +60,16 @@ def test_a_change_that_a_module_cannot_see_looks_alike() -> None:
     assert not computation(Lengths(), ClipPolicy.LEFT).looks_alike(before, after, W)
 
 
+def test_so_does_any_to_one_that_reads_no_times() -> None:
+    class Stamps(Lengths):
+        name = "test.stamps"
+        reads_times = False
+
+    before, after = StoredEvent("a", 3, 30, (0,), 3, 30), StoredEvent("a", 3, 40, (0,), 3, 40)
+    assert computation(Stamps()).looks_alike(before, after, W)
+    assert not computation(Lengths()).looks_alike(before, after, W)
+
+
 class Rows(TimeSensitiveOperator[Any, Any]):
     """Returns what it was made with."""
 
@@ -155,4 +165,6 @@ def test_a_failure_while_rows_are_made_lazily_is_a_failure_of_the_module() -> No
 
 def test_a_time_bound_query_must_put_out_eagerly() -> None:
     with pytest.raises(PolicyError, match="puts out results eagerly, not with emit='final'"):
-        query(tumbling(10), contract=OutputContract.TIME_BOUND)
+        query(tumbling(10), timestamps=TimestampPolicy.TIME_BOUND)
+    with pytest.raises(PolicyError, match="use emit='eager'"):
+        query(tumbling(10), timestamps=TimestampPolicy.CLIP, contract=OutputContract.TIME_BOUND)

@@ -258,6 +258,16 @@ def test_output_that_is_cut_to_its_window_needs_no_contract() -> None:
 
 
 def test_time_bound_output_is_settled_as_far_as_the_input() -> None:
-    policies = {"emit": EmitPolicy.EAGER, "contract": OutputContract.TIME_BOUND}
+    policies = {"emit": EmitPolicy.EAGER, "timestamps": TimestampPolicy.TIME_BOUND}
     assert promise(hopping(10, 2), row("a", 3, 4), punctuation=7, **policies) == 7  # SI-80
     assert promise(tumbling(100), row("a", 3), punctuation=7, module=Members(), **policies) == 7
+    assert promise(tumbling(100), row("a", 3), punctuation=7, module=Lengths(), **policies) == 7
+    policies = {"emit": EmitPolicy.EAGER, "timestamps": TimestampPolicy.CLIP, "contract": OutputContract.TIME_BOUND}
+    assert promise(tumbling(100), row("a", 3), punctuation=7, **policies) == 7
+
+
+def test_a_time_bound_window_waits_for_no_end_of_a_member() -> None:
+    feed = fed(tumbling(10), Lengths(), emit=EmitPolicy.EAGER, timestamps=TimestampPolicy.TIME_BOUND)
+    for number in range(20):
+        result = feed.batch(row(number, 10 * number), punctuation=10 * number + 10)
+        assert (result.punctuation, result.held.windows) == (10 * number + 10, 0)

@@ -7,7 +7,6 @@ import pytest
 from muntin import (
     INFINITY,
     EmitPolicy,
-    OutputContract,
     TimestampPolicy,
     count_by_start,
     hopping,
@@ -103,34 +102,6 @@ def test_count_windows_give_way_to_a_start_between_theirs() -> None:
     feed = Feed(query(count_by_start(2), emit=EAGER))
     assert spelled(feed.batch(row("a", 0, 1, 1), row("b", 9, 10, 2))) == ["+1 [0,10) (1, 2)"]
     assert spelled(feed.batch(row("c", 5, 6, 3))) == ["+2 [0,6) (1, 3)", "-1 [0,10) (1, 2)", "+3 [5,10) (2, 3)"]
-
-
-def test_time_bound_output_is_shortened_where_it_changes() -> None:
-    """
-                  0    5    10   15   20
-    a             [------------------->      1, said at once for all of [0, 20)
-    b                    [------->           from 7 on
-    deleted              [                   and never there
-    """
-    feed = Feed(query(tumbling(20), emit=EAGER, contract=OutputContract.TIME_BOUND))
-    assert spelled(feed.batch(row("a", 0, value=1))) == ["+1 [0,20) (1,)"]
-    assert spelled(feed.batch(row("b", 7, value=2))) == ["~1 [0,20->7) (1,)", "+2 [7,20) (1, 2)"]
-    assert spelled(feed.batch(revision("b", 7, INFINITY, 7), punctuation=7)) == ["-2 [7,20) (1, 2)", "+3 [7,20) (1,)"]
-
-
-def test_a_time_bound_snapshot_that_is_cut_speaks_for_its_first_part() -> None:
-    """
-                  0    5    10
-    a             [---------)
-    b                [--)                cuts at 3 and at 6: what was said stands up to 3
-    b gone                               the merged snapshot says it anew from 3 on
-    a gone                               and all that was ever said of it goes
-    """
-    feed = Feed(query(snapshot(), emit=EAGER, contract=OutputContract.TIME_BOUND))
-    assert spelled(feed.batch(row("a", 0, 10, 1))) == ["+1 [0,10) (1,)"]
-    assert spelled(feed.batch(row("b", 3, 6, 2))) == ["~1 [0,10->3) (1,)", "+2 [3,6) (1, 2)", "+3 [6,10) (1,)"]
-    assert spelled(feed.batch(revision("b", 3, 6, 3))) == ["-2 [3,6) (1, 2)", "-3 [6,10) (1,)", "+4 [3,10) (1,)"]
-    assert sorted(spelled(feed.batch(revision("a", 0, 10, 0)))) == ["-1 [0,3) (1,)", "-4 [3,10) (1,)"]
 
 
 def test_points_at_the_end_are_retracted_and_inserted_there() -> None:

@@ -26,7 +26,6 @@ from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.core.query import Binding, WindowedQuery
-from muntin_engine.testing.meaning import EndsStay
 from tests.differential.modules import OWN_TIMES, SHAPES
 
 WINDOWS: dict[str, WindowSpecification] = {
@@ -91,9 +90,11 @@ class Case:
     @property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
-        kind = reference.WindowedQuery if self.has_ids or self.is_edge else EndsStay
         computations = [reference.Computation(module) for module in SHAPES[self.shape]]
-        return kind(WINDOWS[self.window], computations, self.clip, self.timestamps)
+        ends_move = self.has_ids or self.is_edge
+        return reference.WindowedQuery(
+            WINDOWS[self.window], computations, self.clip, self.timestamps, ends_move=ends_move
+        )
 
     @property
     def query(self) -> WindowedQuery:
@@ -132,10 +133,11 @@ class Case:
 
 
 def policies(shape: str) -> Iterator[tuple[ClipPolicy, TimestampPolicy]]:
-    """Yield the policies between which a shape can tell a difference."""
+    """Yield the policies between which a shape can tell a difference, without those of time-bound results."""
     is_time_sensitive = any(module.is_time_sensitive for module in SHAPES[shape])
     clips = tuple(ClipPolicy) if is_time_sensitive else (ClipPolicy.NONE,)
-    own = tuple(TimestampPolicy) if shape in OWN_TIMES else (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
+    plain = (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
+    own = (*plain, TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP) if shape in OWN_TIMES else plain
     return product(clips, own)
 
 

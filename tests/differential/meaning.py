@@ -40,7 +40,8 @@ def expected(case: Described, events: Sequence[Event[Any]], now: Progress) -> li
 def least_promise(case: Case, histories: Histories, now: Progress) -> int:
     """Return the output punctuation that must be reached: what may still be put out starts there or later."""
     punctuation = now.punctuation
-    if punctuation in (EARLIEST, INFINITY) or case.contract is OutputContract.TIME_BOUND:
+    is_time_bound = case.contract is OutputContract.TIME_BOUND or case.timestamps is TimestampPolicy.TIME_BOUND
+    if punctuation in (EARLIEST, INFINITY) or is_time_bound:
         return punctuation
     if case.contract is OutputContract.UNRESTRICTED and case.timestamps is TimestampPolicy.UNCHANGED:
         return EARLIEST

@@ -30,7 +30,7 @@ from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised, settled
 from muntin_engine.core.sliced.kept import KeptStores
-from muntin_engine.testing.meaning import EndsStay, progress_of
+from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import until_closed
 from tests.differential.drive import difference
 from tests.differential.forms import FORMS, ORACLES
@@ -68,8 +68,8 @@ class SliceCase:
     @property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
-        modules = ORACLES.get(self.forms, FORMS[self.forms])
-        return EndsStay(self.window, [reference.Computation(module) for module in modules])
+        computations = [reference.Computation(module) for module in ORACLES.get(self.forms, FORMS[self.forms])]
+        return reference.WindowedQuery(self.window, computations, ends_move=False)
 
     @property
     def grids(self) -> tuple[Grid, ...]:

@@ -130,6 +130,11 @@ def test_early_results_are_kept() -> None:
             {"timestamps": TimestampPolicy.CLIP, "clip": ClipPolicy.FULL, "emit": EmitPolicy.EAGER},
             "is complete up to the punctuation",
         ),
+        (
+            planned(Count),
+            {"timestamps": TimestampPolicy.TIME_BOUND, "emit": EmitPolicy.EAGER},
+            "is complete up to the punctuation, as nothing is put out before what caused it",
+        ),
     ],
 )
 def test_it_says_when_a_window_is_complete(module: Any, changed: dict[str, Any], expected: str) -> None:

@@ -198,6 +198,8 @@ def test_early_results_do_not_change_which_rows_are_late() -> None:
         (Bound, "clip", "eager", "time_bound"),
         (Bound, "clip", "speculative", "window_based"),
         (Bound, "align", "eager", "window_based"),
+        (Bound, "time_bound", "eager", "time_bound"),
+        (Echo, "time_bound", "eager", "time_bound"),
     ],
 )
 def test_a_promise_holds_where_the_module_sets_the_lifetimes(
@@ -209,6 +211,25 @@ def test_a_promise_holds_where_the_module_sets_the_lifetimes(
         "clip": ClipPolicy.FULL,
     }
     assert plan_of(planned(cls, ""), **policies).contract == contract
+
+
+def test_aggregates_are_time_bound_where_the_query_says_so() -> None:
+    plan = plan_of(planned(Count, "n"), timestamps=TimestampPolicy.TIME_BOUND, emit=EmitPolicy.EAGER)
+    assert plan.contract is OutputContract.TIME_BOUND
+    assert plan.added == ("window", "lifetime", "change", "event_id", "new_end")
+
+
+@pytest.mark.parametrize("emit", [EmitPolicy.FINAL, EmitPolicy.SPECULATIVE, early(every_count(10))])
+def test_time_bound_results_cannot_wait_for_their_windows(emit: Any) -> None:
+    with pytest.raises(PolicyError, match=r"waits for its window\n  use emit='eager'"):
+        plan_of(timestamps=TimestampPolicy.TIME_BOUND, emit=emit)
+
+
+def test_a_module_that_sees_its_window_has_no_time_bound_result_of_a_snapshot() -> None:
+    policies: dict[str, Any] = {"timestamps": TimestampPolicy.TIME_BOUND, "emit": EmitPolicy.EAGER}
+    with pytest.raises(PolicyError, match="sees its window, and where a snapshot ends is not known"):
+        plan_of(planned(Bound, ""), window=snapshot(), clip=ClipPolicy.FULL, **policies)
+    assert plan_of(planned(Count, "n"), window=snapshot(), **policies).contract is OutputContract.TIME_BOUND
 
 
 def test_the_reach_is_that_of_the_window() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,21 +12,30 @@ from muntin import (
     INFINITY,
     ClipPolicy,
     Event,
+    TimeSensitiveAggregate,
     TimeSensitiveOperator,
     TimestampPolicy,
     Window,
     WindowSpecification,
     count_by_end,
     count_by_start,
+    fold,
     hopping,
     snapshot,
     tumbling,
 )
-from muntin.testing import Computation, OutputEvent, WindowedQuery, evaluate
+from muntin.testing import Computation, OutputEvent, WindowedQuery, evaluate, random_stream
 from muntin.testing.reference import clip
 from tests.sdk.query_modules import Count, Echo, Names, Seen, TimeWeightedAverage
 
 WINDOW = Window(0, 10)
+
+
+class Lengths(TimeSensitiveAggregate[Any, tuple[int, ...]]):
+    name, version = "test.lengths", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[Any]], window: Window) -> tuple[int, ...]:
+        return tuple(sorted(event.duration for event in events))
 
 
 #         -3 0         10  14
@@ -106,8 +116,50 @@ def test_a_timestamp_policy_says_which_lifetime_output_gets(
 @pytest.mark.parametrize("policy", TimestampPolicy)
 def test_an_aggregate_gets_the_window_or_its_end(policy: TimestampPolicy) -> None:
     output = evaluate(WindowedQuery(tumbling(10), [Computation(Names())], timestamps=policy), [Event.point(3, "a")])
-    lifetime = (10, 11) if policy is TimestampPolicy.POINT_AT_END else (0, 10)
+    lifetimes = {TimestampPolicy.POINT_AT_END: (10, 11), TimestampPolicy.TIME_BOUND: (3, 10)}
+    lifetime = lifetimes.get(policy, (0, 10))
     assert output == [OutputEvent(Window(0, 10), *lifetime, ("a",))]
+
+
+def test_a_time_bound_result_changes_where_more_becomes_known() -> None:
+    """
+                  0    5    10   15
+    a             [-->                   ends at 4; until then that is not known
+    b                [------------)      3 to 16
+    result        [--)                   0 to 3: a goes on, so it lasts the whole window
+                     [>                  3 to 4: so do both
+                      [-----)            4 to 10: a has ended
+    """
+    events = [Event(0, 4, "a"), Event(3, 16, "b")]
+    query = WindowedQuery(tumbling(10), [Computation(Lengths())], ClipPolicy.FULL, TimestampPolicy.TIME_BOUND)
+    rows = [(row.start, row.end, *row.value) for row in evaluate(query, events)]
+    assert rows == [(0, 3, (10,)), (3, 4, (7, 10)), (4, 10, (4, 7)), (10, 16, (10,)), (16, 20, (6,))]
+    rows = [(row.start, row.end, *row.value) for row in evaluate(replace(query, ends_move=False), events)]
+    assert rows == [(0, 3, (4,)), (3, 10, (4, 7)), (10, 20, (6,))]
+
+
+@pytest.mark.parametrize("window", [tumbling(7), hopping(9, 4), snapshot(), count_by_start(2), count_by_end(2)])
+def test_what_changes_the_input_from_a_tick_on_changes_no_time_bound_result_before_it(
+    window: WindowSpecification,
+) -> None:
+    """The sync time of each change of random streams is that tick (SI-48)."""
+    module = Names() if window == snapshot() else Lengths()
+    query = WindowedQuery(window, [Computation(module)], timestamps=TimestampPolicy.TIME_BOUND)
+    compared = 0
+    for seed in range(12):
+        stream = random_stream(seed, keys=("k",), payload=lambda random: random.choice("abc"))
+        changes = [step.change for step in stream.changes()]
+        for place, change in enumerate(changes):
+            before, after = (fold(some).values() for some in (changes[:place], changes[: place + 1]))
+            told = [told_before(change.sync_time, evaluate(query, events, horizon=90)) for events in (before, after)]
+            assert told[0] == told[1], change
+            compared += bool(told[0])
+    assert compared > 30
+
+
+def told_before(time: int, rows: list[OutputEvent]) -> list[tuple[int, Any]]:
+    """Return what stands at each tick before a time, whichever window says it."""
+    return sorted((tick, row.value) for row in rows for tick in range(row.start, min(row.end, time, 100)))
 
 
 def test_a_window_without_an_end_has_no_point_at_its_end() -> None:

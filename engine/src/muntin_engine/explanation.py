@@ -222,7 +222,7 @@ def _explain_completeness(plan: Plan) -> str:
     if plan.contract is OutputContract.UNRESTRICTED:
         return "is never complete before the stream closes, as its module promises nothing about its lifetimes"
     if plan.contract is OutputContract.TIME_BOUND:
-        return "is complete up to the punctuation, as its module puts out nothing before what caused it"
+        return "is complete up to the punctuation, as nothing is put out before what caused it"
     if _waits_for_ends(plan):
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if isinstance(plan.window, SnapshotWindows) else "reaches"

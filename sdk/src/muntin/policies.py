@@ -54,6 +54,10 @@ class TimestampPolicy(_Policy):
     """What the module says, cut to the window; an output wholly outside has nothing left and disappears (SI-46)."""
     POINT_AT_END = "point_at_end"
     """A point event at the window's end (SI-49); a window without an end has none."""
+    TIME_BOUND = "time_bound"
+    """The window's extent, cut where the result changes: at each tick stands the result of what the input says up to
+    that tick. So no result starts before the event that it comes from (SI-48), and output is as complete as input. It
+    needs `emit="eager"`."""
 
     @property
     def is_set_by_module(self) -> bool:

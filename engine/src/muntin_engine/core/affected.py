@@ -25,12 +25,14 @@ class Affected:
         removed: Members as they were before the batch, if the window is out.
         added: Members as they are now, if the window is out.
         sync_time: The earliest tick of the axis that changed.
+        is_new: Whether the window comes into sight now, be there a change in it or not.
     """
 
     exists: bool = False
     removed: list[StoredEvent] = field(default_factory=list)
     added: list[StoredEvent] = field(default_factory=list)
     sync_time: int = INFINITY
+    is_new: bool = False
 
     @property
     def touches_members(self) -> bool:
@@ -84,7 +86,7 @@ class AffectedWindows:
         self._mark_existing(state.assigner, changes, now, affected)
         for window in self._newly_visible(state, changes, before, now):
             found = affected.setdefault(window, Affected())
-            found.exists, found.sync_time = True, before.punctuation
+            found.exists, found.is_new = True, not state.windows.get(window).size
         return affected
 
     def _shown(self, before: StoredEvent | None, after: StoredEvent | None) -> _Shown:

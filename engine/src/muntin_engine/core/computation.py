@@ -55,6 +55,7 @@ class Computation:
         self._meter = binding.meter
         self._clip = clip
         self._is_time_sensitive = binding.module.is_time_sensitive
+        self._reads_times = binding.module.reads_times
 
     def see(self, events: Iterable[StoredEvent], window: Window) -> list[Any]:
         """Return members as the module sees them: their payloads, or events with clipped lifetimes.
@@ -82,8 +83,8 @@ class Computation:
         return clipped_start, clipped_end
 
     def looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
-        """True if the module sees no difference between two versions of an event in a window."""
-        return not self._is_time_sensitive or (
+        """True if the module's result cannot depend on which of two versions of an event a window has."""
+        return not self._reads_times or (
             self.lifetime(before.start, before.end, window) == self.lifetime(after.start, after.end, window)
         )
 
@@ -146,6 +147,8 @@ class Stamper:
         self._is_operator = query.is_operator
         self._module = query.bindings[0].module
         self._allows_past = query.contract is OutputContract.UNRESTRICTED
+        self._is_aligned = query.timestamps in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND)
+        self._is_last_tick = query.is_cut_at_changes and query.counts
 
     def rows(self, window: Window, results: Sequence[Any]) -> list[OutputRow]:
         """Return the rows of a window from one result per computation.
@@ -162,8 +165,8 @@ class Stamper:
         bare = value if own is None else own.payload
         if self._policy is TimestampPolicy.POINT_AT_END:
             return OutputRow(window.end, window.end + 1, bare) if window.end < INFINITY else None
-        if own is None or self._policy is TimestampPolicy.ALIGN:
-            return OutputRow(window.start, window.end, bare)
+        if own is None or self._is_aligned:
+            return OutputRow(window.end - 1 if self._is_last_tick else window.start, window.end, bare)
         if self._policy is TimestampPolicy.UNCHANGED:
             self._check(own, window)
             return OutputRow(own.start, own.end, bare)

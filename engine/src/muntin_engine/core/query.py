@@ -53,8 +53,9 @@ class WindowedQuery:
         clip: What time-sensitive modules see of their events.
         timestamps: Which lifetime the output gets.
         emit: When results are put out.
-        contract: What holds for the lifetimes of the output. `TIME_BOUND` needs `emit=EAGER`: output that waits
-            for the end of its window cannot start at its cause.
+        contract: What holds for the lifetimes of the output, where the module sets them. `TIME_BOUND` needs
+            `emit=EAGER`, as the timestamps of that name do: output that waits for the end of its window cannot start
+            at its cause.
         is_edge: True if events are samples that last until the next one of their key.
         has_ids: True if the input names its events, so that it may revise them.
         expressions: How an event's payload gives the values that the trigger of early results reads, by expression.
@@ -83,11 +84,14 @@ class WindowedQuery:
 
     def __post_init__(self) -> None:
         reads_times = any(binding.module.reads_times for binding in self.bindings)
-        object.__setattr__(self, "waits_for_ends", reads_times and self.ends_move and not self.clip.clips_right)
+        sees_later = reads_times and self.ends_move and not self.clip.clips_right
+        object.__setattr__(self, "waits_for_ends", sees_later and not self.is_cut_at_changes)
         if isinstance(self.emit, EarlyEmission):
             self.emit.check(self.window, is_revised=self.ends_move)
         if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
-            raise PolicyError(f"a time-bound query puts out results eagerly, not with emit={str(self.emit)!r}")
+            raise PolicyError(
+                f"a time-bound query puts out results eagerly, not with emit={str(self.emit)!r}\n  use emit='eager'"
+            )
 
     @property
     def is_operator(self) -> bool:
@@ -107,7 +111,18 @@ class WindowedQuery:
     @property
     def is_time_bound(self) -> bool:
         """True if no output may start before the change that caused it (SI-48)."""
-        return self.contract is OutputContract.TIME_BOUND
+        is_promised = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
+        return is_promised or self.is_cut_at_changes
+
+    @property
+    def is_cut_at_changes(self) -> bool:
+        """True if at each tick of a window stands the result of what the input says up to that tick."""
+        return self.timestamps is TimestampPolicy.TIME_BOUND
+
+    @property
+    def hides_later_ends(self) -> bool:
+        """True if a result may not show ends that lie after its tick, since a legal change may still move them."""
+        return self.is_cut_at_changes and self.ends_move and any(one.module.reads_times for one in self.bindings)
 
     @property
     def boundary_moves(self) -> bool:

@@ -7,12 +7,14 @@ last output of a window is stored, so a module is not called again to learn what
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from muntin import Window
+from muntin import INFINITY, Window
 from muntin_engine.core.admission import Admission
 from muntin_engine.core.affected import Affected, AffectedWindows
+from muntin_engine.core.as_known import ResultsAsKnown
 from muntin_engine.core.changes import OutputChange, Progress
 from muntin_engine.core.computation import Computation, OutputRow, Stamper
 from muntin_engine.core.key_state import KeyState
@@ -53,6 +55,7 @@ class SpeculativeEvaluator:
         self._computations = [Computation(binding, query.clip) for binding in query.bindings]
         self._affected = AffectedWindows(query, self._computations)
         self._stamper = Stamper(query)
+        self._as_known = ResultsAsKnown(query, self._computations, self._stamper)
         self.windows_closed = 0
 
     def evaluate(
@@ -63,7 +66,7 @@ class SpeculativeEvaluator:
         contents = self._contents(key, state, affected)
         output = self._shorten_past(state, affected, contents) if self._query.is_time_bound else []
         for window in sorted(contents, key=by_extent):
-            output += self._replace(state, window, contents[window], affected[window].sync_time)
+            output += self._replace(state, window, contents[window], affected[window])
         self.windows_closed += retire(self._query, state, now.punctuation)
         return output
 
@@ -71,11 +74,15 @@ class SpeculativeEvaluator:
         """Return what the affected windows are now, without those that have not changed."""
         contents: dict[Window, Content] = {}
         stale: list[Window] = []
+        starts = sorted(event.start for event in state.events) if self._query.is_cut_at_changes else []
         for window, change in affected.items():
             entry = state.windows.get(window)
             if not change.exists:
                 contents[window] = _NOTHING
-            elif not entry.size or (change.touches_members and not self._can_update_all(entry, change)):
+            elif not entry.size or (
+                change.touches_members
+                and not (self._can_update_all(entry, change) and self._is_last_piece(window, change, starts))
+            ):
                 contents[window] = _NOTHING
                 stale.append(window)
             elif change.touches_members:
@@ -98,7 +105,19 @@ class SpeculativeEvaluator:
                 for slide in slides:
                     slide.skip()
 
+    def _is_last_piece(self, window: Window, change: Affected, starts: Sequence[int]) -> bool:
+        """True if a change alters a window from some tick on, and nothing more becomes known of it after that."""
+        if not self._query.is_cut_at_changes or self._query.counts or self._query.boundary_moves:
+            return not self._query.hides_later_ends
+        since = max(window.start, change.sync_time)
+        return not self._query.hides_later_ends and bisect_right(starts, since) == bisect_left(starts, window.end)
+
     def _content(self, key: object, step: Step, slides: list[Slide], entry: WindowEntry, change: Affected) -> Content:
+        pieces = self._pieces(key, step, entry, change)
+        if pieces is not None:
+            for slide in slides:
+                slide.skip()
+            return Content(len(step.members), [], pieces)
         states: list[Any] = []
         results: list[Any] = []
         for place, (computation, slide) in enumerate(zip(self._computations, slides, strict=True)):
@@ -114,6 +133,18 @@ class SpeculativeEvaluator:
             results.append(computation.result_of_state(states[-1], key, step.window))
         kept = states if any(kept is not None for kept in states) else []
         return Content(len(step.members), kept, self._stamper.rows(step.window, results))
+
+    def _pieces(self, key: object, step: Step, entry: WindowEntry, change: Affected) -> list[OutputRow] | None:
+        """Return the rows of a window of which more becomes known tick by tick; None if one result is all."""
+        window, members = step.window, step.members.values()
+        if self._query.is_cut_at_changes:
+            ticks = self._as_known.ticks(window, members, change.sync_time if entry.size else window.start)
+            if len(ticks) == 1 and not self._query.hides_later_ends:
+                return None
+            return self._as_known.rows(key, window, members, ticks)
+        if self._query.is_time_bound and change.is_new and window.start < change.sync_time < INFINITY:
+            return self._as_known.rows_around(key, window, members, change.sync_time)
+        return None
 
     def _updated(self, key: object, window: Window, entry: WindowEntry, change: Affected) -> Content:
         """Return a window's content from its states alone."""
@@ -144,10 +175,10 @@ class SpeculativeEvaluator:
             output += changes
         return output
 
-    def _replace(self, state: KeyState, window: Window, content: Content, sync_time: int) -> list[OutputChange]:
+    def _replace(self, state: KeyState, window: Window, content: Content, change: Affected) -> list[OutputChange]:
         old = state.windows.get(window).standing
-        if self._query.is_time_bound:
-            standing, output = replace_rows_from(sync_time, window, old, content.rows, state.next_serial)
+        if self._query.is_time_bound and not change.is_new:
+            standing, output = replace_rows_from(change.sync_time, window, old, content.rows, state.next_serial)
         else:
             standing, output = replace_rows(window, old, content.rows, state.next_serial)
         state.windows.put(window, WindowEntry(content.size, content.states, standing))

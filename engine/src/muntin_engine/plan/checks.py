@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from muntin import (
     ClipPolicy,
     CountWindows,
+    EmitPolicy,
     HoppingWindows,
     Module,
     PolicyError,
@@ -41,6 +42,29 @@ def check_policies(module: Module, clip: ClipPolicy, timestamps: TimestampPolicy
         raise PolicyError(
             f"{label} returns no lifetimes, so timestamps={str(timestamps)!r} has nothing to keep\n"
             "  use 'align' or 'point_at_end'"
+        )
+
+
+def check_time_bound(plan: Plan) -> None:
+    """Refuse time-bound results that cannot start where they become known (SI-48).
+
+    Raises:
+        PolicyError: Results wait for the ends of their windows, or a module sees a window whose end is not known yet.
+    """
+    if plan.timestamps is not TimestampPolicy.TIME_BOUND:
+        return
+    if plan.emit is not EmitPolicy.EAGER:
+        emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
+        raise PolicyError(
+            f"timestamps='time_bound' starts a result where it becomes known, and emit={emit} waits for its window\n"
+            "  use emit='eager'"
+        )
+    sensitive = [module.label for module in plan.modules if module.module.is_time_sensitive]
+    if sensitive and isinstance(plan.window, SnapshotWindows):
+        raise PolicyError(
+            f"{sensitive[0]} sees its window, and where a snapshot ends is not known while it lasts, "
+            "so timestamps='time_bound' has no result to start with\n"
+            "  use timestamps='align', or another window"
         )
 
 

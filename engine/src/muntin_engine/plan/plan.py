@@ -22,7 +22,7 @@ from muntin import (
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import to_dict
-from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_window
+from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_time_bound, check_window
 from muntin_engine.plan.columns import Columns
 from muntin_engine.plan.evaluators import Choice, Evaluator, choose_evaluator, forbids_steps
 from muntin_engine.plan.inputs import Input
@@ -85,6 +85,7 @@ class Plan:
         check_names([*(key.name for key in self.columns.keys), *self.added, *(part.name for part in self.outputs)])
         for module in self.modules:
             check_policies(module.module, self.clip, self.timestamps)
+        check_time_bound(self)
         if self.early is not None:
             self.early.check(self.window, is_revised=self.columns.id is not None or self.is_edge)
         self.input.check(self)
@@ -131,8 +132,8 @@ class Plan:
         its window cannot be time-bound.
         """
         promised = self.modules[0].module.contract
-        is_time_bound = promised is OutputContract.TIME_BOUND and self.emit is EmitPolicy.EAGER
-        if is_time_bound and self.timestamps.is_set_by_module:
+        is_kept = promised is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
+        if self.timestamps is TimestampPolicy.TIME_BOUND or (is_kept and self.emit is EmitPolicy.EAGER):
             return OutputContract.TIME_BOUND
         is_free = promised is OutputContract.UNRESTRICTED and self.timestamps is TimestampPolicy.UNCHANGED
         return OutputContract.UNRESTRICTED if is_free else OutputContract.WINDOW_BASED

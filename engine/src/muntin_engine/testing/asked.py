@@ -28,7 +28,6 @@ from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuer
 from muntin.testing.fitting import misfit
 from muntin_engine.core.codec import Codec, records_of
 from muntin_engine.plan import Column, Columns, Evaluator, ModulePlan, Plan, check_trigger
-from muntin_engine.testing.meaning import EndsStay
 
 _TICKS: Final = "bigint"
 
@@ -104,10 +103,9 @@ class Asked:
     @property
     def meaning(self) -> WindowedQuery:
         """The query as the reference reads it, with modules that nobody has used yet."""
-        kind = WindowedQuery if self.has_ids else EndsStay
         pairs = zip(self._fresh(), self.query.computations, strict=True)
         computations = [replace(computation, module=module) for module, computation in pairs]
-        return kind(self.query.window, computations, self.query.clip, self.query.timestamps)
+        return replace(self.query, computations=computations, ends_move=self.has_ids)
 
     @cached_property
     def has_ids(self) -> bool:

@@ -10,15 +10,6 @@ from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, refer
 from muntin_engine.core.changes import Progress
 
 
-class EndsStay(WindowedQuery):
-    """A query over events that cannot be revised: no window waits for an end to stay where it is."""
-
-    @property
-    def waits_for_ends(self) -> bool:
-        """False."""
-        return False
-
-
 def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
     """Return what a batch says of the progress of the whole input."""
     reach = window.reach if isinstance(window, HoppingWindows) else 0

@@ -17,6 +17,7 @@ from muntin.axis import INFINITY
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.policies import ClipPolicy, TimestampPolicy
+from muntin.testing.equality import equal
 from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, Window, WindowSpecification
 
 
@@ -46,6 +47,7 @@ class WindowedQuery:
         timestamps: Which lifetime the output gets.
         keeps: Whether the query's filter lets an event in, by its payload. It is as if the others had never been; only
             the horizon is that of the whole input.
+        ends_move: Whether events may be revised, or are samples that last until the next one.
     """
 
     window: WindowSpecification
@@ -53,11 +55,14 @@ class WindowedQuery:
     clip: ClipPolicy = ClipPolicy.NONE
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
     keeps: Callable[[Any], bool] = lambda payload: True
+    ends_move: bool = True
 
     @property
     def waits_for_ends(self) -> bool:
-        """True if a window's result depends on ends that lie after it (SI-43)."""
-        return not self.clip.clips_right and any(c.module.reads_times for c in self.computations)
+        """True if a window's result depends on ends that lie after it and may move (SI-43)."""
+        if not self.ends_move or self.clip.clips_right or self.timestamps is TimestampPolicy.TIME_BOUND:
+            return False
+        return any(c.module.reads_times for c in self.computations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +170,35 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[Any]
 
 def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Event[Any]]) -> list[OutputEvent]:
     """Return the output of one window from all its members."""
+    if query.timestamps is TimestampPolicy.TIME_BOUND:
+        return _as_it_becomes_known(query, window, members)
+    return _evaluate_once(query, window, members)
+
+
+def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence[Event[Any]]) -> list[OutputEvent]:
+    """Return the output of a window at each tick, from what the input says up to that tick (SI-48).
+
+    A count window is known at its last tick, which is the last of the times that it counts.
+    """
+    first = window.end - 1 if isinstance(query.window, CountWindows) else window.start
+    changes = {tick for event in members for tick in (event.start, event.end) if first < tick < window.end}
+    output: list[OutputEvent] = []
+    for start, end in pairwise([*sorted({first, *changes}), window.end]):
+        known = [_as_of(query, event, start) for event in members if event.start <= start]
+        for result in _evaluate_once(query, window, known) if known else []:
+            same = next((row for row in output if row.end == start and equal(row.value, result.value)), None)
+            if same is not None:
+                output.remove(same)
+            output.append(OutputEvent(window, start if same is None else same.start, end, result.value))
+    return output
+
+
+def _as_of(query: WindowedQuery, event: Event[Any], tick: int) -> Event[Any]:
+    """Return an event as it is known at a tick: an end that lies later may still move."""
+    return Event(event.start, INFINITY, event.payload) if query.ends_move and event.end > tick else event
+
+
+def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event[Any]]) -> list[OutputEvent]:
     if query.computations[0].module.is_operator:
         results = list(_call(query, query.computations[0], window, members))
     else:
@@ -217,7 +251,7 @@ def clip(event: Event[Any], window: Window, policy: ClipPolicy) -> Event[Any]:
 def _stamp(policy: TimestampPolicy, window: Window, result: Any) -> OutputEvent | None:
     if policy is TimestampPolicy.POINT_AT_END:
         return None if window.end == INFINITY else OutputEvent(window, window.end, window.end + 1, _bare(result))
-    if policy is TimestampPolicy.ALIGN or not isinstance(result, Event):
+    if policy in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND) or not isinstance(result, Event):
         return OutputEvent(window, window.start, window.end, _bare(result))
     if policy is TimestampPolicy.UNCHANGED:
         return OutputEvent(window, result.start, result.end, result.payload)
