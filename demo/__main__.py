@@ -6,7 +6,9 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
+from demo.progress_lines import ProgressLines
 from demo.questions import BUCKETS, QUESTIONS
 from demo.run import Choice, Run
 from demo.tally import Tally
@@ -81,9 +84,7 @@ def _run(run: Run, folder: Path, console: Console) -> int:
 
 def _follow(run: Run, queries: Mapping[str, StreamingQuery], tally: Tally, batches: int, console: Console) -> None:
     """Show progress until every query has ended; raise the first failure."""
-    columns = ("{task.description:<9}", BarColumn(12), MofNCompleteColumn(), TimeElapsedColumn(), "{task.fields[line]}")
-    with Progress(*columns, console=console) as progress:
-        tasks = {name: progress.add_task(name, total=batches, line="") for name in queries}
+    with _progress(queries, batches, console) as show:
         running = dict(queries)
         while running:
             next(iter(running.values())).awaitTermination(1)
@@ -92,7 +93,20 @@ def _follow(run: Run, queries: Mapping[str, StreamingQuery], tally: Tally, batch
                     query.awaitTermination()  # raises if it failed
                     tally.take(query.lastProgress)
                     del running[name]
-                progress.update(tasks[name], completed=min(batches, run.batches_done(name)), line=tally.line(name))
+                show(name, min(batches, run.batches_done(name)), tally.line(name))
+
+
+@contextmanager
+def _progress(names: Iterable[str], total: int, console: Console) -> Iterator[Callable[[str, int, str], None]]:
+    """Yield what shows how many of all batches a query has done: in place, or as lines where there is no terminal."""
+    if not console.is_terminal:
+        lines = ProgressLines(partial(print, flush=True))
+        yield lambda name, done, line: lines.update(name, done, total, line)
+        return
+    columns = ("{task.description:<9}", BarColumn(12), MofNCompleteColumn(), TimeElapsedColumn(), "{task.fields[line]}")
+    with Progress(*columns, console=console) as progress:
+        tasks = {name: progress.add_task(name, total=total, line="") for name in names}
+        yield lambda name, done, line: progress.update(tasks[name], completed=done, line=line)
 
 
 def _cells_of_keys(query: StreamingQuery) -> int:

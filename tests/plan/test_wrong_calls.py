@@ -20,7 +20,7 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import after_count
-from muntin_engine import Query, batch_numbers, events, functions, module, monitor
+from muntin_engine import Query, batch_numbers, events, functions, module, monitor, ship
 from muntin_engine.plan import plan_module
 from tests.plan.plans import plan_of, planned
 
@@ -89,6 +89,7 @@ NAMES: dict[str, Any] = {
     "windowed": events(DF, at="t").window(tumbling(10)),
     "count": "stats.count",
     "functions": functions,
+    "ship": ship,
     "query": Query(cast(Any, SimpleNamespace(df=DF)), plan_of()),
     "spark": Session(),
 }
@@ -190,6 +191,8 @@ CALLS = (
     ("functions('stats.clamp')", "functions() needs a session first, got 'stats.clamp'"),
     ("functions(spark, ['stats.clamp'])", "names one by one", "functions(spark, 'stats.clamp')"),
     ("functions(spark, len)", "has no name in SQL", "@muntin.function('<plugin>.<function>', version='1.0.0')"),
+    ("ship('stats')", "ship() needs a session first, got 'stats'", "ship(spark, 'stats')"),
+    ("ship(spark, 1)", "'1' cannot be shipped: it is neither a name nor a path"),
     # what runs
     ("query.write(checkpoint=None, results='r')", "checkpoint=None is no path"),
     ("query.write(checkpoint='c', results='r', name=5)", "name is a name, got 5"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from muntin import QueryError
+from muntin_engine.errors import NotShippableError
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -31,6 +34,7 @@ def ship(
         What was named, as `"muntin-stats 0.1.0"`.
 
     Raises:
+        QueryError: The session is left out.
         NotShippableError: No installed package has the name; it has compiled parts, which run on one kind of machine
             alone; or the session has it with other contents.
 
@@ -38,6 +42,11 @@ def ship(
         >>> ship(spark, "muntin-stats", "patterns")  # doctest: +SKIP
         ['muntin-stats 0.1.0', 'muntin-patterns 0.1.0']
     """
+    if isinstance(session, str | PathLike):
+        raise QueryError(f"ship() needs a session first, got {str(session)!r}\n  write ship(spark, {str(session)!r})")
+    for package in packages:
+        if not isinstance(package, str | PathLike):
+            raise NotShippableError(repr(package), "it is neither a name nor a path")
     from muntin_engine.spark.shipping import ship_packages
 
     return ship_packages(session, packages)
