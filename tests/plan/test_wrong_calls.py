@@ -165,7 +165,7 @@ CALLS = (
     ("module(Numbered, 'v')", "show.spread has the version 1, which is no text", "version = '1.0.0'"),
     ("module(Windowed, 'v')", "compute_result(payloads, window) is called with (payloads)", "TimeSensitiveAggregate"),
     ("module(Aggregate)", "Aggregate has no name"),
-    ("module('averge')", "no module is named 'averge'", "did you mean 'stats.average'"),
+    ("module('stats.averge')", "no module is named 'stats.averge'", "did you mean 'stats.average'"),
     ("module(Spread, 'o.*')", "'o.*' names several columns", "'a.b'"),
     ("module(Spread, ['a', 'b'])", "columns one by one, got ['a', 'b']", "module(..., 'a', 'b')"),
     ("module(Smooth, 'v', 0.5)", "parameters by name, got 0.5", "write alpha=0.5, or F.lit(0.5)"),
