@@ -21,7 +21,6 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.progress import Observation, merged
 from muntin_engine.spark.blobs import to_blob
 from muntin_engine.spark.durations import Durations
-from muntin_engine.spark.intake import NOT_IN_PYTHON, unreadable
 from muntin_engine.spark.job import Job, open_job
 from muntin_engine.spark.lifting import lift
 from muntin_engine.spark.observing import GoodRows, observe, pack_observations, progress_of
@@ -227,14 +226,7 @@ def _lifted(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     if problems.null_count < len(problems):
         yield from _blobs(job, rows.filter(pc.is_valid(problems)))
         rows = rows.filter(pc.is_null(problems))
-    try:
-        lifted = list(lift(job, rows))
-    except NOT_IN_PYTHON:
-        is_bad = unreadable(rows)
-        if not pc.any(is_bad).as_py():
-            raise
-        yield from _blobs(job, rows.filter(is_bad))
-        lifted = list(lift(job, rows.filter(pc.invert(is_bad))))
+    lifted = list(lift(job, rows))
     blobs = [blob.blob for blob in lifted]
     yield _exchange([job.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
 

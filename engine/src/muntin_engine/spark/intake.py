@@ -20,8 +20,7 @@ from muntin_engine.spark.job import Job
 from muntin_engine.spark.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
 from muntin_engine.spark.refused import RefusedRow, row_as_json
 
-_UNREADABLE: Final = Problem("unreadable value", "it holds a value that Python has no counterpart for")
-NOT_IN_PYTHON: Final = (OverflowError, ValueError)
+_NOT_IN_PYTHON: Final = (OverflowError, ValueError)
 """What Arrow raises on a value such as a date after the year 9999, or text that is not UTF-8."""
 
 
@@ -48,11 +47,7 @@ def take_in(job: Job, blobs: Iterable[bytes]) -> Intake:
     intake = Intake()
     groups = _Groups(job)
     for blob in blobs:
-        table = _without_problems(job, from_blob(blob), intake)
-        try:
-            groups.add(table)
-        except NOT_IN_PYTHON:
-            groups.add(_without_unreadable(job, table, intake))
+        groups.add(_without_problems(job, from_blob(blob), intake))
     intake.changes, intake.promises = groups.by_key(), groups.promises
     return intake
 
@@ -68,7 +63,7 @@ class _Groups:
         self.promises: list[tuple[Key, int]] = []
 
     def add(self, table: pa.Table) -> None:
-        """Take the rows of a table: all of them, or none if one cannot be read."""
+        """Take the rows of a table."""
         table, promises = _without_promises(self._job, table)
         keys, changes = _rows(self._job, table)
         self.promises += promises
@@ -134,19 +129,6 @@ def _without_problems(job: Job, table: pa.Table, intake: Intake) -> pa.Table:
     return table.filter(pc.is_null(problems))
 
 
-def _without_unreadable(job: Job, table: pa.Table, intake: Intake) -> pa.Table:
-    """Set the rows aside that hold a value that Python cannot, and return the others."""
-    is_bad = unreadable(table)
-    bad = table.filter(is_bad)
-    intake.refused += _refused(job, bad, [_UNREADABLE] * len(bad))
-    return table.filter(pc.invert(is_bad))
-
-
-def unreadable(table: pa.Table) -> pa.Array:
-    """Return for each row whether it holds a value that Python cannot."""
-    return pa.array([any(map(_is_unreadable, row.values())) for row in _scalars(table)], pa.bool_())
-
-
 def _refused(job: Job, table: pa.Table, problems: Iterable[Problem]) -> Iterator[RefusedRow]:
     for row, why in zip(_scalars(table), problems, strict=True):
         values = {name: _text(scalar) if _is_unreadable(scalar) else scalar.as_py() for name, scalar in row.items()}
@@ -162,7 +144,7 @@ def _scalars(table: pa.Table) -> Iterator[dict[str, pa.Scalar]]:
 def _is_unreadable(scalar: pa.Scalar) -> bool:
     try:
         scalar.as_py()
-    except NOT_IN_PYTHON:
+    except _NOT_IN_PYTHON:
         return True
     return False
 
@@ -170,5 +152,5 @@ def _is_unreadable(scalar: pa.Scalar) -> bool:
 def _text(scalar: pa.Scalar) -> str:
     try:
         return str(scalar.cast(pa.string()).as_py())
-    except (pa.ArrowException, *NOT_IN_PYTHON):
+    except (pa.ArrowException, *_NOT_IN_PYTHON):
         return "unreadable"

@@ -22,8 +22,6 @@ def lift(job: Job, table: pa.Table) -> Iterator[BucketBlob]:
 
     Raises:
         ModuleFailedError: A module raised an exception.
-        OverflowError: A value has no counterpart in Python.
-        ValueError: The same.
     """
     rows = _rows(job, table)
     try:

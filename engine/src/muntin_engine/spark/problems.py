@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin_engine.columnar.nulls import Flags, flags
+from muntin_engine.columnar.readable import unreadable
 from muntin_engine.core.changes import Reason
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.job import Job
@@ -46,12 +47,13 @@ PROBLEMS: Final = (
     Problem("null time", "a revision needs a new end, and it is null"),
     Problem("null id", "its id is null, so nothing can refer to it"),
     Problem("null signal", "its signal is null, or the query names no column for it"),
-    Problem(str(Reason.EMPTY_LIFETIME), "its end does not lie after its start"),
     Problem("time out of range", f"a time of it is {LATEST} ticks or more away from 0"),
+    Problem(str(Reason.EMPTY_LIFETIME), "its end does not lie after its start"),
     Problem("undeclared source", "its source is none of those that events() declares"),
     Problem("undeclared punctuation", "it punctuates its key, and the progress policy has no key punctuation"),
+    Problem("unreadable value", "it holds a value that Python has no counterpart for"),
 )
-"""What can be wrong with the times, the key, the source or the change of a row."""
+"""What can be wrong with the times, the key, the source, the change or a value of a row."""
 
 
 def find_problems(job: Job, batch: pa.RecordBatch, kind: pa.Array, times: Times) -> pa.Array:
@@ -72,10 +74,11 @@ def find_problems(job: Job, batch: pa.RecordBatch, kind: pa.Array, times: Times)
         flags(pc.equal(kind, REVISE)) & flags(pc.is_null(times.new_end)),
         _has_no_id(batch, is_insert, is_revision),
         _has_no_signal(batch, flags(pc.equal(kind, SIGNAL))),
-        is_insert & flags(pc.less_equal(times.end, times.start)),
         is_event & _is_out_of_range(times),
+        is_insert & flags(pc.less_equal(times.end, times.start)),
         _has_no_source(job, batch, is_event, kind),
         flags(pc.equal(kind, PUNCTUATE_KEY)) & (not job.tracker.policy.by_key),
+        _is_unreadable(job, batch, kind, is_event),
     ]
     codes = np.full(len(batch), UNKNOWN, np.int16)
     for code, is_wrong in reversed(list(enumerate(found))):
@@ -104,6 +107,17 @@ def _has_no_source(job: Job, batch: pa.RecordBatch, is_event: Flags, kind: pa.Ar
     source = batch.column("source")
     is_declared = flags(pc.is_in(source, pa.array(job.tracker.sources, pa.string())))
     return ~is_declared & (is_event | flags(pc.is_valid(source))) & flags(pc.less(kind, CLOCK))
+
+
+def _is_unreadable(job: Job, batch: pa.RecordBatch, kind: pa.Array, is_event: Flags) -> Flags:
+    """Return which rows hold a value, among those that are read of them, that Python has no counterpart for."""
+    is_keyed, is_signal = is_event | flags(pc.equal(kind, PUNCTUATE_KEY)), flags(pc.equal(kind, SIGNAL))
+    readers = dict.fromkeys(job.key_names, is_keyed) | dict.fromkeys(("id", *job.input_names), is_event)
+    found = np.zeros(len(batch), np.bool_)
+    for name, is_read in (readers | {"signal": is_signal}).items():
+        if name in batch.schema.names and is_read.any():
+            found |= is_read & unreadable(batch.column(name))
+    return found
 
 
 def _is_out_of_range(times: Times) -> Flags:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin_engine.columnar.readable import unreadable
 from muntin_engine.spark.problems import CHANGES, SIGNAL
 
 
@@ -17,4 +18,5 @@ def signals_in(batch: pa.RecordBatch) -> frozenset[str]:
         return frozenset()
     is_signal = pc.fill_null(pc.equal(batch.column("change"), CHANGES[SIGNAL]), False)
     names = pc.drop_null(batch.column("signal").filter(is_signal))
-    return frozenset(pc.unique(names).to_pylist())
+    known = pc.unique(names)
+    return frozenset(known.filter(pa.array(~unreadable(known))).to_pylist())
