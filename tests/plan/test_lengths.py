@@ -50,7 +50,6 @@ TIMED = {
     "hop": hopping(timedelta(hours=1), "10 minutes", "1 minute", reach="2 minutes"),
     "delay": bounded_delay("1 minute"),
     "steps": punctuate_every(span="1 minute"),
-    "lag": ordered().with_idle("1 minute", lag="2 minutes"),
     "late": correct("1 hour"),
     "trigger": early(repeat(any_of(past_end("5 seconds"), until(every_count(3), past_end("1 minute"))))),
     "own trigger": early(Late(ticks("5 seconds"))),
@@ -88,7 +87,7 @@ def test_a_bare_number_counts_ticks_of_any_other_axis(name: str) -> None:
 
 
 def test_a_clock_is_read_in_time_on_every_axis() -> None:
-    policies = (early(every("1 minute")), ordered().with_idle("1 minute"))
+    policies = (early(every("1 minute")), ordered().with_idle("1 minute", lag="2 minutes"))
     for scale in (TIME, TICKS, MILLIS):
         assert tuple(map(scale.resolve, policies)) == policies
     with pytest.raises(QueryError, match="the period of a timer is the bare number 60"):

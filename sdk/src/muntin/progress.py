@@ -82,7 +82,7 @@ class ProgressPolicy(ABC):
         """
         if clock_ticks(after) <= 0:
             raise PolicyError(f"a source is idle after some time, got after={after!r}\n  give a time above zero")
-        return replace(self, idle=Idle(clock_ticks(after), None if lag is None else _span("lag", lag)))
+        return replace(self, idle=Idle(clock_ticks(after), None if lag is None else _span("lag", lag, clock_ticks)))
 
     def with_key_punctuation(self: PolicyT) -> PolicyT:
         """Return the policy for an input whose rows may punctuate their own key alone.
@@ -254,8 +254,8 @@ def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
     return {"kind": type(policy).__name__, **kept, "by_key": policy.by_key}
 
 
-def _span(name: str, value: Duration) -> int:
-    span = ticks(value)
+def _span(name: str, value: Duration, read: Callable[[Duration], int] = ticks) -> int:
+    span = read(value)
     if not 0 <= span <= _LONGEST:
         raise PolicyError(f"a {name} is at least 0 and at most {_LONGEST} ticks, got {value!r}")
     return span
