@@ -26,9 +26,11 @@ from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.plan import Evaluator
+from muntin_engine.spark import bucket_task
 from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.job import Job
+from muntin_engine.spark.worker_settings import WorkerSettings
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows
 
 
@@ -161,3 +163,13 @@ def test_a_result_beyond_its_column_is_null(dtype: Any) -> None:
     beyond = 2**70 if dtype is object else 2**63
     job = sliced(Told(lambda sums: np.full(len(sums), beyond, dtype)), int, pa.int64(), is_static=True)
     assert [row["m"] for row in run(job, rows(start=[3], i0=[5]))["results"]] == [None]
+
+
+def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
+    batch = rows(start=[3], i0=[5])
+    kept = {}
+    for most in (0, 2**20):
+        job = sliced(Largest(), worker=WorkerSettings(kept_bytes=most))
+        run(job, batch)
+        kept[most] = [name for name in bucket_task._KEPT._stores if name == (job.name, 0)]
+    assert [len(names) for names in kept.values()] == [0, 1]
