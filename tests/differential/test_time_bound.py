@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, Event, OutputContract, TimestampPolicy, Window
 from muntin.testing.scripts import Script
 from tests.differential.cases import WINDOWS, Case
 from tests.differential.drive import Run, check
@@ -128,11 +128,16 @@ def least_sync_time(before: Histories, after: Histories) -> int:
     ticks = [INFINITY]
     for key in {*before, *after}:
         were, are = (Counter(events.get(key, ())) for events in (before, after))
-        lifetimes: dict[Any, list[int]] = {}
-        for event in ((were - are) + (are - were)).elements():
-            lifetimes.setdefault((event.start, event.payload), []).append(event.end)
-        ticks += [min(ends) if len(ends) == 2 else start for (start, _), ends in lifetimes.items()]
+        gone, come = (list(some.elements()) for some in (were - are, are - were))
+        for event in (*gone, *come):
+            alike = [[other.end for other in some if _alike(event, other)] for some in (gone, come)]
+            is_revised = list(map(len, alike)) == [1, 1]
+            ticks.append(min(min(ends) for ends in alike) if is_revised else event.start)
     return min(ticks)
+
+
+def _alike(event: Event[Any], other: Event[Any]) -> bool:
+    return (event.start, event.payload) == (other.start, other.payload)
 
 
 def every_tick(rows: Counter[Row], has_windows: bool) -> dict[tuple[int, int], Values]:
