@@ -24,7 +24,7 @@ parameters  level: float
             way: Literal['strict', 'loose']
 reads       float
 returns     float
-clip        only full; a query must say clip='full'
+clip        only full; full unless a query names another
 
 laws
   accepted clips work        Under each clip in accepted_clips the module computes a result, also of events without an end.
@@ -32,7 +32,7 @@ laws
   order does not matter      Any permutation of the members gives an equal result.
   payloads are read only     Neither a payload nor the collection they come in is changed.
   result has declared type   Every result, and every row of an operator, fits the declared result type.
-  same payloads same result  The same members give the same result at any time.
+  same payloads same result  The same members give the same result at any time, to the last bit.
 
 evaluation, for final results and level=0.5, way='strict'
   window               evaluator  a row costs                                        why
@@ -147,12 +147,24 @@ def test_every_module_of_our_own_plugins_is_planned_with_parameters_that_it_acce
     described = {name: describe(installed(), name) for name in names}
     assert len(described) >= 20
     assert [name for name, description in described.items() if not description.evaluations] == []
-    assert [
+    refused = [
         (name, evaluation.reason)
         for name, description in described.items()
         for evaluation in description.evaluations
         if not evaluation.evaluator
-    ] == []
+    ]
+    assert {name.partition(".")[0] for name, _ in refused} == {"patterns"}
+    assert {reason.split()[2:5] == ["finds", "nothing", "in"] for _, reason in refused} == {True}
+
+
+def test_what_a_module_needs_of_a_query_is_described(allow: Callable[..., None], muntin: Callable[..., Done]) -> None:
+    allow("patterns")
+    described = muntin("describe", "patterns.followed_by", "--with", "within=10").output
+    assert "\nclip        only none or right; right unless a query names another\n" in described
+    assert (
+        "\nneeds       hopping or tumbling windows, with a reach that keeps events as members for 11 ticks" in described
+    )
+    assert "\ntimestamps  unchanged unless a query names others\n" in described
 
 
 def test_the_documentation_of_a_base_class_is_not_that_of_the_module(

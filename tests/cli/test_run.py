@@ -95,7 +95,9 @@ def test_parameters_and_policies_are_options(write: Callable[[str], Path], munti
     done = muntin(*call, "--clip", "full", "--timestamps", "point_at_end")
     assert done.code == 0
     assert done.output.endswith("output           [)             0.8\noutput                     [)   0.5\n")
-    done = muntin(*call)
+    unsaid = muntin(*call)  # it accepts full alone
+    assert (unsaid.code, unsaid.output) == (0, muntin(*call, "--clip", "full", "--timestamps", "align").output)
+    done = muntin(*call, "--clip", "none")
     assert done.code == 2
     assert done.errors == ("muntin: tides.above is not right under clip none\n  choose one of: --clip full\n")
 

@@ -8,7 +8,17 @@ from random import Random
 
 import pytest
 
-from muntin import INFINITY, ClipPolicy, Event, HoppingWindows, OutputContract, TimestampPolicy, Window, tumbling
+from muntin import (
+    INFINITY,
+    ClipPolicy,
+    Event,
+    HoppingWindows,
+    OutputContract,
+    PolicyError,
+    TimestampPolicy,
+    Window,
+    tumbling,
+)
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_patterns import FollowedBy, Match, Step
 
@@ -90,12 +100,15 @@ def test_with_tumbling_windows_and_a_reach_each_pair_is_reported_once() -> None:
     ]
 
 
-def test_one_tick_of_reach_less_loses_a_first_that_ended_long_before_the_window() -> None:
+def test_one_tick_of_reach_less_would_lose_a_first_and_is_refused() -> None:
     # 0         10
     # [-a)      [b)     b starts at the start of its window, 7 after a
     script = Script().insert("1", 0, 3, Step("a")).insert("2", 10, 12, Step("b"))
     assert over_windows(script, tumbling(10, reach=8), within=7) == [(10, Match("a", "b", 3, 10))]
-    assert over_windows(script, tumbling(10, reach=7), within=7) == []
+    with pytest.raises(PolicyError, match=r"write: tumbling\(10, reach=8\)"):
+        over_windows(script, tumbling(10, reach=7), within=7)
+    lost = FollowedBy(7).compute_result([Event(10, 12, Step("b"))], Window(10, 20))  # all that is a member then
+    assert not lost
 
 
 def test_starts_must_be_seen_as_they_are_and_output_is_time_bound() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import QueryError, TypeMismatchError, tumbling
+from muntin import ClipPolicy, PolicyError, QueryError, TimestampPolicy, TypeMismatchError, snapshot, tumbling
 from muntin_engine import Query, events, module
 from muntin_engine.spark.spread import bucket_ids, murmur3
 from tests.spark.modules import Count, Members, Total
@@ -126,3 +126,18 @@ def test_bucket_ids_hash_as_spark_hashes_and_lie_evenly_in_its_partitions(spark:
     for partitions in (1, 2, 4, 8, 16):
         spread = ids.repartition(partitions, "bucket").groupBy(F.spark_partition_id()).count().collect()
         assert [row["count"] for row in spread] == [16 // partitions] * partitions
+
+
+def test_policies_that_a_query_leaves_out_are_those_that_its_module_is_made_for(df: DataFrame) -> None:
+    stream = events(df, at="at", key="k")
+    crossings = module("patterns.threshold_crossing", F.col("x").cast("double"), threshold=1.0)
+    found = stream.window(tumbling(10)).apply(crossings)
+    assert (found.plan.clip, found.plan.timestamps) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
+    assert "clip right (as its modules ask), timestamps unchanged (as its modules ask)" in found.explain()
+    said = stream.window(tumbling(10), clip="none", timestamps="align").apply(crossings)
+    assert (said.plan.clip, said.plan.timestamps) == (ClipPolicy.NONE, TimestampPolicy.ALIGN)
+    assert "lifetimes   those that the module returns are discarded" in said.explain()
+    plain = query(df, module(Count)).plan
+    assert (plain.clip, plain.timestamps, plain.from_modules) == (ClipPolicy.NONE, TimestampPolicy.ALIGN, frozenset())
+    with pytest.raises(PolicyError, match="it needs hopping or tumbling windows"):
+        stream.window(snapshot()).apply(crossings)

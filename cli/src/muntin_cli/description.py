@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin, Trigger
+from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin, TimestampPolicy, Trigger
+from muntin.modules.needs import clip_of, timestamps_of
 from muntin.testing import laws_applying_to
-from muntin_cli.evaluation import Evaluation, can_evaluate, clip_for, evaluations_of
+from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of
 from muntin_cli.listing import Offer, offer_of
 from muntin_cli.offered import code_of, documentation_of, find_offered, offered_by
 from muntin_cli.parameters import Parameter, example_of, parameters_of
@@ -29,7 +30,9 @@ class Description:
         state: The type of its state as Python writes it; empty where it has none.
         capabilities: What it can do beyond its base class.
         clips: The clips under which it is right.
-        needs_clip: The clip that a query must choose; empty where the default will do.
+        needs: What it needs of a query's windows, in words; empty where any will do.
+        default_clip: The clip of a query that names none.
+        default_timestamps: The timestamps of a query that names none.
         contract: What an operator promises about the lifetimes that it sets; empty for others.
         laws: The laws of its base class that apply to it, by name.
         evaluations: How each kind of window is evaluated; empty without the engine.
@@ -42,7 +45,9 @@ class Description:
     state: str
     capabilities: tuple[str, ...]
     clips: tuple[str, ...]
-    needs_clip: str
+    needs: str
+    default_clip: str
+    default_timestamps: str
     contract: str
     laws: Mapping[str, str]
     evaluations: tuple[Evaluation, ...]
@@ -80,7 +85,9 @@ def _describe_other(
         state="",
         capabilities=(),
         clips=(),
-        needs_clip="",
+        needs="",
+        default_clip="",
+        default_timestamps="",
         contract="",
         laws=laws_applying_to(found[0]) if found else {},
         evaluations=(),
@@ -98,7 +105,9 @@ def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]
         state=_spell_state(cls.state_type()),
         capabilities=() if module is None else tuple(capabilities_of(module)),
         clips=tuple(str(policy) for policy in ClipPolicy if policy in cls.accepted_clips),
-        needs_clip="" if ClipPolicy.NONE in cls.accepted_clips else str(clip_for(cls)),
+        needs="" if module is None else str(module.needs),
+        default_clip="" if module is None else str(clip_of([module]) or ClipPolicy.NONE),
+        default_timestamps="" if module is None else str(timestamps_of([module]) or TimestampPolicy.ALIGN),
         contract=str(contract_of(cls) or ""),
         laws={} if module is None else laws_applying_to(module),
         evaluations=tuple(evaluations_of(*found)) if found and can_evaluate() else (),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +11,7 @@ from muntin import (
     Axis,
     ClipPolicy,
     EmitPolicy,
+    HoppingWindows,
     Module,
     MuntinError,
     TimestampPolicy,
@@ -20,6 +21,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
+from muntin.modules.needs import clip_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
 
 if TYPE_CHECKING:
@@ -79,21 +81,18 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
     return () if "" in variables_in(bound) and bound.is_nullable else (bound,)
 
 
-def clip_for(cls: type[Module]) -> ClipPolicy:
-    """Return the clip that changes the least among those a module accepts."""
-    return next(policy for policy in ClipPolicy if policy in cls.accepted_clips)
-
-
 def _plan(module: Module, parameters: Mapping[str, Any], window: WindowSpecification, *, has_ends: bool) -> Plan:
     from muntin_engine.plan import Column, Columns, Plan
 
     planned = _plan_module(module, parameters)
+    if isinstance(window, HoppingWindows):  # a query that is refused for its reach is told what to write
+        window = replace(window, reach=module.needs.reach)
     inputs = tuple(Column(field.name, "") for field in planned.reads)
     return Plan(
         columns=Columns(Column("start", "timestamp"), Column("end", "timestamp") if has_ends else None, inputs=inputs),
         axis=Axis.TIME,
         window=window,
-        clip=clip_for(type(module)),
+        clip=clip_of([module]) or ClipPolicy.NONE,
         timestamps=TimestampPolicy.ALIGN,
         emit=EmitPolicy.FINAL,
         modules=(planned,),

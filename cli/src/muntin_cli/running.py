@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import muntin
 from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowError, WindowSpecification
+from muntin.modules.needs import clip_of, timestamps_of
 from muntin.policies import parse_policy
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_cli.errors import UsageError
@@ -95,17 +96,18 @@ def parse_window(text: str) -> WindowSpecification:
 
 
 def query_of(module: Module, window: WindowSpecification, clip: str, timestamps: str) -> WindowedQuery:
-    """Return a query of one module.
+    """Return a query of one module, under the policies that it is made for where none is named.
 
     Raises:
-        PolicyError: A policy's text names none.
+        PolicyError: A policy's text names none, or the module needs other windows.
         UsageError: The module is not right under the clip.
     """
-    policy = parse_policy(ClipPolicy, clip)
+    policy = parse_policy(ClipPolicy, clip) if clip else clip_of([module]) or ClipPolicy.NONE
+    stamps = parse_policy(TimestampPolicy, timestamps) if timestamps else timestamps_of([module])
     if policy not in module.accepted_clips:
         accepted = ", ".join(f"--clip {each}" for each in ClipPolicy if each in module.accepted_clips)
         raise UsageError(f"{module.name} is not right under clip {clip}\n  choose one of: {accepted}")
-    return WindowedQuery(window, [Computation(module)], policy, parse_policy(TimestampPolicy, timestamps))
+    return WindowedQuery(window, [Computation(module)], policy, stamps or TimestampPolicy.ALIGN)
 
 
 def _defined(file: Path, defined: Mapping[str, Any], name: str, kind: type[T]) -> T | None:

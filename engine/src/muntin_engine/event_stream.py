@@ -219,8 +219,8 @@ class EventStream:
         self,
         specification: WindowSpecification,
         *,
-        clip: ClipPolicy | str = ClipPolicy.NONE,
-        timestamps: TimestampPolicy | str = TimestampPolicy.ALIGN,
+        clip: ClipPolicy | str | None = None,
+        timestamps: TimestampPolicy | str | None = None,
         emit: EmitPolicy | EarlyEmission | str = EmitPolicy.FINAL,
         evaluator: str = "auto",
     ) -> WindowedStream:
@@ -228,8 +228,10 @@ class EventStream:
 
         Args:
             specification: For example `hopping("1 hour", "10 minutes")` or `snapshot()`.
-            clip: What time-sensitive modules see of lifetimes that leave the window.
-            timestamps: Which lifetime the output gets.
+            clip: What time-sensitive modules see of lifetimes that leave the window. Unsaid, it is the one that the
+                modules are made for; `"none"` if they do not mind.
+            timestamps: Which lifetime the output gets. Unsaid, it is the one that the modules are made for; `"align"`
+                if they do not mind.
             emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the watermark passes
                 its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `pane`.
@@ -246,8 +248,8 @@ class EventStream:
         return WindowedStream(
             self,
             specification,
-            parse_policy(ClipPolicy, clip),
-            parse_policy(TimestampPolicy, timestamps),
+            None if clip is None else parse_policy(ClipPolicy, clip),
+            None if timestamps is None else parse_policy(TimestampPolicy, timestamps),
             emission,
             parse_evaluator(evaluator),
         )
@@ -255,7 +257,7 @@ class EventStream:
     def windows(
         self,
         *unnamed: Never,
-        timestamps: TimestampPolicy | str = TimestampPolicy.ALIGN,
+        timestamps: TimestampPolicy | str | None = None,
         **specifications: HoppingWindows,
     ) -> WindowedStream:
         """Cut the axis in several ways at once.
@@ -266,7 +268,7 @@ class EventStream:
 
         Args:
             unnamed: None: each specification has a name.
-            timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`.
+            timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`; unsaid, as for `window`.
             specifications: By name, hopping or tumbling windows.
 
         Raises:

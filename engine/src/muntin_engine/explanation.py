@@ -32,8 +32,9 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
         plan: The query.
         inner: The queries whose results are its input, the first one first; each is explained as well, before it.
 
-    The topics: `window` and its policies; `key` and how keys are spread; `where`, what new events must meet, if there
-    is a filter; `progress`, what says how complete the input is; `late`, what becomes of rows that come behind that;
+    The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
+    are spread; `where`, what new events must meet, if there is a filter; `progress`, what says how complete the input
+    is; `late`, what becomes of rows that come behind that;
     `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
     windows are put out, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
     `output`, when a window is complete; and `lag`, how far the output's punctuation is behind the input's, and why.
@@ -54,7 +55,8 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         is_chained: True if its input is the results of another one.
     """
     return [
-        ("window", f"{plan.spelled_window}, clip {plan.clip}, timestamps {plan.timestamps}, emit {plan.emit}"),
+        ("window", f"{plan.spelled_window}, {_explain_policies(plan)}, emit {plan.emit}"),
+        *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
         ("key", _explain_key(plan)),
         *([("where", _explain_filter(plan))] if plan.columns.conditions else []),
         ("progress", _CHAINED if is_chained else _explain_progress(plan)),
@@ -70,6 +72,22 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
 
 
 _CHAINED: Final = "up to where the results of the query before are settled"
+
+
+def _explain_policies(plan: Plan) -> str:
+    said = {"clip": plan.clip, "timestamps": plan.timestamps}
+    return ", ".join(
+        f"{name} {policy}{' (as its modules ask)' * (name in plan.from_modules)}" for name, policy in said.items()
+    )
+
+
+def _discards_lifetimes(plan: Plan) -> bool:
+    """Return whether the module may return lifetimes of its own that the output does not get."""
+    module = plan.modules[0].module
+    return module.is_operator and module.is_time_sensitive and not plan.timestamps.is_set_by_module
+
+
+_DISCARDED: Final = "those that the module returns are discarded; timestamps='unchanged' or 'clip' keeps them"
 
 
 def _explain_key(plan: Plan) -> str:

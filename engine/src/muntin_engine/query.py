@@ -88,8 +88,8 @@ class WindowedStream:
 
     events: EventStream
     specification: WindowSpecification
-    clip: ClipPolicy
-    timestamps: TimestampPolicy
+    clip: ClipPolicy | None
+    timestamps: TimestampPolicy | None
     emit: EmitPolicy | EarlyEmission
     evaluator: Evaluator | None = None
     named: Mapping[str, HoppingWindows] = field(default_factory=dict)
@@ -108,7 +108,8 @@ class WindowedStream:
             QueryError: There is no module, one is none or an operator, or a name is taken.
             ParameterError: A module's constructor does not take its parameters.
             TypeMismatchError: A module's inputs are not of the types it reads.
-            PolicyError: A module is not right under the window's policies.
+            PolicyError: A module is not right under the window's policies, needs other windows, or is made for other
+                policies than another one is and the query names none.
         """
         if unnamed or not modules:
             raise QueryError(
@@ -127,7 +128,7 @@ class WindowedStream:
             QueryError: The module is none, or an aggregate.
             ParameterError: Its constructor does not take its parameters.
             TypeMismatchError: Its inputs are not of the types it reads.
-            PolicyError: It is not right under the window's policies.
+            PolicyError: It is not right under the window's policies, or needs other windows.
         """
         check_call(operator, ModuleCall, "apply({})".format)
         check_kind(operator.cls, is_operator=True)

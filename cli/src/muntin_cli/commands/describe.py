@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from muntin import ClipPolicy, installed
+from muntin import ClipPolicy, TimestampPolicy, installed
 from muntin_cli.commands.reporting import AsJson, With, reports_errors
 from muntin_cli.description import Description
 from muntin_cli.description import describe as describe_module
@@ -66,15 +66,20 @@ def _facts(description: Description) -> Iterator[tuple[str, str]]:
         yield "can", ", ".join(description.capabilities) or "only add"
     if description.clips:
         yield "clip", _clip(description)
+    if description.needs:
+        yield "needs", description.needs
+    if description.default_timestamps not in ("", TimestampPolicy.ALIGN):
+        yield "timestamps", f"{description.default_timestamps} unless a query names others"
     if description.contract:
         yield "contract", description.contract
 
 
 def _clip(description: Description) -> str:
-    if len(description.clips) == len(ClipPolicy):
-        return "any"
-    needed = f"a query must say clip={description.needs_clip!r}" if description.needs_clip else "the default will do"
-    return f"only {' or '.join(description.clips)}; {needed}"
+    is_any = len(description.clips) == len(ClipPolicy)
+    accepted = "any" if is_any else f"only {' or '.join(description.clips)}"
+    if description.default_clip in ("", ClipPolicy.NONE):
+        return accepted if is_any else f"{accepted}; the default will do"
+    return f"{accepted}; {description.default_clip} unless a query names another"
 
 
 def _told(description: Description) -> str:

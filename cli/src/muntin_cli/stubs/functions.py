@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Sequence
 from typing import Any
 
-from muntin import Function, Module, Trigger
+from muntin import Function, Module, Needs, Trigger
 from muntin.schemas import Field, Struct, Variable, spell
 from muntin_cli.offered import Offered, documentation_of
 from muntin_cli.parameters import signature_of
@@ -22,7 +22,8 @@ def stub_of_module(cls: type[Module], imports: Imports) -> str:
     told = [_parameter(parameter, imports) for parameter in parameters]
     ways, name = _ways(cls.input_field()), _identifier(cls.name)
     heads = [_head(name, _columns(way), told, "_ModuleCall") for way in ways]
-    doc = _docstring(cls, f"Reads {spell(cls.input_field())}, returns {spell(cls.result_field())}.")
+    types = f"Reads {spell(cls.input_field())}, returns {spell(cls.result_field())}."
+    doc = _docstring(cls, f"{types}{_needed(cls)}")
     passed = [_passed(parameter) for parameter in parameters]
     if len(heads) == 1:
         return f"{heads[0]}\n{doc}\n    return _module({', '.join([_quoted(cls.name), *ways[0], *passed])})"
@@ -101,6 +102,13 @@ def _identifier(full_name: str) -> str:
 
 def _column_name(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in _RESERVED or name.startswith("_") else name
+
+
+def _needed(cls: type[Module]) -> str:
+    """Return what a module needs of windows; where that depends on a parameter, what it says of that."""
+    needs: object = cls.needs
+    told = str(needs) if isinstance(needs, Needs) else (needs.__doc__ or "").partition("\n")[0].removesuffix(".")
+    return f" Needs: {told}." if told else ""
 
 
 def _docstring(offered: Offered, last: str) -> str:

@@ -19,6 +19,7 @@ from muntin import (
     TimestampPolicy,
     WindowSpecification,
 )
+from muntin.modules.needs import check_needs
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import to_dict
@@ -53,12 +54,14 @@ class Plan:
         wanted: The evaluator that was asked for; None to have the cheapest one that is right.
         unit: The unit of integer times, if they have one.
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
+        from_modules: The policies that the query does not name, and that its modules are made for.
         choice: The evaluator that it gets.
 
     Raises:
         QueryError: The window, the buckets or the names of the result cannot be, or the evaluator that was asked for
             cannot evaluate the query.
-        PolicyError: A module is not right under the policies, or a refinement of early results is not.
+        PolicyError: A module is not right under the policies, or needs other windows; or a refinement of early results
+            is not right.
     """
 
     columns: Columns
@@ -76,11 +79,13 @@ class Plan:
     wanted: Evaluator | None = None
     unit: str | None = None
     keeps_late_rows: bool = False
+    from_modules: frozenset[str] = frozenset()
     choice: Choice = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         for window in self.windows:
             check_window(window)
+            check_needs([module.module for module in self.modules], window, self.axis)
         check_buckets(self.buckets)
         check_names([*(key.name for key in self.columns.keys), *self.added, *(part.name for part in self.outputs)])
         for module in self.modules:

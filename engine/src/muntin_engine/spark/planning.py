@@ -15,7 +15,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, EarlyEmission, PolicyError, QueryError, Trigger
+from muntin import Axis, ClipPolicy, EarlyEmission, PolicyError, QueryError, TimestampPolicy, Trigger
+from muntin.modules.needs import clip_of, timestamps_of
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
 from muntin_engine.plan import Column as NamedColumn
@@ -99,6 +100,9 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
             "a source that is idle follows a clock, and integer times do not\n"
             "  give events() timestamps, for example F.timestamp_millis('at'), or leave the lag out"
         )
+    made = [module.module for module in modules]
+    clip = None if stream.clip else clip_of(made)
+    timestamps = None if stream.timestamps else timestamps_of(made)
     plan = Plan(
         columns=Columns(
             **{name: _named(part) for name, part in roles.items()},
@@ -109,8 +113,8 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
         axis=axis,
         unit=events.unit,
         window=scale.resolve(stream.specification),
-        clip=stream.clip,
-        timestamps=stream.timestamps,
+        clip=stream.clip or clip or ClipPolicy.NONE,
+        timestamps=stream.timestamps or timestamps or TimestampPolicy.ALIGN,
         emit=scale.resolve(stream.emit),
         modules=modules,
         is_edge=events.is_edge,
@@ -125,6 +129,7 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
         expressions=expressions,
         named_windows={name: scale.resolve(window) for name, window in stream.named.items()},
         wanted=stream.evaluator,
+        from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
     )
     if "id" in roles:
         arrow_type_of(roles["id"].dataType)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from muntin import ClipPolicy, EarlyEmission, EmitPolicy, TimestampPolicy, WindowSpecification
+from muntin import (
+    ClipPolicy,
+    EarlyEmission,
+    EmitPolicy,
+    HoppingWindows,
+    Needs,
+    TimestampPolicy,
+    WindowSpecification,
+)
 from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
@@ -53,7 +62,7 @@ class RestartTrial(Trial):
         return len(asked.evaluators) > 1
 
     def _asked(self, kind: str, emit: EmitPolicy | EarlyEmission) -> Asked:
-        window = self.draw(st.sampled_from(self._windows))
+        window = self.draw(st.sampled_from(_sufficient(self._windows, self._module.needs)))
         clip = self.draw(st.sampled_from([each for each in ClipPolicy if each in self._module.accepted_clips]))
         timestamps = self.draw(st.sampled_from(_timestamps(self._module)))
         query = WindowedQuery(window, [Computation(self._module)], clip, timestamps)
@@ -68,6 +77,15 @@ class RestartTrial(Trial):
 
     def _report(self, found: Difference) -> LawError:
         return LawError(self.law.name, self.law.statement, self.module, found.facts, found.drawing, found.remedy)
+
+
+def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[WindowSpecification]:
+    """Return the windows in which a module finds something, with the reach that it needs."""
+    wide = [
+        replace(window, reach=max(window.reach, needs.reach)) if isinstance(window, HoppingWindows) else window
+        for window in windows
+    ]
+    return [window for window in wide if not needs.lacks(window)] or list(windows)
 
 
 def _timestamps(module: Any) -> list[TimestampPolicy]:

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin import ClipPolicy, Event, TimeSensitiveOperator, Window
+from muntin import (
+    ClipPolicy,
+    CountWindows,
+    Event,
+    HoppingWindows,
+    Needs,
+    TimeSensitiveOperator,
+    TimestampPolicy,
+    Window,
+)
 from muntin_patterns.parameters import whole_number
 from muntin_patterns.samples import Sample, in_window
 
@@ -57,6 +66,10 @@ class ConsecutiveRise(TimeSensitiveOperator[float | None, Rise]):
 
     name, version = "patterns.consecutive_rise", "0.1.0"
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
+
+    needs: ClassVar[Needs] = Needs(
+        (HoppingWindows, CountWindows), clip=ClipPolicy.RIGHT, timestamps=TimestampPolicy.UNCHANGED
+    )  # no two samples start in a snapshot
 
     def __init__(self, n: int) -> None:
         self.n = whole_number("n", n, least=2)

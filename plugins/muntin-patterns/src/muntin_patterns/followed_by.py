@@ -14,9 +14,12 @@ from muntin import (
     ClipPolicy,
     Duration,
     Event,
+    HoppingWindows,
     Instant,
+    Needs,
     OutputContract,
     TimeSensitiveOperator,
+    TimestampPolicy,
     Window,
     ticks,
 )
@@ -63,8 +66,9 @@ class FollowedBy(TimeSensitiveOperator[Step[T], Match[T]], Generic[T]):
         match            !             a point event
 
     A match is reported in the window in which its second event starts. The first must be a member of that window too:
-    with `tumbling(size, reach=...)` and a reach above `within`, each pair is reported exactly once. An event that has
-    not ended is the first of no pair.
+    with `tumbling(size, reach=...)` and a reach above `within`, each pair is reported exactly once. A query with
+    windows of another kind or of a shorter reach is refused, and one that says neither clip nor timestamps gets `right`
+    and `unchanged`. An event that has not ended is the first of no pair.
 
     Args:
         within: The longest time between the end of the first and the start of the second; included.
@@ -90,6 +94,11 @@ class FollowedBy(TimeSensitiveOperator[Step[T], Match[T]], Generic[T]):
         self.within = ticks(within)
         if self.within < 0:
             raise ValueError(f"within must not be negative, got {within!r}")
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]  # a class has one, this one depends on within
+        """Windows in which the first event of each pair is a member still where the second one starts."""
+        return Needs((HoppingWindows,), self.within + 1, ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
 
     def compute_result(self, events: Sequence[Event[Step[T]]], window: Window) -> list[Event[Match[T]]]:
         """Return the matches whose second event starts in the window, as point events at that start."""

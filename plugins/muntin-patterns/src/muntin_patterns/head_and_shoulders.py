@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin import ClipPolicy, Event, TimeSensitiveOperator, Window
+from muntin import (
+    ClipPolicy,
+    CountWindows,
+    Event,
+    HoppingWindows,
+    Needs,
+    TimeSensitiveOperator,
+    TimestampPolicy,
+    Window,
+)
 from muntin_patterns.parameters import number
 from muntin_patterns.samples import Sample, in_window
 
@@ -73,6 +82,10 @@ class HeadAndShoulders(TimeSensitiveOperator[float | None, Formation]):
 
     name, version = "patterns.head_and_shoulders", "0.1.0"
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
+
+    needs: ClassVar[Needs] = Needs(
+        (HoppingWindows, CountWindows), clip=ClipPolicy.RIGHT, timestamps=TimestampPolicy.UNCHANGED
+    )  # no two samples start in a snapshot
 
     def __init__(self, tolerance: float = 0.03) -> None:
         self.tolerance = number("tolerance", tolerance, least=0)

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from muntin import ClipPolicy, Event, OutputContract, TimeSensitiveOperator, Window
+from muntin import (
+    ClipPolicy,
+    CountWindows,
+    Event,
+    HoppingWindows,
+    Needs,
+    OutputContract,
+    TimeSensitiveOperator,
+    TimestampPolicy,
+    Window,
+)
 from muntin_patterns.parameters import choice, number
 from muntin_patterns.samples import in_order
 
@@ -59,6 +69,10 @@ class ThresholdCrossing(TimeSensitiveOperator[float | None, Crossing]):
     name, version = "patterns.threshold_crossing", "0.1.0"
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})
     contract: ClassVar[OutputContract] = OutputContract.TIME_BOUND
+
+    needs: ClassVar[Needs] = Needs(
+        (HoppingWindows, CountWindows), clip=ClipPolicy.RIGHT, timestamps=TimestampPolicy.UNCHANGED
+    )  # the sample before is no member of a snapshot
 
     def __init__(self, threshold: float, direction: str = "both") -> None:
         self.threshold = number("threshold", threshold)

@@ -19,6 +19,7 @@ from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
 from muntin.modules.made import Made, make_module, maker
 from muntin.modules.module import Module
+from muntin.modules.needs import Needs
 from muntin.schemas import describe, spell
 
 Payload = TypeVar("Payload")
@@ -67,6 +68,12 @@ class _AllOf(Made):
     def exact_up_to(self) -> int | None:
         """The least that any of the aggregates says."""
         return min((module.exact_up_to for module in self._modules if module.exact_up_to is not None), default=None)
+
+    @property
+    def needs(self) -> Needs:
+        """What the aggregates need together."""
+        needed: list[Needs] = [module.needs for module in self._modules]
+        return reduce(Needs.together_with, needed)
 
     @property
     def state_bytes(self) -> int | None:

@@ -13,6 +13,7 @@ from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.incremental_aggregate import IncrementalAggregate
 from muntin.modules.made import Made, constructor, make_module
 from muntin.modules.module import Module
+from muntin.modules.needs import Needs
 from muntin.modules.signatures import signature_of
 
 METHODS: Final = (
@@ -46,6 +47,12 @@ class Wrapping(Made):
         """What the module says that is wrapped."""
         most: int | None = self._module.exact_up_to
         return most
+
+    @property
+    def needs(self) -> Needs:
+        """What the module says that is wrapped."""
+        needed: Needs = self._module.needs
+        return needed
 
     @property
     def state_bytes(self) -> int | None:

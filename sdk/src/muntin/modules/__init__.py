@@ -13,6 +13,7 @@ from muntin.modules.function import Function, function
 from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensitiveIncrementalAggregate
 from muntin.modules.incremental_operator import IncrementalOperator, TimeSensitiveIncrementalOperator
 from muntin.modules.module import Module
+from muntin.modules.needs import Needs
 from muntin.modules.operator import Operator, TimeSensitiveOperator
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "IncrementalAggregate",
     "IncrementalOperator",
     "Module",
+    "Needs",
     "Operator",
     "SupportsColumns",
     "SupportsCombine",

@@ -8,6 +8,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.generics import type_arguments
 from muntin.modules.methods import check_methods
 from muntin.modules.names import check_aliases, check_name
+from muntin.modules.needs import Needs
 from muntin.modules.versions import continues
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, describe
@@ -38,6 +39,8 @@ class Module:
         contract: What it promises about the lifetimes it returns (SI-47, SI-48).
         exact_up_to: For a module whose results are approximations beyond some number of members: up to how many its
             laws hold, and are tried. None, the default, if they hold for any number.
+        needs: What it needs of a query's windows, and the policies it is made for; nothing, unless it says so. Where
+            that depends on a parameter it is a property.
     """
 
     name: ClassVar[str]
@@ -51,6 +54,7 @@ class Module:
     reads_times: ClassVar[bool] = False
     contract: ClassVar[OutputContract] = OutputContract.WINDOW_BASED
     exact_up_to: ClassVar[int | None] = None
+    needs: ClassVar[Needs] = Needs()
     _preset: ClassVar[str] = ""
 
     @classmethod

@@ -16,6 +16,7 @@ from typing import Any
 from muntin.axis import INFINITY
 from muntin.events import Event
 from muntin.modules.module import Module
+from muntin.modules.needs import check_needs
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.testing.equality import equal
 from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, Window, WindowSpecification
@@ -48,6 +49,9 @@ class WindowedQuery:
         keeps: Whether the query's filter lets an event in, by its payload. It is as if the others had never been; only
             the horizon is that of the whole input.
         ends_move: Whether events may be revised, or are samples that last until the next one.
+
+    Raises:
+        PolicyError: A module would not find what it is asked for in such windows.
     """
 
     window: WindowSpecification
@@ -56,6 +60,9 @@ class WindowedQuery:
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
     keeps: Callable[[Any], bool] = lambda payload: True
     ends_move: bool = True
+
+    def __post_init__(self) -> None:
+        check_needs([computation.module for computation in self.computations], self.window)
 
     @property
     def waits_for_ends(self) -> bool:

@@ -8,7 +8,8 @@ from typing import Final
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
 from muntin.modules.module import Module
-from muntin.policies import ClipPolicy
+from muntin.modules.needs import Needs
+from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.testing.fitting import misfit
 from muntin.testing.laws.law import law
 from muntin.testing.laws.module_laws import ModuleLaws
@@ -37,7 +38,7 @@ class DefinitionLaws(ModuleLaws):
             module.check_definition()
         except ModuleDefinitionError as error:
             raise trial.broken(str(error)) from None
-        for complaint in _complaints(module):
+        for complaint in [*_complaints(module), *_complaints_of_needs(trial.subject.module)]:
             raise trial.broken(complaint)
 
     @law("return what the class declares, or declare what it returns; NumPy's numbers are numbers, None is null")
@@ -58,6 +59,20 @@ def _complaints(module: type[Module]) -> list[str]:
         found.append("it defines deduct, which undoes combine, but no combine")
     if not module.accepted_clips or not module.accepted_clips <= set(ClipPolicy):
         found.append(f"accepted_clips is {set(module.accepted_clips)}, expected at least one ClipPolicy")
+    return found
+
+
+def _complaints_of_needs(module: Module) -> list[str]:
+    needs: object = module.needs
+    if not isinstance(needs, Needs):
+        return [f"needs is {needs!r}, expected for example Needs(windows=(HoppingWindows,), reach=10)"]
+    found = ["needs names no windows, so no query could have the module"] * (not needs.windows)
+    if needs.clip is not None and needs.clip not in module.accepted_clips:
+        found.append(f"it is made for clip={str(needs.clip)!r}, which is not among its accepted_clips")
+    if needs.timestamps in (TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP) and not (
+        module.is_time_sensitive and module.is_operator
+    ):
+        found.append(f"it is made for timestamps={str(needs.timestamps)!r}, and returns no lifetimes")
     return found
 
 
