@@ -143,7 +143,7 @@ class HostileSums(ColumnarAggregate[int | None, list[str]]):
         return results
 
 
-class PlainHostileSums(Aggregate[int | None, tuple[str, ...]]):
+class PlainHostileSums(Aggregate[int | None, tuple[str, ...] | None]):
     """What `HostileSums` gives, by fractions."""
 
     name, version = "test.plain_hostile_sums", "1"

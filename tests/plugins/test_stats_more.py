@@ -156,6 +156,7 @@ def test_a_zero_that_is_chosen_has_no_sign() -> None:
     assert repr(result(form_of(Quantile(q=0.5), float), [-0.0])) == "0.0"
     assert repr(result(TopK(1), [-0.0])) == "[Place(rank=1, value=0.0)]"
     assert repr(result(MaxBy(), [Ranked(-0.0, 1)])) == "0.0"
+    timed: Any
     for timed in (First[Any](), Last[Any](), CollectList[Any]()):
         state = timed.add_events(timed.create_state(WINDOW), [Event(0, 1, -0.0)], WINDOW)
         assert repr(timed.compute_result(state, WINDOW)) in ("0.0", "[0.0]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -65,14 +65,23 @@ _PLAIN: Final[dict[pa.DataType, Callable[[], spark_types.DataType]]] = {
     pa.binary(): spark_types.BinaryType,
 }
 
+_MOST_DIGITS: Final = 38
+"""How many digits a decimal has at the most."""
+
 _FINE: Final = (spark_types.DecimalType, spark_types.TimestampNTZType)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnScalar(Scalar):
-    """A kind of value as a column has it, where the SDK's words are too coarse: a decimal's scale, no time zone."""
+    """A kind of value as a column has it, where the SDK's words are too coarse: a decimal's scale, no time zone.
+
+    Attributes:
+        spark: The type of the column.
+        is_wide: True if values that are computed from such values are known to fit the type.
+    """
 
     spark: spark_types.DataType
+    is_wide: bool = False
 
 
 def field_of(name: str, data_type: spark_types.DataType) -> Field:
@@ -101,7 +110,7 @@ def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.
     """
     data_type = field.type
     if isinstance(data_type, ColumnScalar):
-        return _widest(data_type.spark)
+        return data_type.spark if data_type.is_wide else _widest(data_type.spark)
     if isinstance(data_type, Scalar):
         return time_type if data_type.kind is ScalarKind.INSTANT else _TO_SPARK[data_type.kind]
     if isinstance(data_type, ListOf):
@@ -112,6 +121,20 @@ def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.
         parts = [spark_types.StructField(part.name, spark_type_of(part, time_type)) for part in data_type.fields]
         return spark_types.StructType(parts)
     raise QueryError(f"the type of {field.name!r} is not known when the query is built")
+
+
+def with_digits(field: Field, more: int) -> Field:
+    """Return the type of a result whose decimals have so many digits more than those of the columns they come from."""
+    data_type = field.type
+    if isinstance(data_type, ColumnScalar) and isinstance(data_type.spark, spark_types.DecimalType):
+        digits = min(_MOST_DIGITS, data_type.spark.precision + more)
+        wide = spark_types.DecimalType(digits, data_type.spark.scale)
+        return replace(field, type=ColumnScalar(data_type.kind, wide, is_wide=True))
+    if isinstance(data_type, ListOf):
+        return replace(field, type=ListOf(with_digits(data_type.element, more)))
+    if isinstance(data_type, Struct):
+        return replace(field, type=Struct(tuple(with_digits(part, more) for part in data_type.fields), data_type.make))
+    return field
 
 
 def carried_type(wanted: Field, given: spark_types.DataType) -> pa.DataType:
@@ -208,5 +231,5 @@ def _carried_part(wanted: Field | None, part: spark_types.StructField) -> pa.Dat
 def _widest(data_type: spark_types.DataType) -> spark_types.DataType:
     """Return the type for results that are computed from values of a type: a sum has more digits than its parts."""
     if isinstance(data_type, spark_types.DecimalType):
-        return spark_types.DecimalType(38, data_type.scale)
+        return spark_types.DecimalType(_MOST_DIGITS, data_type.scale)
     return data_type

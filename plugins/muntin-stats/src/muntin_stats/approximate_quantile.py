@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, nan
-from typing import Any
+from typing import Any, ClassVar
 
 from muntin import IncrementalAggregate
 from muntin_stats.order import ordinary, present
@@ -62,7 +62,7 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
     """
 
     name, version = "stats.approximate_quantile", "0.1.0"
-    aliases = ("approx_quantile", "approx_percentile", "percentile_approx")
+    aliases: ClassVar[tuple[str, ...]] = ("approx_quantile", "approx_percentile", "percentile_approx")
 
     def __init__(self, q: float, k: int = 200) -> None:
         self.q = share("q", q)

@@ -32,6 +32,7 @@ class CollectList(TimeSensitiveIncrementalAggregate[T | None, list[Timed[T]], li
 
     name, version = "stats.collect_list", "0.1.0"
     aliases = ("array_agg", "collect")
+    decimal_digits = 0
 
     def create_state(self, window: Window) -> list[Timed[T]]:
         """Return an empty list."""

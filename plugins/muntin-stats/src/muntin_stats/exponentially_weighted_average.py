@@ -8,6 +8,7 @@ from math import exp2
 from muntin import Event, TimeSensitiveAggregate, Window
 from muntin.axis import Duration, ticks
 from muntin_stats.exact import nearest, whole
+from muntin_stats.parameters import positive_share
 from muntin_stats.timed import timed
 from muntin_stats.total import Total
 
@@ -50,9 +51,7 @@ class ExponentiallyWeightedAverage(TimeSensitiveAggregate[float | None, float | 
         self.half_life = None if half_life is None else ticks(half_life)
         if self.half_life is not None and self.half_life <= 0:
             raise ValueError(f"half_life must be positive, got {half_life!r}")
-        if alpha is not None and (isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha <= 1):
-            raise ValueError(f"alpha must be a number above 0 and up to 1, got {alpha!r}")
-        self.alpha = alpha
+        self.alpha = None if alpha is None else positive_share("alpha", alpha)
 
     def compute_result(self, events: Sequence[Event[float | None]], window: Window) -> float | None:
         """Return the average."""

@@ -33,6 +33,7 @@ class First(TimeSensitiveIncrementalAggregate[T | None, Timed[T] | None, T | Non
 
     name, version = "stats.first", "0.1.0"
     aliases = ("first_value",)
+    decimal_digits = 0
 
     def create_state(self, window: Window) -> Timed[T] | None:
         """Return null: nothing yet."""

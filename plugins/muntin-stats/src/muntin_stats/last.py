@@ -33,6 +33,7 @@ class Last(TimeSensitiveIncrementalAggregate[T | None, Timed[T] | None, T | None
 
     name, version = "stats.last", "0.1.0"
     aliases = ("last_value",)
+    decimal_digits = 0
 
     def create_state(self, window: Window) -> Timed[T] | None:
         """Return null: nothing yet."""

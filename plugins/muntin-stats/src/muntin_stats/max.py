@@ -31,6 +31,7 @@ class Max(IncrementalAggregate[T | None, T | None, T | None]):
 
     name, version = "stats.max", "0.1.0"
     aliases = ("maximum",)
+    decimal_digits = 0
 
     def create_state(self) -> T | None:
         """Return null: nothing yet."""

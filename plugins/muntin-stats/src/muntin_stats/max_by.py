@@ -32,6 +32,7 @@ class MaxBy(IncrementalAggregate[Ranked[V, K] | None, Ranked[V, K] | None, V | N
 
     name, version = "stats.max_by", "0.1.0"
     aliases = ("argmax",)
+    decimal_digits = 0
 
     def create_state(self) -> Ranked[V, K] | None:
         """Return null: nothing yet."""

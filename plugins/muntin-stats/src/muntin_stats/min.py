@@ -31,6 +31,7 @@ class Min(IncrementalAggregate[T | None, T | None, T | None]):
 
     name, version = "stats.min", "0.1.0"
     aliases = ("minimum",)
+    decimal_digits = 0
 
     def create_state(self) -> T | None:
         """Return null: nothing yet."""

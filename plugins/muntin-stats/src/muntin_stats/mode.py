@@ -28,6 +28,7 @@ class Mode(TallyAggregate[T, T | None]):
 
     name, version = "stats.mode", "0.1.0"
     aliases = ("most_frequent",)
+    decimal_digits = 0
 
     def compute_result(self, state: Tally[T]) -> T | None:
         """Return the mode."""

@@ -41,6 +41,17 @@ def share(name: str, value: object) -> float:
     return value
 
 
+def positive_share(name: str, value: object) -> float:
+    """Return a parameter that is a number above 0 and up to 1.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise ValueError(f"{name} must be a number above 0 and up to 1, got {value!r}")
+    return value
+
+
 def ascending(name: str, values: object) -> list[float]:
     """Return a parameter that is a list of finite numbers, at least one, each larger than the one before.
 

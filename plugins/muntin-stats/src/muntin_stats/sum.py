@@ -64,6 +64,7 @@ class Sum(GroupAggregate[N | None, Amount, N | None]):
 
     name, version = "stats.sum", "0.1.0"
     aliases = ("total",)
+    decimal_digits = 10
 
     def lift(self, payloads: Sequence[N | None]) -> Amount:
         """Return the sum of these alone."""

@@ -44,6 +44,7 @@ class TopK(IncrementalOperator[T | None, list[T], Place[T]]):
     """
 
     name, version = "stats.top_k", "0.1.0"
+    decimal_digits = 0
 
     def __init__(self, k: int, largest: bool = True) -> None:
         self.k = whole_number("k", k, least=1)

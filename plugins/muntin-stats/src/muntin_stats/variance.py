@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, nan
 from operator import mul
-from typing import Any
+from typing import Any, ClassVar
 
 from muntin import ColumnarAggregate
 from muntin.schemas import Field
@@ -61,7 +61,7 @@ class Variance(GroupAggregate[float | None, Moments, float | None]):
     """
 
     name, version = "stats.variance", "0.1.0"
-    aliases = ("var", "var_samp")
+    aliases: ClassVar[tuple[str, ...]] = ("var", "var_samp")
 
     def __init__(self, ddof: int = 1) -> None:
         self.ddof = whole_number("ddof", ddof, least=0)

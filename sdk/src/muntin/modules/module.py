@@ -30,6 +30,9 @@ class Module:
         continues_since: The oldest version whose checkpoints this one goes on with, because results mean the same since
             then. States are then read as they are, or given to `upgrade_state` if the module has one. None, the
             default: those that `upgrade_state` takes; without it, none but its own version.
+        decimal_digits: Where a result's type is that of a column, and that is a decimal: how many digits more than the
+            column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
+            that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
         accepted_clips: The clipping policies under which the module is right (SI-42). All, unless it says so.
         is_time_sensitive: True for the base classes that see events and the window.
         is_operator: True for the four that return rows, false for the four that return one value.
@@ -47,6 +50,7 @@ class Module:
     version: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     continues_since: ClassVar[str | None] = None
+    decimal_digits: ClassVar[int | None] = None
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset(ClipPolicy)
     is_time_sensitive: ClassVar[bool] = False
     is_operator: ClassVar[bool] = False
