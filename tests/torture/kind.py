@@ -1,0 +1,64 @@
+"""What a kind of torture is: plain data, so that a list of them can be extended."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias, cast
+
+Figures: TypeAlias = Mapping[str, int]
+"""What a trial went through, by name: streams, restarts, kills. The table at the end adds them up."""
+
+Trial: TypeAlias = Callable[[int, Path], Figures]
+"""Runs one trial from a seed, in an empty folder of its own; raises if anything was not as it must be."""
+
+
+class Lane(StrEnum):
+    """Kinds of one lane take turns in one process; lanes run side by side."""
+
+    PYTHON = "python"
+    """Without Spark: thousands of trials a minute."""
+    SPARK = "spark"
+    """With a Spark session, or with processes that have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of torture.
+
+    Attributes:
+        name: In a word, for `KIND=` and the table.
+        what: What is done and what must hold, in a sentence.
+        lane: Where it runs.
+        share: How much of its lane's time it gets, compared with the others of the lane.
+        trial: Where its `Trial` is, as `module:function`.
+        seconds: After how many seconds a trial is taken for hung.
+    """
+
+    name: str
+    what: str
+    lane: Lane
+    share: int
+    trial: str
+    seconds: int = 120
+
+    def load(self) -> Trial:
+        """Import the trial."""
+        module, _, function = self.trial.partition(":")
+        return cast("Trial", getattr(importlib.import_module(module), function))
+
+
+def load_kinds(place: str) -> tuple[Kind, ...]:
+    """Import a list of kinds from `module:NAME`.
+
+    Raises:
+        ValueError: There is no such list, or it has no kinds.
+    """
+    module, _, name = place.partition(":")
+    found = getattr(importlib.import_module(module), name or "KINDS", ())
+    if not found or not all(isinstance(kind, Kind) for kind in found):
+        raise ValueError(f"{place!r} is no list of kinds\n  give module:NAME, the place of a list of Kind")
+    return tuple(found)

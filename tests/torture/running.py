@@ -1,0 +1,163 @@
+"""Lanes as processes beside each other: what they say is added up, and one that hangs or dies is a fault."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.torture.kind import Kind
+from tests.torture.tally import Fault, Tally
+
+ROOT: Final = Path(__file__).parents[2]
+_NEXT_SEED: Final = 1_000_000_007
+"""What a lane's seed grows by when its process starts again, so that no trial is run twice."""
+
+
+@dataclass
+class _LaneProcess:
+    """A lane's process, with what it does now."""
+
+    kinds: Sequence[Kind]
+    seed: int
+    process: subprocess.Popen[str]
+    doing: tuple[Kind, int] | None = None
+    since: float = field(default_factory=time.monotonic)
+
+    def is_hung(self) -> bool:
+        return self.doing is not None and time.monotonic() - self.since > self.doing[0].seconds
+
+
+class Torture:
+    """Runs kinds for some time.
+
+    Attributes:
+        tally: What came of it so far.
+    """
+
+    def __init__(self, place: str, kinds: Sequence[Kind], seed: int, log: Path, tell: Callable[[str], None]) -> None:
+        """Prepare.
+
+        Args:
+            place: Where the list of kinds is, for the processes.
+            kinds: Those of the list that are run.
+            seed: Where the randomness starts.
+            log: A file for what trials print.
+            tell: Gets a line when something is worth telling.
+        """
+        self.tally = Tally()
+        self._place = place
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._seed = seed
+        self._log = log
+        self._tell = tell
+        self._until = 0.0
+        self._heard: queue.Queue[tuple[_LaneProcess, str | None]] = queue.Queue()
+        self._lanes: list[_LaneProcess] = []
+        self._threads: list[threading.Thread] = []
+
+    def run(self, seconds: float) -> None:
+        """Run all lanes side by side until the time is up and the last trials have ended."""
+        self._until = time.monotonic() + seconds
+        told = time.monotonic()
+        by_lane: dict[str, list[Kind]] = {}
+        for kind in self._kinds.values():
+            by_lane.setdefault(kind.lane, []).append(kind)
+        try:
+            for place, kinds in enumerate(by_lane.values()):
+                self._start(kinds, self._seed + place * 500_000_003)
+            while self._lanes:
+                self._listen()
+                for lane in [lane for lane in self._lanes if lane.is_hung()]:
+                    self._end(lane, f"it hung for {lane.doing[0].seconds} seconds" if lane.doing else "it hung")
+                if time.monotonic() - told > 60:
+                    told = time.monotonic()
+                    trials = sum(self.tally.trials.values())
+                    self._tell(f"{max(0, self._until - told) / 60:.0f} minutes left, {trials:,} trials")
+        finally:
+            for lane in self._lanes:
+                _kill(lane.process)
+            for thread in self._threads:
+                thread.join()
+
+    def _start(self, kinds: Sequence[Kind], seed: int) -> None:
+        names = ",".join(kind.name for kind in kinds)
+        seconds = str(self._until - time.monotonic())
+        command = [sys.executable, "-m", "tests.torture.lane", self._place, names, str(seed), seconds]
+        with self._log.open("a", encoding="utf-8") as log:
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT, start_new_session=True
+            )
+        lane = _LaneProcess(kinds, seed, process)
+        self._lanes.append(lane)
+        thread = threading.Thread(target=self._hear, args=(lane,), daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _hear(self, lane: _LaneProcess) -> None:
+        assert lane.process.stdout is not None
+        with lane.process.stdout as lines:
+            for line in lines:
+                self._heard.put((lane, line))
+        self._heard.put((lane, None))
+
+    def _listen(self) -> None:
+        """Take what one lane has to say, if it says something within a second."""
+        try:
+            lane, line = self._heard.get(timeout=1)
+        except queue.Empty:
+            return
+        if lane not in self._lanes:
+            return
+        if line is not None:
+            self._take(lane, json.loads(line))
+        elif lane.doing is not None or lane.process.wait() != 0:
+            self._end(lane, f"its process ended with {lane.process.wait()}")
+        else:
+            self._lanes.remove(lane)
+
+    def _take(self, lane: _LaneProcess, said: dict[str, Any]) -> None:
+        name, seed = said["kind"], said["seed"]
+        if said["event"] == "begins":
+            lane.doing, lane.since = (self._kinds[name], seed), time.monotonic()
+            return
+        lane.doing = None
+        self.tally.trials[name] += 1
+        self.tally.seconds[name] = self.tally.seconds.get(name, 0.0) + said["seconds"]
+        if said["event"] == "failed":
+            self._fault(Fault(name, seed, said["error"]))
+        else:
+            self.tally.figures.setdefault(name, Counter()).update(said["figures"])
+
+    def _end(self, lane: _LaneProcess, why: str) -> None:
+        """Take the trial of a lane that hung or died for failed, and start the lane again."""
+        _kill(lane.process)
+        self._lanes.remove(lane)
+        kind, seed = lane.doing or (lane.kinds[0], lane.seed)
+        self.tally.trials[kind.name] += 1
+        self._fault(Fault(kind.name, seed, why))
+        untried = [kind for kind in lane.kinds if not self.tally.trials[kind.name]]
+        left = lane.kinds if time.monotonic() < self._until else untried
+        if left and lane.doing is not None:
+            self._start(left, seed + _NEXT_SEED)
+
+    def _fault(self, fault: Fault) -> None:
+        self.tally.faults.append(fault)
+        self._tell(f"{fault.kind}, seed {fault.seed}: {fault.error.strip().splitlines()[-1]}")
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """Kill a process with all that it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,59 @@
+"""Random streams through Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+from muntin import WindowSpecification, count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin.testing.streams import random_stream, shuffle, split
+from tests.differential.cases import until_closed
+from tests.spark.modules import Count, Echo, Lifetimes, Members, Total
+from tests.spark.running import collect_together, run_together, stream_of
+from tests.spark.scripts import Case, expected, standing, tables
+from tests.torture.kind import Figures
+from tests.torture.session import session
+
+MODULES = ((Members, Count, Total), (Lifetimes, Count), (Echo,), (Total, Members), (Members,))
+
+
+def through_spark(seed: int, folder: Path) -> Figures:
+    """Run a few queries over one random stream, once in micro-batches and once as a table."""
+    random, spark = Random(seed), session()
+    count, disorder = random.randint(20, 150), random.randrange(30)
+    stream = random_stream(seed, events=count, keys=("a", "b", None, "c"), disorder=disorder, closed=True)
+    script = split(until_closed(shuffle(until_closed(stream), seed, early_revisions=True)), seed, cuts=0.02)
+    batches = tables(script)
+    cases = {f"query {number}": _case(random) for number in range(3)}
+    streamed = stream_of(spark, folder / "stream", batches)
+    whole = spark.read.parquet(str(folder / "stream"))
+    buckets = random.choice((1, 4, 7))
+    in_batches = run_together(
+        {name: case.query(streamed, buckets) for name, case in cases.items()}, folder / "checkpoint"
+    )
+    at_once = collect_together({name: case.query(whole, buckets) for name, case in cases.items()})
+    for name, case in cases.items():
+        wanted = expected(case, script)
+        assert standing(case, in_batches[name]) == wanted, f"in micro-batches: {case}\n{script}"
+        assert standing(case, at_once[name]) == wanted, f"as a table: {case}\n{script}"
+    return {"streams": 1, "changes": len(script.changes()), "micro-batches": len(batches), "queries": 2 * len(cases)}
+
+
+def _case(random: Random) -> Case:
+    modules = random.choice(MODULES)
+    times = ("align", "point_at_end", "clip") if modules == (Echo,) else ("align", "point_at_end")
+    clip = random.choice(("none", "left", "right", "full"))
+    return Case(_window(random), modules, clip, random.choice(times), random.choice(("final", "speculative", "eager")))
+
+
+def _window(random: Random) -> WindowSpecification:
+    return random.choice(
+        (
+            tumbling(random.randint(1, 30)),
+            hopping(random.randint(1, 20), random.randint(1, 12), random.randint(-5, 5)),
+            tumbling(8, reach=random.randint(1, 6)),
+            snapshot(),
+            count_by_start(random.randint(1, 4)),
+            count_by_end(random.randint(1, 4)),
+        )
+    )

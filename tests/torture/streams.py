@@ -1,0 +1,120 @@
+"""Random streams through the evaluators in process, after each batch compared with the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from muntin import ClipPolicy, EmitPolicy, Insertion, OutputContract, Refinement, TimestampPolicy
+from muntin.testing.batches import Batch, KeyedChange, Step
+from muntin.testing.scripts import Script
+from muntin.testing.streams import random_stream, shuffle, split
+from tests.differential import slices
+from tests.differential.cases import WINDOWS, Case, policies, until_closed
+from tests.differential.drive import check, run
+from tests.differential.early import EarlyCase, run_early
+from tests.differential.forms import FORMS
+from tests.differential.modules import SHAPES
+from tests.differential.test_early import HOPPING
+from tests.differential.test_inputs import insertions, samples
+from tests.differential.test_slices import WINDOWS as GRIDS
+from tests.differential.test_time_bound import FIXED_VALUES, run_every_tick_of_any_window, run_to_last_ticks
+from tests.torture.kind import Figures
+
+FEW = 40
+"""Up to as many events, a stream that fails is made smaller before it is shown."""
+
+
+def general(seed: int, folder: Path) -> Figures:
+    """Run one of all queries over a random stream: named events, events without ids, or samples."""
+    random = Random(seed)
+    shape = random.choice(list(SHAPES))
+    window, emit = random.choice(list(WINDOWS)), random.choice(list(EmitPolicy))
+    if shape == "operator that looks back":
+        clip = random.choice(list(ClipPolicy))
+        case = Case(window, shape, clip, TimestampPolicy.UNCHANGED, emit, OutputContract.UNRESTRICTED)
+    else:
+        clip, timestamps = random.choice(list(policies(shape)))
+        inputs = random.choice(("named", "named", "anonymous", "samples"))
+        case = replace(
+            Case(window, shape, clip, timestamps, emit), has_ids=inputs != "anonymous", is_edge=inputs == "samples"
+        )
+    stream = samples(seed) if case.is_edge else _stream(random, has_revisions=case.has_ids)
+    if len(stream.steps) <= FEW:
+        check(case, stream, run)
+    else:
+        run(case, stream)
+    return _figures(stream)
+
+
+def time_bound(seed: int, folder: Path) -> Figures:
+    """Run a query whose output must not start before its cause."""
+    random = Random(seed)
+    window = random.choice(list(WINDOWS))
+    if window == "snapshot":
+        shape, clip, way = random.choice(FIXED_VALUES), ClipPolicy.NONE, run_every_tick_of_any_window
+    else:
+        shape, way = random.choice(list(SHAPES)), run_to_last_ticks
+        reads = any(module.is_time_sensitive for module in SHAPES[shape])
+        clip = random.choice((ClipPolicy.RIGHT, ClipPolicy.FULL)) if reads else ClipPolicy.NONE
+    timestamps = random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END))
+    if window == "snapshot":
+        timestamps = TimestampPolicy.ALIGN
+    case = Case(window, shape, clip, timestamps, EmitPolicy.EAGER, OutputContract.TIME_BOUND)
+    stream = case.another_stream(random.randrange(10**9))
+    check(case, stream, way)
+    return _figures(stream)
+
+
+def early(seed: int, folder: Path) -> Figures:
+    """Run a query with early results on a random trigger."""
+    random = Random(seed)
+    refinement = random.choice(list(Refinement))
+    shape = random.choice([shape for shape in SHAPES if shape != "operator that looks back"])
+    window = random.choice(list(WINDOWS) if refinement is Refinement.RETRACT else HOPPING)
+    clip, timestamps = random.choice(list(policies(shape)))
+    has_ids = refinement is not Refinement.DISCARD and random.random() < 0.7
+    case = EarlyCase(Case(window, shape, clip, timestamps, has_ids=has_ids), refinement, random.randrange(10**9))
+    stream = case.stream if has_ids else insertions(case)
+    check(case, stream, run_early)
+    return _figures(stream)
+
+
+def sliced(seed: int, folder: Path) -> Figures:
+    """Run columnar modules over one or several grids."""
+    random = Random(seed)
+    count = random.choice((1, 1, 2, 3))
+    windows = tuple(random.choice(list(GRIDS.values())) for _ in range(count))
+    is_point = count > 1 or random.random() < 0.6
+    case = slices.SliceCase(windows, random.choice(list(FORMS)), is_point, random.randrange(10**9))
+    stream = case.stream
+    check(case, stream, slices.run)
+    return _figures(stream)
+
+
+def _stream(random: Random, *, has_revisions: bool) -> Script:
+    """Return a legal stream: mostly a short one; now and then one hot key with hundreds of events."""
+    is_hot = random.random() < 0.05
+    keys = ("hot",) if is_hot else ("a", "b", None)
+    events = random.randint(80, 300) if is_hot else random.randint(1, 20)
+    starts = range(-20, random.randint(0, 60))
+    seed = random.randrange(10**9)
+    stream = until_closed(random_stream(seed, keys=keys, events=events, starts=starts, disorder=random.randrange(30)))
+    shuffled = until_closed(shuffle(stream, seed, early_revisions=random.random() < 0.7))
+    cut = split(shuffled, seed, cuts=random.choice((0.05, 0.1, 0.3, 0.9)))
+    return cut if has_revisions else Script(tuple(step for step in cut.steps if not _is_revision(step)))
+
+
+def _is_revision(step: Step) -> bool:
+    return isinstance(step, KeyedChange) and not isinstance(step.change, Insertion)
+
+
+def _figures(stream: Script) -> Figures:
+    batches: list[Batch] = list(stream.batches())
+    return {
+        "streams": 1,
+        "changes": len(stream.changes()),
+        "batches": len(batches),
+        "restarts": sum(batch.restart_before for batch in batches),
+    }
