@@ -27,6 +27,7 @@ from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.core.query import Binding, WindowedQuery
 from tests.differential.modules import OWN_TIMES, SHAPES
+from tests.differential.remembered import remembered
 
 WINDOWS: dict[str, WindowSpecification] = {
     "tumbling": tumbling(8),
@@ -90,7 +91,7 @@ class Case:
     @property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
-        computations = [reference.Computation(module) for module in SHAPES[self.shape]]
+        computations = [reference.Computation(remembered(module)) for module in SHAPES[self.shape]]
         ends_move = self.has_ids or self.is_edge
         return reference.WindowedQuery(
             WINDOWS[self.window], computations, self.clip, self.timestamps, ends_move=ends_move

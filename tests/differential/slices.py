@@ -35,6 +35,7 @@ from tests.differential.cases import until_closed
 from tests.differential.drive import difference
 from tests.differential.forms import FORMS, ORACLES
 from tests.differential.meaning import Table, expected_table
+from tests.differential.remembered import remembered
 
 BUCKETS = 2
 READS = describe(int | None, "payload")
@@ -68,7 +69,9 @@ class SliceCase:
     @property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
-        computations = [reference.Computation(module) for module in ORACLES.get(self.forms, FORMS[self.forms])]
+        computations = [
+            reference.Computation(remembered(module)) for module in ORACLES.get(self.forms, FORMS[self.forms])
+        ]
         return reference.WindowedQuery(self.window, computations, ends_move=False)
 
     @property
