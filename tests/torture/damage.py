@@ -6,10 +6,26 @@ from pathlib import Path
 from random import Random
 
 from muntin import EmitPolicy, MuntinError
+from muntin_engine.core.bucket import BatchResult, Bucket
+from muntin_engine.core.checked_cells import CheckedCells
+from muntin_engine.core.codec import Codec
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import Run
 from tests.differential.modules import SHAPES
 from tests.torture.kind import Figures
+
+
+class CheckedRun(Run):
+    """A run whose cells have checksums, as those on Spark do."""
+
+    def _start(self) -> Bucket:
+        return Bucket(self.query, CheckedCells(self.cells), Codec(), self.identity)
+
+    def _check_held(self, result: BatchResult) -> None:
+        """What lies in the cells is longer by their checksums than what the bucket says."""
+
+    def _check_forgotten(self) -> None:
+        assert list(self.cells.cells) == ["ledger"]
 
 
 def flipped(seed: int, folder: Path) -> Figures:
@@ -18,7 +34,7 @@ def flipped(seed: int, folder: Path) -> Figures:
     shape = random.choice([shape for shape in SHAPES if shape != "operator that looks back"])
     clip, timestamps = random.choice(list(policies(shape)))
     case = Case(random.choice(list(WINDOWS)), shape, clip, timestamps, random.choice(list(EmitPolicy)))
-    running = Run(case)
+    running = CheckedRun(case)
     batches = list(case.another_stream(random.randrange(10**9)).batches())
     place = random.randrange(len(batches))
     for batch in batches[:place]:
