@@ -47,7 +47,8 @@ def flipped(seed: int, folder: Path) -> Figures:
     try:
         for batch in batches[place:]:
             running.take(batch)
-            assert running.table() == running.expected(), f"{how} in {name!r} changed the output of {case}"
+            is_right = not running.is_determined or running.table() == running.expected()
+            assert is_right, f"{how} in {name!r} changed the output of {case}"
     except MuntinError as error:
         said = str(error)
     else:

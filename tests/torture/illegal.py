@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from random import Random
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event, HoppingWindows
 from muntin.testing import reference
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import MemoryCells
@@ -34,9 +34,10 @@ def illegal(seed: int, folder: Path) -> Figures:
     says what it expects, what stands at the end is what the reference makes of the accepted rows.
     """
     random = Random(seed)
-    window = random.choice(list(WINDOWS))
-    asked = query(WINDOWS[window], emit=random.choice(list(EmitPolicy)))
-    batches = _batches(random, with_blind=random.random() < 0.5)
+    window = WINDOWS[random.choice(list(WINDOWS))]
+    asked = query(window, emit=random.choice(list(EmitPolicy)))
+    reach = window.reach if isinstance(window, HoppingWindows) else 0
+    batches = _batches(random, reach, with_blind=random.random() < 0.5)
     first, second = (_Run(asked, batches, Random(random.random())) for _ in range(2))
     for place, (one, other) in enumerate(zip(first.steps, second.steps, strict=True)):
         assert one == other, f"batch {place} of {batches}\n{one}\n{other}"
@@ -96,16 +97,16 @@ class _Run:
         return Counter(self._rows.values())
 
 
-def _batches(random: Random, *, with_blind: bool) -> list[Batch]:
+def _batches(random: Random, reach: int, *, with_blind: bool) -> list[Batch]:
     """Return batches of few ids, starts and ends, so that rows meet; the last one closes the stream."""
     batches: list[Batch] = []
     progress = NONE
     for _ in range(random.randint(1, 6)):
         rows = [_row(random, with_blind) for _ in range(random.choice((0, 1, 2, 3, 6)))]
-        times = [
-            tick for _, change in rows for tick in (change.start + 1, change.end, change.new_end) if tick is not None
+        ends = [
+            tick + reach for _, change in rows for tick in (change.end, change.new_end) if tick not in (None, INFINITY)
         ]
-        seen = max([progress.horizon, *(tick for tick in times if tick != INFINITY)])
+        seen = max([progress.horizon, *ends, *(change.start + 1 for _, change in rows)])
         newest = max([progress.newest, *(change.start for _, change in rows if change.new_end is None)])
         punctuation = max(progress.punctuation, random.choice((EARLIEST, EARLIEST, random.randint(0, 14))))
         progress = Progress(punctuation, max(seen, punctuation), newest)
