@@ -23,7 +23,6 @@ SOURCES: Final[Mapping[str, str]] = {
     "does not parse": "def (:\n",
     "raises at import": "raise RuntimeError('no')\n",
     "exits at import": "raise SystemExit(3)\n",
-    "interrupts at import": "raise KeyboardInterrupt\n",
     "imports what is not there": "import there_is_no_such_package\n",
     "offers a number": f"{START}{OFFER}3\n",
     "offers strings": f"{START}{OFFER}['a', 'b']\n",

@@ -17,9 +17,9 @@ from tests.differential.early import EarlyCase, run_early
 from tests.differential.forms import FORMS
 from tests.differential.modules import SHAPES
 from tests.differential.test_early import HOPPING
-from tests.differential.test_inputs import insertions, samples
+from tests.differential.test_inputs import insertions, samples, some_policies
 from tests.differential.test_slices import WINDOWS as GRIDS
-from tests.differential.test_time_bound import FIXED_VALUES, run_every_tick_of_any_window, run_to_last_ticks
+from tests.differential.test_time_bound import FIXED_VALUES, run_every_tick, run_every_tick_of_any_window
 from tests.torture.kind import Figures
 
 FEW = 40
@@ -52,18 +52,11 @@ def time_bound(seed: int, folder: Path) -> Figures:
     """Run a query whose output must not start before its cause."""
     random = Random(seed)
     window = random.choice(list(WINDOWS))
-    if window == "snapshot":
-        shape, clip, way = random.choice(FIXED_VALUES), ClipPolicy.NONE, run_every_tick_of_any_window
-    else:
-        shape, way = random.choice(list(SHAPES)), run_to_last_ticks
-        reads = any(module.is_time_sensitive for module in SHAPES[shape])
-        clip = random.choice((ClipPolicy.RIGHT, ClipPolicy.FULL)) if reads else ClipPolicy.NONE
-    timestamps = random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END))
-    if window == "snapshot":
-        timestamps = TimestampPolicy.ALIGN
-    case = Case(window, shape, clip, timestamps, EmitPolicy.EAGER, OutputContract.TIME_BOUND)
+    shape = random.choice(FIXED_VALUES if window == "snapshot" else sorted({shape for shape, _ in some_policies()}))
+    clip = random.choice([clip for of, clip in some_policies() if of == shape])
+    case = Case(window, shape, clip, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
     stream = case.another_stream(random.randrange(10**9))
-    check(case, stream, way)
+    check(case, stream, run_every_tick_of_any_window if window == "snapshot" else run_every_tick)
     return _figures(stream)
 
 
