@@ -77,3 +77,8 @@ def test_describing_and_listing_start_neither_spark_nor_pandas(tmp_path: Path) -
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == []
+
+
+def test_listing_does_not_start_hypothesis_whose_own_discovery_trips_over_malformed_packages(tmp_path: Path) -> None:
+    program = "import sys, muntin_cli; sys.exit('hypothesis' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False).returncode == 0

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin, TimestampPolicy, Trigger
 from muntin.modules.needs import clip_of, timestamps_of
-from muntin.testing import laws_applying_to
 from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of
 from muntin_cli.listing import Offer, offer_of
 from muntin_cli.offered import code_of, documentation_of, find_offered, offered_by
@@ -77,6 +76,8 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None
 def _describe_other(
     offered: Function[..., Any] | type[Trigger], plugin: Plugin, given: Mapping[str, Any]
 ) -> Description:
+    from muntin.testing import laws_applying_to
+
     found = (offered, {}) if isinstance(offered, Function) else _example_of(offered, given)
     return Description(
         offer_of(offered, plugin),
@@ -96,6 +97,8 @@ def _describe_other(
 
 
 def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]) -> Description:
+    from muntin.testing import laws_applying_to
+
     found = _example_of(cls, given)
     module, parameters = found or (None, None)
     return Description(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from muntin import installed
 from muntin.plugin_entries import plugin_entries
-from muntin_cli.checking import Report, find_package
-from muntin_cli.checking import check as check_package
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, indented, show, show_json
 from muntin_cli.parameters import parse_parameters
+
+if TYPE_CHECKING:
+    from muntin_cli.checking import Report
 
 
 @reports_errors
@@ -33,6 +34,9 @@ def check(
 
     One report tells of its discovery, import cost, types, laws, pickling, and of a worker.
     """
+    from muntin_cli.checking import check as check_package
+    from muntin_cli.checking import find_package
+
     given = _parse(parameters or [])
     report = check_package(find_package(package, plugin_entries().entries), installed(), given)
     if as_json:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from muntin import installed
-from muntin.testing import WindowedQuery
 from muntin_cli.commands.reporting import With, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
 from muntin_cli.parameters import make, parse_parameters
-from muntin_cli.restarting import restarted
-from muntin_cli.running import ScriptFile, parse_window, query_of, read_script
+
+if TYPE_CHECKING:
+    from muntin.testing import WindowedQuery
+    from muntin_cli.running import ScriptFile
 
 
 @reports_errors
@@ -32,6 +33,9 @@ def run(
     parameters: With = None,
 ) -> ExitCode:
     """Draw what a module makes of a stream, without Spark."""
+    from muntin_cli.restarting import restarted
+    from muntin_cli.running import parse_window, query_of, read_script
+
     file = read_script(script)
     if module:
         made = make(file.modules.get(module) or installed().module(module), parse_parameters(parameters or []))
