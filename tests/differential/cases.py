@@ -117,8 +117,8 @@ class Case:
         """A random legal stream, shuffled and cut into micro-batches."""
         return self.another_stream(0)
 
-    def another_stream(self, number: int) -> Script:
-        """Return one of the case's streams."""
+    def another_stream(self, number: int, *, in_order: bool = False) -> Script:
+        """Return one of the case's streams; in order, the changes of an event come one after the other, and once."""
         seed = self.seed + number
         starts = range(-20, seed % 41)
         stream = random_stream(
@@ -127,9 +127,9 @@ class Case:
             events=3 + seed % 13,
             starts=starts,
             disorder=seed % 24,
-            again=0.3 if self.has_ids and not self.is_edge else 0.0,
+            again=0.3 if self.has_ids and not self.is_edge and not in_order else 0.0,
         )
-        shuffled = shuffle(until_closed(stream), seed, early_revisions=bool(seed % 3))
+        shuffled = shuffle(until_closed(stream), seed, early_revisions=bool(seed % 3) and not in_order)
         return split(until_closed(shuffled), seed, cuts=(0.1, 0.3, 0.9)[seed % 3])
 
 

@@ -81,7 +81,7 @@ class EarlyCase:
 
     @property
     def stream(self) -> Script:
-        return self.case.another_stream(self.number)
+        return self.case.another_stream(self.number, in_order=True)
 
 
 class Told(NamedTuple):
