@@ -106,8 +106,8 @@ class NullCase(Case):
         plain = [] if known.is_operator else [Binding(AnyCount(), _first)]
         return replace(known, bindings=(*plain, *choosy))
 
-    def another_stream(self, number: int) -> Script:
-        stream = super().another_stream(number)
+    def another_stream(self, number: int, *, in_order: bool = False) -> Script:
+        stream = super().another_stream(number, in_order=in_order)
         return replace(stream, steps=tuple(map(_with_nulls, stream.steps)))
 
 

@@ -107,7 +107,8 @@ def test_one_tick_of_reach_less_would_lose_a_first_and_is_refused() -> None:
     assert over_windows(script, tumbling(10, reach=8), within=7) == [(10, Match("a", "b", 3, 10))]
     with pytest.raises(PolicyError, match=r"write: tumbling\(10, reach=8\)"):
         over_windows(script, tumbling(10, reach=7), within=7)
-    lost = FollowedBy(7).compute_result([Event(10, 12, Step("b"))], Window(10, 20))  # all that is a member then
+    alone: FollowedBy[str] = FollowedBy(7)
+    lost = alone.compute_result([Event(10, 12, Step("b"))], Window(10, 20))  # all that is a member then
     assert not lost
 
 

@@ -95,8 +95,8 @@ def changelog(spark: SparkSession, histories: Mapping[str | None, list[Change]])
     return spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA))
 
 
-def standing(history: Mapping[Hashable, Event[float]]) -> list[Row]:
-    return sorted((id, event.start, _finite(event.end), event.payload) for id, event in history.items())
+def standing(history: Mapping[tuple[Hashable, int], Event[float]]) -> list[Row]:
+    return sorted((id, event.start, _finite(event.end), event.payload) for (id, _), event in history.items())
 
 
 def test_a_fold_is_the_history_that_the_changes_mean(

@@ -92,9 +92,10 @@ def early(
         >>> print(early(every="1 minute"))
         early(repeat(after('1 minute', aligned)), accumulate)
     """
-    if isinstance(trigger, str | int | timedelta):
+    instead: object = trigger  # nothing keeps a caller from giving what the annotation does not allow
+    if isinstance(instead, str | int | timedelta):
         with suppress(DurationError):
-            at_every(trigger)
+            at_every(instead)
             raise PolicyError(f"{trigger!r} is not a trigger\n  a period goes by name: early(every={trigger!r})")
     if (trigger is None) == (every is None):
         given = "neither" if trigger is None else "both"
