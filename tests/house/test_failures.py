@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from py4j.protocol import Py4JNetworkError
+import socket
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from py4j.protocol import Py4JNetworkError
+from pyspark import SparkContext
+
+from muntin_engine.errors import SessionEndedError
+from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.failures import root_cause
 
 FRAMES = """\
@@ -94,9 +103,20 @@ def test_a_full_disk_has_advice() -> None:
 
 
 def test_a_connection_to_a_jvm_that_is_gone_has_advice() -> None:
-    for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111, "refused")):
-        assert root_cause(error).startswith("the Spark session has ended: ")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        nobody = JavaParameters(port=taken.getsockname()[1])
+        with pytest.raises(ConnectionRefusedError) as refused:
+            ClientServer(nobody, PythonParameters(port=0)).jvm.java.lang.System.currentTimeMillis()
+    for error in (Py4JNetworkError("Answer from Java side is empty"), refused.value):
+        assert root_cause(error).startswith("the Spark session has ended: nobody answers at its JVM (")
         assert "go on with the same checkpoint" in root_cause(error)
+
+
+def test_a_connection_of_somebody_else_is_no_sign_of_the_session() -> None:
+    with pytest.raises(ConnectionRefusedError, match="a database"), in_session():
+        raise ConnectionRefusedError("a database refused")
+    assert root_cause(ConnectionRefusedError("a database refused")) == "a database refused"
 
 
 def test_an_error_spark_had_no_part_in_is_its_own_message() -> None:
@@ -108,3 +128,17 @@ def test_a_python_cause_is_followed_too() -> None:
     error = RuntimeError("the demo failed")
     error.__cause__ = Captured(f"outer {FRAMES}")
     assert root_cause(error) == OWN_FRAMES
+
+
+def test_a_session_that_was_stopped_is_told_by_what_pyspark_has_let_go_of() -> None:
+    stopped: Any = SimpleNamespace(_jsc=None)
+    with (
+        pytest.raises(SessionEndedError, match=r"has ended: it was stopped\n.*\n  start a session, build") as caught,
+        in_session(),
+    ):
+        SparkContext.setLogLevel(stopped, "INFO")
+    assert isinstance(caught.value.__cause__, AttributeError)
+    with pytest.raises(AttributeError, match="setLogLevel"), in_session():
+        stopped._jsc.setLogLevel("INFO")
+    with pytest.raises(SessionEndedError, match="nobody answers"), in_session():
+        raise Py4JNetworkError("Answer from Java side is empty")

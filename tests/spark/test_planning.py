@@ -141,3 +141,13 @@ def test_policies_that_a_query_leaves_out_are_those_that_its_module_is_made_for(
     assert (plain.clip, plain.timestamps, plain.from_modules) == (ClipPolicy.NONE, TimestampPolicy.ALIGN, frozenset())
     with pytest.raises(PolicyError, match="it needs hopping or tumbling windows"):
         stream.window(snapshot()).apply(crossings)
+
+
+def test_columns_that_differ_by_case_alone_are_named(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT 'x' AS k, 'y' AS K, 1L AS at")
+    for key in ("k", ["K", "at"]):
+        with pytest.raises(
+            QueryError, match=r"does not tell upper from lower case: there are k, K\n.*rename some"
+        ) as caught:
+            query(rows, module(Count), key=key)
+        assert caught.value.__cause__ is not None

@@ -28,7 +28,8 @@ from muntin_engine.core.ledger import identity_of
 from muntin_engine.errors import StateError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.continuing import check_plans
-from muntin_engine.spark.failures import is_cut_off, root_cause
+from muntin_engine.spark.ended import is_cut_off
+from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.sessions import is_connect
 from muntin_engine.writing.local_folder import TO_GO_ON
 from muntin_engine.writing.places import is_elsewhere, local_path, unpatterned

@@ -12,11 +12,13 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from muntin import Duration, PolicyError, QueryError, moment, ticks
+from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.sessions import AnySession
 
 _PERIOD: Final = "period"
 
 
+@in_session()
 def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame:
     """Return the readings of a clock as a stream of one column, `reading`.
 

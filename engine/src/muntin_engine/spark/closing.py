@@ -18,6 +18,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.spark.batch_writer import BatchWriter, schemas_of
 from muntin_engine.spark.bucket_task import LATE, RESULTS
 from muntin_engine.spark.checkpoints import Checkpoint
+from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.pipeline import closed, keeping_late_rows
 from muntin_engine.spark.query_ids import StoredQueryId
 from muntin_engine.spark.sessions import is_connect
@@ -49,6 +50,7 @@ def check_end(query: Query, on_end: str) -> None:
         )
 
 
+@in_session()
 def close_checkpoint(query: Query, wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]) -> None:
     """Write the last windows of a checkpoint; see `Query.close_checkpoint`."""
     check_end(query, "close")
@@ -61,6 +63,7 @@ def close_checkpoint(query: Query, wanted: Mapping[str, SinkLike | None], checkp
     write_last_windows(running, sinks, checkpoint)
 
 
+@in_session()
 def write_last_windows(query: Query, sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
     """Close a stream, of which no query runs.
 

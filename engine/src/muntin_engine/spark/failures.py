@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from muntin_engine.errors import SessionEndedError, SinkError
+from muntin_engine.spark.ended import is_cut_off
 from muntin_engine.spark.lookout import last_words
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
@@ -48,7 +49,7 @@ def root_cause(error: BaseException) -> str:
         error: What `awaitTermination`, `StreamingQuery.exception` or an action on a DataFrame raised or returned.
     """
     if is_cut_off(error):
-        return str(SessionEndedError(str(error)))
+        return str(SessionEndedError(f"nobody answers at its JVM ({error})"))
     whole = list(_messages(error))
     died = f"\n{words}" if any(map(_DEAD.search, whole)) and (words := last_words()) else ""
     messages = [_without_jvm(message) for message in whole]
@@ -58,11 +59,6 @@ def root_cause(error: BaseException) -> str:
     with_traceback = [message for message in messages if _TRACEBACK in message]
     said = _module_traceback(with_traceback[-1]) if with_traceback else _last_telling(messages)
     return (f"{said}\n  {_MAKE_ROOM}" if _FULL_DISK in said else said) + died
-
-
-def is_cut_off(error: BaseException) -> bool:
-    """True if an error says that nobody answers where Spark was."""
-    return isinstance(error, Py4JNetworkError | ConnectionError)
 
 
 def is_from_spark(error: BaseException) -> bool:

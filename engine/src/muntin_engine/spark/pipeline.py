@@ -31,6 +31,7 @@ from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
 from muntin_engine.spark.durations import clock
+from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.job import Job, Read, open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
 from muntin_engine.spark.probing import check_workers
@@ -53,6 +54,7 @@ _TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {
 }
 
 
+@in_session()
 def results(query: Query, watermark: str | None = None) -> DataFrame:
     """Return the results of a query, and the column of a watermark if one is wanted."""
     schema = result_schema(query)
@@ -62,11 +64,13 @@ def results(query: Query, watermark: str | None = None) -> DataFrame:
     return rows_of(blobs, RESULTS, schema)
 
 
+@in_session()
 def results_as_events(query: Query) -> DataFrame:
     """Return the results of a query as rows that say what they do, with the punctuation of its buckets."""
     return event_rows(query, evaluated(query), result_schema(query))
 
 
+@in_session()
 def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
     running = keeping_late_rows(query) if stream == LATE else query

@@ -22,6 +22,7 @@ from muntin.triggers.when import conditions_of
 from muntin_engine.plan import Column as NamedColumn
 from muntin_engine.plan import Columns, Input, ModulePlan, Plan, plan_module
 from muntin_engine.plan.lengths import Scale
+from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.marks import with_marks
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of, with_digits
 
@@ -77,6 +78,7 @@ class _Inputs:
         return place
 
 
+@in_session()
 def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple[Projection, Plan]:
     """Return the projected input of a query, and its plan.
 
@@ -231,6 +233,13 @@ def _no_such_column(
     if reason is None or "UNRESOLVED" in str(reason.getCondition()):
         return QueryError(
             f"{reader} reads {spelled}, and the input has no such column{suggestion}\n  it has {', '.join(df.columns)}"
+        )
+    if reason.getCondition() == "AMBIGUOUS_REFERENCE":
+        folded = [name.casefold() for name in df.columns]
+        alike = [name for name in df.columns if folded.count(name.casefold()) > 1]
+        return QueryError(
+            f"{reader} reads {spelled}, and Spark does not tell upper from lower case: there are {', '.join(alike)}\n"
+            "  expected: names that differ otherwise; rename some before events(), for example with df.toDF(...)"
         )
     return QueryError(f"{reader} reads {spelled}, which Spark refuses: {str(reason).splitlines()[0]}")
 

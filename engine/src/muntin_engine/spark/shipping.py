@@ -15,6 +15,7 @@ from muntin_engine.errors import NotShippableError
 from muntin_engine.shipping.archives import Archive
 from muntin_engine.shipping.distributions import canonical
 from muntin_engine.shipping.packing import pack
+from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.sessions import AnySession, name_of
 
 _SHIPPED: Final[dict[str, dict[str, str]]] = {}
@@ -24,6 +25,7 @@ _FOLDERS: Final[list[TemporaryDirectory[str]]] = []
 """Where the archives lie. Executors that join later fetch them from there, so they are removed when Python ends."""
 
 
+@in_session()
 def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:
     """Send packages; see `muntin_engine.ship`."""
     spark = session_of(target)

@@ -18,6 +18,7 @@ from muntin_engine.spark.bucket_task import LATE, RESULTS
 from muntin_engine.spark.by_value import by_value
 from muntin_engine.spark.checkpoints import Checkpoint
 from muntin_engine.spark.closing import ClosingQuery, check_end, write_last_windows
+from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.pipeline import evaluated, keeping_late_rows
 from muntin_engine.spark.query_ids import StartedQuery, StoredQueryId
 from muntin_engine.spark.sessions import is_connect
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from muntin_engine.query import Query
 
 
+@in_session()
 def write(
     query: Query,
     wanted: Mapping[str, SinkLike | None],
@@ -71,6 +73,7 @@ def write(
     return ClosingQuery(streaming, finish, lambda: write_last_windows(running, sinks, checkpoint))
 
 
+@in_session()
 def check_checkpoint(query: Query, checkpoint: str | PathLike[str], *, late: bool) -> None:
     """Raise unless a query can go on with a checkpoint; see `Query.check_checkpoint`."""
     asked = keeping_late_rows(query) if late else query
