@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 from muntin_engine.core.checked_cells import unseal
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.ledger import identity_of
-from muntin_engine.errors import StateError
+from muntin_engine.errors import SessionEndedError, StateError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.spark.ended import is_cut_off
@@ -74,6 +74,8 @@ class Checkpoint:
     """The checkpoint of a Spark query in which Muntin's queries have their state, while none runs."""
 
     def __init__(self, spark: SparkSession, path: str | PathLike[str]) -> None:
+        if not is_connect(spark) and getattr(spark.sparkContext, "_jsc", None) is None:
+            raise SessionEndedError("it was stopped")  # Spark itself would fail in the JVM, in some way or other
         self._spark = spark
         self._path = fspath(path).rstrip("/")
 
