@@ -107,7 +107,7 @@ def test_a_connection_to_a_jvm_that_is_gone_has_advice() -> None:
         taken.bind(("127.0.0.1", 0))
         nobody = JavaParameters(port=taken.getsockname()[1])
         with pytest.raises(ConnectionRefusedError) as refused:
-            ClientServer(nobody, PythonParameters(port=0)).jvm.java.lang.System.currentTimeMillis()
+            ClientServer(nobody, PythonParameters(port=0, daemonize=True)).jvm.java.lang.System.currentTimeMillis()
     for error in (Py4JNetworkError("Answer from Java side is empty"), refused.value):
         assert root_cause(error).startswith("the Spark session has ended: nobody answers at its JVM (")
         assert "go on with the same checkpoint" in root_cause(error)
