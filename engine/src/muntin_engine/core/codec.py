@@ -46,8 +46,6 @@ class Codec:
         """
         self._records = {record_name(record): record for record in records}
         self._reads_fields = reads_fields
-        self._writers = [partial(self._extend, depth) for depth in range(DEEPEST + 1)]
-        self._readers = [partial(self._restore, depth) for depth in range(DEEPEST + 1)]
 
     def reading_fields(self) -> Codec:
         """Return a codec that reads every record, of whatever class, as a dict of its fields."""
@@ -73,7 +71,7 @@ class Codec:
         if depth > DEEPEST:
             raise too_deep()
         try:
-            packed: bytes = msgpack.packb(value, default=self._writers[depth], strict_types=True)
+            packed: bytes = msgpack.packb(value, default=partial(self._extend, depth), strict_types=True)
         except StateError:
             raise
         except Exception as error:
@@ -85,9 +83,9 @@ class Codec:
     def _unpacked(self, data: bytes, depth: int) -> Any:
         try:
             if depth < _ON_STACK:
-                return msgpack.unpackb(data, ext_hook=self._readers[depth], strict_map_key=False)
+                return msgpack.unpackb(data, ext_hook=partial(self._restore, depth), strict_map_key=False)
             unpacker = msgpack.Unpacker(
-                ext_hook=self._readers[depth], strict_map_key=False, max_buffer_size=max(1, len(data))
+                ext_hook=partial(self._restore, depth), strict_map_key=False, max_buffer_size=max(1, len(data))
             )
             unpacker.feed(data)
             value = unpacker.unpack()
