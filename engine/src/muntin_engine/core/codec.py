@@ -71,7 +71,8 @@ class Codec:
         if depth > DEEPEST:
             raise too_deep()
         try:
-            packed: bytes = msgpack.packb(value, default=partial(self._extend, depth), strict_types=True)
+            write = partial(self._extend, depth=depth) if depth else self._extend
+            packed: bytes = msgpack.packb(value, default=write, strict_types=True)
         except StateError:
             raise
         except Exception as error:
@@ -82,11 +83,10 @@ class Codec:
 
     def _unpacked(self, data: bytes, depth: int) -> Any:
         try:
+            read = partial(self._restore, depth=depth) if depth else self._restore
             if depth < _ON_STACK:
-                return msgpack.unpackb(data, ext_hook=partial(self._restore, depth), strict_map_key=False)
-            unpacker = msgpack.Unpacker(
-                ext_hook=partial(self._restore, depth), strict_map_key=False, max_buffer_size=max(1, len(data))
-            )
+                return msgpack.unpackb(data, ext_hook=read, strict_map_key=False)
+            unpacker = msgpack.Unpacker(ext_hook=read, strict_map_key=False, max_buffer_size=max(1, len(data)))
             unpacker.feed(data)
             value = unpacker.unpack()
             if unpacker.tell() != len(data):
@@ -100,7 +100,7 @@ class Codec:
             ) from error
         return value
 
-    def _extend(self, depth: int, value: Any) -> msgpack.ExtType:
+    def _extend(self, value: Any, depth: int = 0) -> msgpack.ExtType:
         cls = type(value)
         if cls is Column:
             return msgpack.ExtType(COLUMN, self._packed(split(value.values, self._declares), depth + 1))
@@ -114,7 +114,7 @@ class Codec:
             return msgpack.ExtType(NUMBER, self._packed(number_of(value), depth + 1))
         raise _not_plain(value)
 
-    def _restore(self, depth: int, code: int, data: bytes) -> Any:
+    def _restore(self, code: int, data: bytes, depth: int = 0) -> Any:
         if depth >= DEEPEST:
             raise too_deep()
         value = self._unpacked(data, depth + 1)
