@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -91,6 +92,24 @@ def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: 
     assert "7 ticks before the punctuation 12" in row["message"]
     shown = {"key": "b", "what": "insert", "id": 1, "from": 5, "to": 15, "new": None, "x": 1.0}
     assert json.loads(row["row"]) == shown
+
+
+def test_a_static_input_says_once_how_many_of_its_rows_were_rejected(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [("a", 1, 4), ("a", None, 4), ("b", 12, 11), ("b", 3, 9), ("c", 5, None)]
+    df = spark.createDataFrame(rows, "key string, since bigint, until bigint")
+    stream = events(df, key="key", start="since", end="until", buckets=3)
+    asked = stream.window(tumbling(10)).aggregate(n=module(Count)).named("rides")
+    asked.show()
+    assert caplog.messages == [
+        "rides: 2 of 5 rows of the static input were rejected: 1 empty lifetime, 1 null time\n"
+        "  the query's rejected() returns them, each with its reason"
+    ]
+    assert "{0, 10}" in capsys.readouterr().out
+    caplog.clear()
+    assert asked.rejected().count() == 2
+    assert caplog.messages == []
 
 
 def _ids_by_reason(rows: list[dict[str, Any]]) -> dict[str, list[int | None]]:

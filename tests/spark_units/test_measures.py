@@ -33,6 +33,7 @@ from muntin_engine.measures import LEVELS, MEASURES, STAGES, measures_of
 from muntin_engine.plan import Evaluator
 from muntin_engine.spark import durations
 from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.spark.durations import Durations
 from muntin_engine.spark.job import Job
 from tests.plan.plans import plan_of
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows, sent
@@ -287,6 +288,19 @@ def test_the_first_bucket_alone_is_told_how_long_the_map_side_took() -> None:
     assert all(row["durations"] is None for row in sent(general(), inserts(1)))
 
 
+def test_long_calls_of_the_map_side_and_the_bucket_are_one_count_and_the_longest_of_both() -> None:
+    job = timed(general())
+    meter, there, here = job.query.bindings[0].meter, Durations(job), Durations(job)
+    for nanoseconds, is_new in [(2_000_000, True), (9_000_000, False), (3_000_000, True)]:
+        meter.ran_long(nanoseconds, is_new=is_new)
+    sent = there.pack()
+    meter.ran_long(5_000_000, is_new=True)
+    assert sent is not None
+    found = here.measures([sent, sent])
+    assert (found["long_calls:m"], found["longest_call_us:m"]) == (5, 9_000)
+    assert (found["module_us:m"], here.measures([])["long_calls:m"]) == (0, 0)
+
+
 def test_without_times_none_are_reported() -> None:
     assert not [name for name in measure(general(), MemoryCells(), inserts(1)) if "_us" in name]
 
@@ -302,7 +316,8 @@ def test_a_query_declares_what_its_evaluator_can_know() -> None:
         return {measure.name for measure in measures_of(plan_of(**changed))}
 
     plain = names()
-    assert {"keys_held", "events_held", "windows_open", "module_us:m", *TIME_OF} <= plain
+    assert {"keys_held", "events_held", "windows_open", *TIME_OF} <= plain
+    assert {"module_us:m", "long_calls:m", "longest_call_us:m"} <= plain
     assert not {"windows_revisable", "early"} & plain
     assert "windows_revisable" in names(emit=EmitPolicy.EAGER)
     assert {"windows_revisable", "early"} <= names(emit=early(every_count(2)))
@@ -310,7 +325,7 @@ def test_a_query_declares_what_its_evaluator_can_know() -> None:
 
 
 def test_without_times_a_query_declares_none() -> None:
-    assert not [m.name for m in measures_of(plan_of(), is_timed=False) if "_us" in m.name]
+    assert not [m.name for m in measures_of(plan_of(), is_timed=False) if "_us" in m.name or "long" in m.name]
 
 
 def test_names_of_measures_can_be_told_from_result_columns() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from muntin import (
     ModuleFailedError,
     Window,
 )
+from muntin.schemas import describe
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.computation import Computation
 from muntin_engine.core.event_index import StoredEvent
@@ -38,7 +40,7 @@ from muntin_engine.spark.watchdog import overseen
 from muntin_engine.spark.worker_settings import WorkerSettings
 from tests.conftest import ROOT
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows
-from tests.spark_units.test_closed import sliced
+from tests.spark_units.test_measures import sliced, timed
 
 SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
 SECONDS = 0.2
@@ -81,7 +83,7 @@ class SlowParts(IncrementalAggregate[int, int, int]):
 
 
 class SlowArrays(ColumnarAggregate[int, int]):
-    name, version = "test.told", "1"
+    name, version = "test.sums", "1"
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -98,22 +100,23 @@ class SlowArrays(ColumnarAggregate[int, int]):
         return components["sum"]
 
 
-def run(kind: str, seconds: float, settings: WorkerSettings) -> None:
-    """Evaluate a bucket whose window from 20 on of key `b` takes so long."""
+def run(kind: str, seconds: float, settings: WorkerSettings) -> dict[str, int]:
+    """Evaluate a bucket whose window from 20 on of key `b` takes so long, and return its measures."""
     if kind == "general":
-        job: Job = job_of(Slow(seconds), results=SCHEMA, is_static=True, worker=settings)
+        job: Job = job_of(Slow(seconds), results=SCHEMA, has_changes=True, worker=settings)
     else:
         module = SlowParts(seconds) if kind == "sliced" else SlowArrays(seconds)
-        job = sliced(module, is_static=True, worker=settings)
-    ends = {} if job.is_point else {"end": [4, 14, 24, 24]}
-    batch = rows(start=[3, 13, 23, 23], k0=["a", "b", "b", "c"], i0=[5, 6, 7, 8], **ends)
-    list(run_bucket(job, 0, MemoryCells(), arrived(job, batch)))
+        job = sliced(module, has_changes=True, worker=settings)
+    job = timed(replace(job, outputs=(describe(int, "m"),)))
+    times = {"start": [3, 13, 23, 23, None], "end": [4, 14, 24, 24, None], "change": ["insert"] * 4 + ["close"]}
+    batch = rows(**times, k0=["a", "b", "b", "c", None], i0=[5, 6, 7, 8, None])
+    return {blob.stream: blob.rows for blob in run_bucket(job, 0, MemoryCells(), arrived(job, batch))}
 
 
 PLACE = "\n  key: ('b',)\n  window: [20, 30)\n"
 
 
-LABELS = {"general": "test.slow 1.2.3", "sliced": "test.slow 1.2.3", "arrays": "test.told 1"}
+LABELS = {"general": "test.slow 1.2.3", "sliced": "test.slow 1.2.3", "arrays": "test.sums 1"}
 
 
 @pytest.mark.parametrize("kind", LABELS)
@@ -121,8 +124,10 @@ def test_a_call_that_takes_long_is_told_of_with_module_key_and_window(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "muntin.watchdog"):
-        run(kind, 5 * SECONDS, WorkerSettings(watchdog_seconds=SECONDS, folder=str(tmp_path)))
+        measures = run(kind, 5 * SECONDS, WorkerSettings(watchdog_seconds=SECONDS, folder=str(tmp_path)))
     assert caplog.messages
+    assert measures["long_calls:m"] == 1
+    assert measures["longest_call_us:m"] >= SECONDS * 1e6
     first = caplog.messages[0]
     assert first.startswith(f"{LABELS[kind]} has been running for 0 seconds in compute_result")
     assert (PLACE in first) == (kind != "arrays")
@@ -143,12 +148,14 @@ def test_the_watchdog_fails_the_batch_if_it_is_told_to(kind: str) -> None:
 
 
 def test_many_short_calls_are_not_one_long_one(caplog: pytest.LogCaptureFixture) -> None:
-    computation = Computation(Binding(Slow(SECONDS / 20), itemgetter(0)), ClipPolicy.NONE)
+    binding = Binding(Slow(SECONDS / 20), itemgetter(0))
+    computation = Computation(binding, ClipPolicy.NONE)
     settings = WorkerSettings(watchdog_seconds=SECONDS)
     with caplog.at_level(logging.WARNING, "muntin.watchdog"), overseen(settings, Axis.TICKS):
         for _ in range(100):
             computation.result_of_members([StoredEvent(1, 0, 1, (7,), 0, 1)], ("k",), Window(0, 10))
     assert caplog.messages == []
+    assert binding.meter.take_long() == (0, 0)
 
 
 def test_a_trace_says_what_ran_last_and_nothing_when_the_task_has_ended(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ class Unit(StrEnum):
     EXTENTS = "windows"
     EVENTS = "events"
     BYTES = "bytes"
+    CALLS = "calls"
     TICKS = "ticks"
     MICROSECONDS = "microseconds"
 
@@ -62,6 +63,8 @@ TIME_AXIS: Final = "time_axis"
 _STAGE: Final = "{}_us"
 _MODULE: Final = "module_us:"
 _SKIPPED: Final = "skipped:"
+_LONG_CALLS: Final = "long_calls:"
+_LONGEST_CALL: Final = "longest_call_us:"
 
 MEASURES: Final = (
     Measure("accepted", Unit.ROWS),
@@ -129,14 +132,47 @@ def skipped_by(measure: str) -> str | None:
     return measure.removeprefix(_SKIPPED) if measure.startswith(_SKIPPED) else None
 
 
+def long_calls_measure(label: str) -> str:
+    """Return the name of the measure of how many calls of a module ran for longer than the watchdog allows.
+
+    Example:
+        >>> long_calls_measure("total"), long_calls_of("long_calls:total"), long_calls_of("accepted")
+        ('long_calls:total', 'total', None)
+    """
+    return _LONG_CALLS + label
+
+
+def long_calls_of(measure: str) -> str | None:
+    """Return the module whose long calls a measure counts; None if it is another measure."""
+    return measure.removeprefix(_LONG_CALLS) if measure.startswith(_LONG_CALLS) else None
+
+
+def longest_call_measure(label: str) -> str:
+    """Return the name of the measure of how long the longest of these calls ran.
+
+    Example:
+        >>> longest_call_measure("total"), longest_call_of("longest_call_us:total"), longest_call_of("accepted")
+        ('longest_call_us:total', 'total', None)
+    """
+    return _LONGEST_CALL + label
+
+
+def longest_call_of(measure: str) -> str | None:
+    """Return the module whose longest call a measure is of; None if it is another measure."""
+    return measure.removeprefix(_LONGEST_CALL) if measure.startswith(_LONGEST_CALL) else None
+
+
 def is_count(measure: str) -> bool:
     """True for what happened and can be added up: a measure that is neither a level nor a time, or one of a source.
 
     Example:
         >>> is_count("windows_closed"), is_count("rows_web"), is_count("newest"), is_count("module_us:km")
         (True, True, False, False)
+        >>> is_count("long_calls:km"), is_count("longest_call_us:km")
+        (True, False)
     """
-    return measure not in LEVELS and measure not in _TIMES and module_of(measure) is None
+    is_time = measure in _TIMES or module_of(measure) is not None or longest_call_of(measure) is not None
+    return measure not in LEVELS and not is_time
 
 
 def module_labels(plan: Plan) -> list[str]:
@@ -166,8 +202,16 @@ def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
     labels = module_labels(plan)
     choosy = [label for label, module in zip(labels, plan.modules, strict=True) if module.is_choosy]
     skipped = [Measure(skipped_measure(label), Unit.ROWS) for label in choosy]
-    modules = [Measure(module_measure(label), Unit.MICROSECONDS) for label in labels] if is_timed else []
-    return [*(measure for measure in MEASURES if measure.name not in absent), *skipped, *modules]
+    of_modules = [*skipped, *(measure for label in labels for measure in _times_of_module(label) if is_timed)]
+    return [*(measure for measure in MEASURES if measure.name not in absent), *of_modules]
+
+
+def _times_of_module(label: str) -> Sequence[Measure]:
+    return (
+        Measure(module_measure(label), Unit.MICROSECONDS),
+        Measure(long_calls_measure(label), Unit.CALLS),
+        Measure(longest_call_measure(label), Unit.MICROSECONDS, Total.LARGEST),
+    )
 
 
 _APART: Final = " # "

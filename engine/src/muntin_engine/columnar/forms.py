@@ -175,7 +175,7 @@ class BoundForm:
             self.meter.since(started)
 
 
-at(BoundForm._call, lambda local: Call(local["self"].label, local["method"]))
+at(BoundForm._call, lambda local: Call(local["self"].label, local["method"], meter=local["self"].meter))
 
 
 def array_of(column: pa.Array, reads: Field) -> Any:

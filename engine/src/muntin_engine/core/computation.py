@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from muntin import (
@@ -136,7 +136,12 @@ class Computation:
             raise failed from safe_cause(error)
 
 
-at(Computation._call, lambda local: Call(local["self"]._label, local["name"], local["key"], local["window"]))
+def _described(local: Mapping[str, Any]) -> Call:
+    computation = local["self"]
+    return Call(computation._label, local["name"], local["key"], local["window"], meter=computation._meter)
+
+
+at(Computation._call, _described)
 
 
 class Stamper:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 Arguments = ParamSpec("Arguments")
 T = TypeVar("T")
@@ -18,6 +18,18 @@ STRIDE: Final = 31
 """From then on one of so many is timed, and stands for the others. A prime: methods are called in turn."""
 
 _NEVER: Final = 2**62
+
+
+class LongCalls(NamedTuple):
+    """Calls that ran for longer than a watchdog allows.
+
+    Attributes:
+        number: How many.
+        longest: For how many nanoseconds the longest was seen running, when the watchdog last looked.
+    """
+
+    number: int = 0
+    longest: int = 0
 
 
 def no_clock() -> int:
@@ -35,7 +47,8 @@ class Meter:
     A loop over many keys is timed as a whole, with `now` and `since`.
 
     Cost: 40 nanoseconds per call where `skips` is looked at and counted down in place, as `sampled` does; half a
-    microsecond more for each that is timed.
+    microsecond more for each that is timed. A sample misses most of the few calls that take long, so these are not
+    found here: a watchdog, which looks at calls from outside, tells of them with `ran_long`.
 
     Attributes:
         skips: How many calls are not to be timed before the next one that is.
@@ -48,6 +61,7 @@ class Meter:
         self._spent = 0
         self._takes = 0
         self._first = TIMED
+        self._long = LongCalls()
         self.skips = 0 if self._is_on else _NEVER
 
     def sampled(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
@@ -75,6 +89,20 @@ class Meter:
     def since(self, started: int) -> None:
         """Add the time from an earlier `now` until now."""
         self._spent += self.now() - started
+
+    def ran_long(self, nanoseconds: int, *, is_new: bool) -> None:
+        """Take note of a call that is still running after so long.
+
+        Args:
+            nanoseconds: How long it has been running.
+            is_new: False if the same call was told of before.
+        """
+        self._long = LongCalls(self._long.number + is_new, max(self._long.longest, nanoseconds))
+
+    def take_long(self) -> LongCalls:
+        """Return the calls that ran for long since it was last asked, and start anew."""
+        found, self._long = self._long, LongCalls()
+        return found
 
     def take(self) -> int:
         """Return the nanoseconds since it was last asked, and start anew.

@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any, Final, NamedTuple, Protocol
 
 from muntin import Window
+from muntin_engine.core.meter import Meter
 
 
 class Call(NamedTuple):
@@ -23,6 +24,7 @@ class Call(NamedTuple):
         key: Whose window it is; None where that is not known.
         window: The window, or the slice; None where that is not known.
         place: How far a loop of calls is; 0 for a single one.
+        meter: The meter of the module; None if it has none.
     """
 
     label: str
@@ -30,6 +32,7 @@ class Call(NamedTuple):
     key: object = None
     window: Window | None = None
     place: int = 0
+    meter: Meter | None = None
 
 
 class Trace(Protocol):

@@ -133,6 +133,11 @@ def _time(history: History) -> Iterator[Line]:
             yield _seconds(stage, history, _part("stages", stage), history.seconds[stage])
     for module, total in history.modules.items():
         yield _seconds(f"in {module}", history, _part("modules", module), total)
+    for module, count in history.long_calls.items():
+        last, picture = history.last.long_calls.get(module, 0), _picture(history, _part("long_calls", module))
+        yield Line(f"long calls of {module}", spell_count(last), spell_count(count), picture)
+        longest = history.longest_calls.get(module, 0.0)
+        yield _seconds(f"longest call of {module}", history, _part("longest_calls", module), longest)
 
 
 def _part(name: str, part: str) -> Callable[[BatchNumbers], float | None]:

@@ -25,6 +25,8 @@ class History:
         totals: Sums over all batches that were seen, of numbers that can be added up.
         seconds: Seconds over all batches that were seen: all of them together as `batch`, and those of each stage.
         modules: The same of each module.
+        long_calls: Over all batches that were seen, how many calls of each module ran for too long.
+        longest_calls: How many seconds the longest of them took.
         skipped: Over all batches that were seen, how many new events each module was not given.
     """
 
@@ -34,6 +36,8 @@ class History:
         self.totals: Counter[str] = Counter()
         self.seconds: Counter[str] = Counter()
         self.modules: Counter[str] = Counter()
+        self.long_calls: Counter[str] = Counter()
+        self.longest_calls: dict[str, float] = {}
         self.skipped: Counter[str] = Counter()
 
     def add(self, numbers: BatchNumbers) -> None:
@@ -42,6 +46,9 @@ class History:
         self.totals.update({name: getattr(numbers, name) for name in _SUMMED})
         self.seconds.update({"batch": numbers.seconds, **numbers.stages})
         self.modules.update(numbers.modules)
+        self.long_calls.update(numbers.long_calls)
+        for module, seconds in numbers.longest_calls.items():
+            self.longest_calls[module] = max(seconds, self.longest_calls.get(module, 0.0))
         self.skipped.update(numbers.skipped)
 
     @property

@@ -43,6 +43,8 @@ class BatchNumbers:
         is_time: True if ticks are microseconds since the epoch.
         stages: Seconds of work by stage, over all tasks; they add up to more than passed where tasks run side by side.
         modules: Seconds of work inside each module, which are part of those of the stages.
+        long_calls: How many calls of a module ran for longer than the watchdog allows, for those that had any.
+        longest_calls: For how many seconds the longest of these was seen running.
         skipped: By module, how many new events it was not given, because it does not read a null in them.
     """
 
@@ -72,6 +74,8 @@ class BatchNumbers:
     is_time: bool = True
     stages: Mapping[str, float] = field(default_factory=dict)
     modules: Mapping[str, float] = field(default_factory=dict)
+    long_calls: Mapping[str, int] = field(default_factory=dict)
+    longest_calls: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
 
     @property

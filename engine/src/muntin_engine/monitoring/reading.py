@@ -8,7 +8,18 @@ from datetime import datetime
 from typing import Any, Final
 
 from muntin import EARLIEST
-from muntin_engine.measures import MEASURES, STAGES, TIME_AXIS, Unit, module_of, shown_names, skipped_by, stage_measure
+from muntin_engine.measures import (
+    MEASURES,
+    STAGES,
+    TIME_AXIS,
+    Unit,
+    long_calls_of,
+    longest_call_of,
+    module_of,
+    shown_names,
+    skipped_by,
+    stage_measure,
+)
 from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
 
 _TIMES: Final = {"punctuation", "output_punctuation", "newest", "clock"}
@@ -51,6 +62,7 @@ def _as_dict(metrics: Any) -> Mapping[str, Any]:
 
 def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any]) -> BatchNumbers:
     plain = {measure: metrics[measure] for measure in _PLAIN if metrics.get(measure) is not None}
+    slow = {label: value for label, value in metrics.items() if value}
     return BatchNumbers(
         query=name,
         batch=int(progress.get("batchId", -1)),
@@ -60,6 +72,8 @@ def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any])
         stages=_spent({stage: metrics.get(stage_measure(stage)) for stage in STAGES}),
         skipped={module: value or 0 for measure, value in metrics.items() if (module := skipped_by(measure))},
         modules=_spent({module: value for measure, value in metrics.items() if (module := module_of(measure))}),
+        long_calls={module: value for label, value in slow.items() if (module := long_calls_of(label))},
+        longest_calls=_spent({module: value for label, value in slow.items() if (module := longest_call_of(label))}),
         **{measure: value for measure, value in plain.items() if not (measure in _TIMES and value == EARLIEST)},
     )
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from muntin_engine.core.meter import Meter
-from muntin_engine.measures import STAGES, module_measure, stage_measure
+from muntin_engine.measures import STAGES, long_calls_measure, longest_call_measure, module_measure, stage_measure
 from muntin_engine.spark.job import Job
 
 clock: Final = perf_counter_ns
 """What times are measured by."""
 
 _WIRE: Final = np.dtype("<i8")
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+"""Whole numbers, one for each stage and module, or for each module."""
 
 
 class Durations:
@@ -28,8 +32,7 @@ class Durations:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._stages = {stage: Meter(clock if job.is_timed else None) for stage in STAGES}
-        for binding in job.query.bindings:
-            binding.meter.take()
+        self._take()
 
     @contextmanager
     def of(self, stage: str) -> Iterator[None]:
@@ -41,22 +44,32 @@ class Durations:
 
     def pack(self) -> bytes | None:
         """Return the times as bytes, to be added to those of a bucket."""
-        return np.array(self._take(), _WIRE).tobytes() if self._job.is_timed else None
+        return np.concatenate(self._take()).tobytes() if self._job.is_timed else None
 
     def measures(self, packed: Iterable[bytes]) -> dict[str, int]:
-        """Return microseconds by the name of their measure.
+        """Return microseconds by the name of their measure, and how many calls ran for long.
 
         Args:
             packed: Other times to add, as `pack` gave them.
         """
         if not self._job.is_timed:
             return {}
-        names = [*map(stage_measure, STAGES), *map(module_measure, self._job.module_labels)]
-        total = np.array(self._take(), _WIRE)
+        labels = self._job.module_labels
+        names = [*map(stage_measure, STAGES), *map(module_measure, labels)]
+        spent, counts, longest = self._take()
         for data in packed:
-            total = total + np.frombuffer(data, _WIRE)
-        return dict(zip(names, (total // 1000).tolist(), strict=True))
+            more = np.split(np.frombuffer(data, _WIRE), [len(spent), len(spent) + len(counts)])
+            spent, counts, longest = spent + more[0], counts + more[1], np.maximum(longest, more[2])
+        return {
+            **dict(zip(names, (spent // 1000).tolist(), strict=True)),
+            **dict(zip(map(long_calls_measure, labels), counts.tolist(), strict=True)),
+            **dict(zip(map(longest_call_measure, labels), (longest // 1000).tolist(), strict=True)),
+        }
 
-    def _take(self) -> list[int]:
-        meters = [*self._stages.values(), *(binding.meter for binding in self._job.query.bindings)]
-        return [meter.take() for meter in meters]
+    def _take(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Return nanoseconds of all stages and modules; of each module, how many calls ran long, and the longest."""
+        modules = [binding.meter for binding in self._job.query.bindings]
+        spent = [meter.take() for meter in [*self._stages.values(), *modules]]
+        long = [meter.take_long() for meter in modules]
+        counts, longest = [calls.number for calls in long], [calls.longest for calls in long]
+        return np.array(spent, _WIRE), np.array(counts, _WIRE), np.array(longest, _WIRE)

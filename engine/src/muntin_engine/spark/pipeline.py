@@ -26,7 +26,7 @@ from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels, reported_name
 from muntin_engine.plan import Evaluator, Plan, check_trigger, windowed_query
 from muntin_engine.spark.blobs import from_blob
-from muntin_engine.spark.bucket_task import LATE, RESULTS, Arrived, run_bucket
+from muntin_engine.spark.bucket_task import LATE, RESULTS, Arrived, OutputBlob, run_bucket
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
@@ -36,6 +36,7 @@ from muntin_engine.spark.job import Job, Read, open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
 from muntin_engine.spark.probing import check_workers
 from muntin_engine.spark.refused import REFUSED
+from muntin_engine.spark.rejections import Teller, teller_of
 from muntin_engine.spark.source_counts import names_of_counts
 from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
@@ -74,7 +75,7 @@ def results_as_events(query: Query) -> DataFrame:
 def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
     running = keeping_late_rows(query) if stream == LATE else query
-    return rows_of(evaluated(running), stream, spark_schema_of(REFUSED))
+    return rows_of(evaluated(running, is_told=False), stream, spark_schema_of(REFUSED))
 
 
 def keeping_late_rows(query: Query) -> Query:
@@ -88,8 +89,13 @@ def keeping_late_rows(query: Query) -> Query:
     return replace(query, plan=query.plan.keeping_late_rows())
 
 
-def evaluated(query: Query) -> DataFrame:
-    """Return all that a query puts out, as blobs; `rows_of` makes rows of them."""
+def evaluated(query: Query, *, is_told: bool = True) -> DataFrame:
+    """Return all that a query puts out, as blobs; `rows_of` makes rows of them.
+
+    Args:
+        query: The query.
+        is_told: True if a warning is to say how many rows of a static input were rejected.
+    """
     source = query.source.df
     if source.isStreaming:
         check_session(source.sparkSession)
@@ -100,7 +106,8 @@ def evaluated(query: Query) -> DataFrame:
     check_workers(source.sparkSession, job, is_streaming=source.isStreaming)
     grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
     if not source.isStreaming:
-        return grouped.applyInArrow(static_bucket(job), OUTPUT)
+        teller = teller_of(source.sparkSession, query.counters, len(described.buckets)) if is_told else None
+        return grouped.applyInArrow(static_bucket(job, teller), OUTPUT)
     blobs = grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None")
     return _counted(query, blobs, names_of_counts(described))
 
@@ -204,11 +211,15 @@ class BlobReader:
                 yield from from_blob(blob.as_py()).cast(self._schema).to_batches()
 
 
-def static_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+def static_bucket(job: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
     """Return what evaluates one bucket of a static input, whole. Spark wants a function with annotations."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        return _output_of(job, key[0].as_py(), MemoryCells(), collect(table.to_pylist()))
+        bucket = key[0].as_py()
+        output = list(run_bucket(open_job(job), bucket, MemoryCells(), collect(table.to_pylist())))
+        if teller is not None:
+            teller.tell(bucket, output)
+        return _table_of(bucket, output)
 
     return evaluate
 
@@ -221,14 +232,14 @@ def closing_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table
         for cell in table.to_pylist():
             if cell["name"] is not None:
                 cells.put(cell["name"], cell["data"])
-        return _output_of(job, key[0].as_py(), cells, Arrived())
+        bucket = key[0].as_py()
+        return _table_of(bucket, list(run_bucket(open_job(job), bucket, cells, Arrived())))
 
     return evaluate
 
 
-def _output_of(job: bytes, bucket: int, cells: MemoryCells, arrived: Arrived) -> pa.Table:
+def _table_of(bucket: int, output: Sequence[OutputBlob]) -> pa.Table:
     schema = arrow_schema_of(OUTPUT)
-    output = list(run_bucket(open_job(job), bucket, cells, arrived))
     columns = {part.name: [getattr(blob, part.name, bucket) for blob in output] for part in schema}
     return pa.table(columns, schema=schema)
 

@@ -117,8 +117,10 @@ class Watchdog:
             self._frame, self._place, self._since, self._said = frame, call.place, now, 0.0
             return
         took = now - self._since
+        is_first = not self._said
+        if took >= self._settings.watchdog_seconds and call.meter is not None:
+            call.meter.ran_long(int(took * 1e9), is_new=is_first)
         if took >= self._settings.watchdog_seconds and took >= 2 * self._said:
-            is_first = not self._said
             self._said = took
             self._report(call, took, stack)
             if self._settings.watchdog_fails:

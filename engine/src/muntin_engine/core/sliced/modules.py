@@ -189,7 +189,8 @@ def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
 
     def describe(local: Mapping[str, Any]) -> Call:
         found = local.get(filled, 0)
-        return Call(local["self"].label, method, place=found if isinstance(found, int) else len(found))
+        module = local["self"]
+        return Call(module.label, method, place=found if isinstance(found, int) else len(found), meter=module.meter)
 
     at(function, describe)
 

@@ -1,0 +1,209 @@
+"""A warning of the rows of a static input that were rejected, when a query over it has been computed.
+
+A stream counts its rejected rows in the progress of each micro-batch. A static input has no progress, and its query is
+computed whenever some action of Spark's needs it. Spark's accumulators bring what workers count to the driver as each
+task ends, before the action returns. A bucket that is computed again, by another action or after a failure, says
+the same again; counts are kept by bucket, so that it counts once.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+from pyspark import SparkContext
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.sql import SparkSession
+
+from muntin_engine.spark.blobs import from_blob
+from muntin_engine.spark.bucket_task import ACCEPTED, REJECTED, OutputBlob
+from muntin_engine.spark.sessions import AnySession
+
+LOG: Final = logging.getLogger("muntin.rejected")
+"""Where the warnings go."""
+
+Counts: TypeAlias = dict[tuple[int, int], tuple[int, dict[str, int]]]
+"""By query and bucket: how many rows took effect, and how many were rejected for each reason."""
+
+_PATIENCE: Final = 1.0
+_MOST_QUERIES: Final = 1000
+
+
+@dataclass(slots=True)
+class _Query:
+    name: str
+    buckets: int
+    counts: dict[int, tuple[int, Mapping[str, int]]] = field(default_factory=dict)
+    said: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.counts) == self.buckets
+
+    def message(self) -> str:
+        """Return what there is to say; nothing if no row was rejected."""
+        reasons: Counter[str] = Counter()
+        for _, some in self.counts.values():
+            reasons.update(some)
+        rejected = reasons.total()
+        if not rejected:
+            return ""
+        rows = rejected + sum(accepted for accepted, _ in self.counts.values())
+        told = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items(), key=_largest_first))
+        part = "" if self.is_complete else f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
+        return (
+            f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {told}{part}\n"
+            "  the query's rejected() returns them, each with its reason"
+        )
+
+
+class Rejections:
+    """Takes what buckets count, on the driver, and warns once for each query.
+
+    That is as soon as all its buckets have been computed. Where an action needs no more than some of them, as `show`
+    may, it is when Spark has nothing more to do, or the program ends.
+    """
+
+    def __init__(self, later: Callable[[Callable[[], None]], None], is_idle: Callable[[], bool]) -> None:
+        """Start without any query.
+
+        Args:
+            later: Calls a function after a while, from another thread.
+            is_idle: Says whether Spark has nothing to do.
+        """
+        self._later = later
+        self._is_idle = is_idle
+        self._numbers = count()
+        self._queries: dict[int, _Query] = {}
+        self._is_waiting = False
+        self._lock = threading.RLock()
+
+    def expect(self, name: str, buckets: int) -> int:
+        """Return a number for a query that may be computed from now on."""
+        with self._lock:
+            number = next(self._numbers)
+            self._queries[number] = _Query(name, buckets)
+            if len(self._queries) > _MOST_QUERIES:  # nobody knows whether it will ever be computed
+                del self._queries[min(self._queries)]
+            return number
+
+    def take(self, counts: Counts) -> None:
+        """Take what some buckets say."""
+        with self._lock:
+            for (number, bucket), some in counts.items():
+                if number in self._queries:
+                    self._queries[number].counts[bucket] = some
+            for number in {number for number, _ in counts} & self._queries.keys():
+                query = self._queries[number]
+                if query.is_complete:
+                    self._say(query)
+                    del self._queries[number]
+                elif query.message() != query.said and not self._is_waiting:
+                    self._is_waiting = True
+                    self._later(self._look)
+
+    def tell_rest(self) -> None:
+        """Warn of the queries of which some buckets were computed."""
+        with self._lock:
+            for query in self._queries.values():
+                self._say(query)
+
+    def _look(self) -> None:
+        is_idle = self._is_idle()
+        with self._lock:
+            self._is_waiting = not is_idle
+        if is_idle:
+            self.tell_rest()
+        else:
+            self._later(self._look)
+
+    def _say(self, query: _Query) -> None:
+        message = query.message()
+        if message and message != query.said:
+            query.said = message
+            LOG.warning("%s", message)
+
+
+class CountsParam(AccumulatorParam[Counts]):
+    """How Spark adds counts up: a worker keeps them until its task ends, the driver hands them on."""
+
+    def __init__(self, rejections: Rejections | None = None) -> None:
+        self._rejections = rejections
+
+    def zero(self, value: Counts) -> Counts:  # Spark calls it so
+        """Return no counts."""
+        return {}
+
+    def addInPlace(self, value1: Counts, value2: Counts) -> Counts:
+        """Add more counts."""
+        if self._rejections is None:
+            return value1 | value2
+        with suppress(Exception):  # one that got out would end Spark's own thread, and with it all accumulators
+            self._rejections.take(value2)
+        return {}
+
+    def __reduce__(self) -> tuple[type[CountsParam], tuple[()]]:
+        return CountsParam, ()
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Tells the driver, from a worker, what the buckets of a query count.
+
+    Attributes:
+        accumulator: Spark's way to the driver.
+        query: The number of the query.
+    """
+
+    accumulator: Accumulator[Counts]
+    query: int
+
+    def tell(self, bucket: int, output: Iterable[OutputBlob]) -> None:
+        """Count what a bucket puts out."""
+        accepted, reasons = 0, Counter[str]()
+        for blob in output:
+            if blob.stream == ACCEPTED:
+                accepted += blob.rows
+            elif blob.stream == REJECTED and blob.data is not None:
+                reasons.update(from_blob(blob.data).column("reason").to_pylist())
+        self.accumulator.add({(self.query, bucket): (accepted, dict(reasons))})
+
+
+def teller_of(session: AnySession, name: str, buckets: int) -> Teller | None:
+    """Return what tells of a query that is about to be built; None on Spark Connect, which has no accumulators."""
+    if not isinstance(session, SparkSession):
+        return None
+    context = session.sparkContext
+    if context not in _ACCUMULATORS:
+        _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_REJECTIONS))
+    return Teller(_ACCUMULATORS[context], _REJECTIONS.expect(name, buckets))
+
+
+def _largest_first(reason: tuple[str, int]) -> tuple[int, str]:
+    return -reason[1], reason[0]
+
+
+def _after_a_while(function: Callable[[], None]) -> None:
+    timer = threading.Timer(_PATIENCE, function)
+    timer.daemon = True
+    timer.start()
+
+
+def _has_no_jobs() -> bool:
+    with suppress(Exception):  # the session may end at any time
+        context = SparkContext._active_spark_context
+        return context is None or not context.statusTracker().getActiveJobsIds()
+    return True
+
+
+_REJECTIONS: Final = Rejections(_after_a_while, _has_no_jobs)
+_ACCUMULATORS: Final[WeakKeyDictionary[SparkContext, Accumulator[Counts]]] = WeakKeyDictionary()
+atexit.register(_REJECTIONS.tell_rest)

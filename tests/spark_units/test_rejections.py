@@ -1,0 +1,139 @@
+"""The warning of rows of a static input that were rejected."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark import accumulators
+from pyspark.accumulators import Accumulator
+
+from muntin_engine.core.cells import MemoryCells
+from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.spark.job import Job
+from muntin_engine.spark.rejections import Counts, CountsParam, Rejections, Teller
+from tests.spark_units.jobs import arrived, job_of, rows
+from tests.spark_units.test_closed import sliced
+from tests.spark_units.test_measures import Sums, Total
+
+A_BUCKET = (4, {"null time": 2})
+ANOTHER = (0, {"duplicate id": 1})
+THREE_OF_SEVEN = (
+    "rides: 3 of 7 rows of the static input were rejected: 2 null time, 1 duplicate id\n"
+    "  the query's rejected() returns them, each with its reason"
+)
+
+
+class Driver:
+    """A driver whose other threads run when a test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+        self.is_idle = False
+        self.rejections = Rejections(self.later, lambda: self.is_idle)
+
+    def later(self, function: Callable[[], None]) -> None:
+        self.waiting.append(function)
+
+    def wait(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for function in waiting:
+            function()
+
+
+@pytest.fixture
+def ids() -> Iterator[int]:
+    """The id of an accumulator of which Spark knows nothing."""
+    yield -77
+    accumulators._accumulatorRegistry.pop(-77, None)
+
+
+def test_a_query_is_warned_of_when_its_last_bucket_was_computed(caplog: pytest.LogCaptureFixture) -> None:
+    driver = Driver()
+    take, query = driver.rejections.take, driver.rejections.expect("rides", 2)
+    take({(query, 12): A_BUCKET})
+    assert caplog.messages == []
+    take({(query, 6): ANOTHER})
+    assert caplog.messages == [THREE_OF_SEVEN]
+
+
+def test_a_bucket_that_is_computed_again_counts_once(caplog: pytest.LogCaptureFixture) -> None:
+    driver = Driver()
+    take, query = driver.rejections.take, driver.rejections.expect("rides", 2)
+    for bucket, counts in [(12, A_BUCKET), (12, A_BUCKET), (6, ANOTHER), (12, A_BUCKET), (6, ANOTHER)]:
+        take({(query, bucket): counts})
+    driver.is_idle = True
+    driver.wait()
+    driver.rejections.tell_rest()
+    assert caplog.messages == [THREE_OF_SEVEN]
+
+
+def test_a_query_of_which_some_buckets_are_enough_is_warned_of_when_spark_is_idle(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    driver = Driver()
+    take, query = driver.rejections.take, driver.rejections.expect("rides", 16)
+    take({(query, 12): A_BUCKET, (query, 6): ANOTHER})
+    driver.wait()
+    assert caplog.messages == []
+    driver.is_idle = True
+    driver.wait()
+    first, second = THREE_OF_SEVEN.splitlines()
+    assert caplog.messages == [f"{first}\n  so far: 2 of 16 buckets were computed\n{second}"]
+    driver.wait()
+    driver.rejections.tell_rest()
+    assert len(caplog.messages) == 1
+
+
+def test_what_nobody_has_waited_for_is_told_at_the_end_of_the_program(caplog: pytest.LogCaptureFixture) -> None:
+    driver = Driver()
+    driver.rejections.take({(driver.rejections.expect("rides", 16), 12): A_BUCKET})
+    driver.rejections.tell_rest()
+    assert "2 of 6 rows" in caplog.text
+
+
+def test_queries_are_told_apart_and_one_without_rejected_rows_is_not_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    driver = Driver()
+    good, bad = (driver.rejections.expect(name, 1) for name in ("good", "bad"))
+    driver.rejections.take({(good, 0): (9, {}), (bad, 0): (1, {"null id": 1}), (99, 0): (1, {"null id": 1})})
+    assert [message.partition(" rows")[0] for message in caplog.messages] == ["bad: 1 of 2"]
+    assert not driver.waiting
+
+
+STARTS = [1, None, 5, 9, None, 12]
+
+
+@pytest.mark.parametrize(
+    ("job", "ends", "expected"),
+    [
+        (job_of(is_static=True), {"end": [4, 4, 5, 12, 4, 13]}, (3, {"null time": 2, "empty lifetime": 1})),
+        (sliced(Total(), is_static=True), {}, (4, {"null time": 2})),
+        (sliced(Sums(), is_static=True), {}, (4, {"null time": 2})),
+    ],
+    ids=["general", "sliced", "columnar"],
+)
+def test_a_worker_counts_what_its_buckets_put_out(
+    job: Job, ends: dict[str, list[int]], expected: tuple[int, dict[str, int]], ids: int
+) -> None:
+    kept: Accumulator[Counts] = Accumulator(ids, {}, CountsParam())
+    teller = Teller(kept, 3)
+    teller.tell(12, list(run_bucket(job, 0, MemoryCells(), arrived(job, rows(start=STARTS, **ends)))))
+    teller.tell(6, [])
+    assert kept.value == {(3, 12): expected, (3, 6): (0, {})}
+
+
+def test_a_worker_keeps_counts_and_the_driver_hands_them_on(ids: int, caplog: pytest.LogCaptureFixture) -> None:
+    driver = Driver()
+    query = driver.rejections.expect("rides", 2)
+    of_driver: Accumulator[Counts] = Accumulator(ids, {}, CountsParam(driver.rejections))
+    sent = pickle.dumps(Teller(of_driver, query))
+    accumulators._accumulatorRegistry.pop(ids)  # a worker has its own
+    of_worker: Teller = pickle.loads(sent)
+    of_worker.accumulator.add({(query, 12): A_BUCKET})
+    of_worker.accumulator.add({(query, 6): ANOTHER})
+    of_driver.add(of_worker.accumulator._value)
+    assert caplog.messages == [THREE_OF_SEVEN]
+    assert of_driver.value == {}
