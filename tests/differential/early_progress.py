@@ -74,7 +74,7 @@ class Way:
         self.new: Mapping[Hashable, int] = {}
         self._course = course
         self._query = case.query
-        self._promised: dict[Hashable, int] = {}
+        self._promised: dict[Hashable, Progress] = {}
         self._promises = list(key_promises(Random(case.seed), list(stream.batches())))
 
     def take(self, batch: Batch, clock: int) -> Progress:
@@ -83,17 +83,20 @@ class Way:
         new = self._promises.pop(0) if self._course.has_promises else {}
         self.new = {key: self._course.counted(self._query, promise) for key, promise in new.items()}
         for key, promise in self.new.items():
-            self._promised[key] = max(promise, self._promised.get(key, EARLIEST))
+            own = Progress(promise, newest=self._course.hasty(promise))
+            self._promised[key] = self._promised.get(key, Progress()).advance(own)
         seen = [self._course.hasty(time) for time in (said.punctuation, *new.values())]
         horizon = max([said.horizon, *(time for time in seen if time != INFINITY)])
         counted = replace(said, punctuation=self._course.counted(self._query, said.punctuation), horizon=horizon)
-        self.progress = self.progress.advance(counted)
+        # What may still be corrected is in sight by the watermark, which the hasty punctuation moves on (SI-63).
+        newest = max(said.newest, self._course.hasty(said.punctuation))
+        self.progress = self.progress.advance(replace(counted, newest=newest))
         return counted
 
     def reached(self) -> Reached:
         """Return how far the keys are now."""
         progress, promised = self.progress, dict(self._promised)
-        return lambda key: progress.advance(Progress(promised.get(key, EARLIEST)))
+        return lambda key: progress.advance(promised.get(key, Progress()))
 
 
 def run_on(course: Course, case: EarlyCase, stream: Script) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from muntin import INFINITY, Insertion, Punctuation, Revision, StreamError
+from muntin import INFINITY, Event, Insertion, Punctuation, Revision, StreamError
 from muntin.testing import Boundary, KeyedChange, Script, random_stream, shuffle, split
 
 SEEDS = range(60)
@@ -160,3 +160,24 @@ def test_a_stream_may_be_one_batch_or_one_per_step() -> None:
     script = random_stream(3)
     assert len(list(split(script, 1, cuts=0).batches())) == 1
     assert len(list(split(script, 1, cuts=1, restarts=0).batches())) == len(script.steps)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_changes_that_wait_above_the_punctuation_are_legal_whichever_way_leads_there(seed: int) -> None:
+    """An event has no end twice, so two revisions lead on from there, and only one way takes all that has come."""
+    life = Script().edge("e", 4).revise("e", 5).revise("e", 28).revise("e", INFINITY)
+    script = life.punctuate(23).revise("e", 23).revise("e", 40).close()
+    shuffled = shuffle(script, seed, early_revisions=True)
+    assert shuffled.history() == script.history() == {None: {("e", 4): Event(4, 40, None)}}
+
+
+def test_a_change_that_waits_is_illegal_once_what_is_missing_lies_below_the_punctuation() -> None:
+    inserted = Script().insert("e", 4, 30)
+    missing = inserted.add(Revision("e", Event(4, 12, None), 20))
+    assert not missing.punctuate(12).illegal()
+    with pytest.raises(StreamError, match="expects"):
+        missing.punctuate(13)
+    ahead = inserted.add(Revision("e", Event(4, 40, None), 12)).add(Revision("e", Event(4, 12, None), 50))
+    assert not ahead.punctuate(30).illegal()  # from 40 to 50 by way of 12: nothing below 30 depends on what is missing
+    with pytest.raises(StreamError, match="expects"):
+        ahead.punctuate(31)

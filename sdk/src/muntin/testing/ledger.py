@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ class Ledger:
     revision to the event as it expects it. One that applies to nothing yet waits.
 
     A change is illegal if its sync time lies below an earlier punctuation (SI-17). So is one that still waits when a
-    punctuation passes its sync time: what comes between would alter the axis below the punctuation.
+    punctuation passes its sync time, if what is missing would alter the axis below the punctuation.
 
     Attributes:
         punctuation: The highest so far.
@@ -81,7 +82,9 @@ class Ledger:
             self._refuse(step, f"punctuation goes back from {self.punctuation} to {step.time}")
         self.punctuation = max(self.punctuation, step.time)
         for place, waiting in list(self._waiting.items()):
-            late = [other for other in waiting if other.change.sync_time < self.punctuation or step.time == INFINITY]
+            late = waiting if step.time == INFINITY else []
+            if not late and _has_gap(_left(self._trails[place]), waiting, self.punctuation):
+                late = [other for other in waiting if other.change.sync_time < self.punctuation]
             self._waiting[place] = [other for other in waiting if other not in late]
             if not self._waiting[place]:
                 del self._waiting[place]
@@ -108,6 +111,24 @@ class Ledger:
         if self._is_strict:
             raise StreamError(message, step=step, punctuation=self.punctuation)
         self.refused.append(step)
+
+
+def _has_gap(event: Event[Any] | None, waiting: Sequence[KeyedChange], punctuation: int) -> bool:
+    """Return whether changes that wait lack one below a punctuation, which cannot come any more.
+
+    If the event has ended before the punctuation, no change can. Else those that wait lack one if they expect an end
+    below the punctuation more often, or less often, than others of them leave it.
+    """
+    start = waiting[0].change.event.start
+    if _end(start, event) < punctuation:
+        return True
+    ends = Counter(_end(start, _left([step])) for step in waiting)
+    ends.subtract(_end(start, _expected(step)) for step in waiting)
+    return any(count and end < punctuation for end, count in ends.items())
+
+
+def _end(start: int, event: Event[Any] | None) -> int:
+    return start if event is None else event.end
 
 
 def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:

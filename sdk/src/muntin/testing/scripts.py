@@ -38,7 +38,7 @@ class Script:
 
     Raises:
         StreamError: A change has a sync time below an earlier punctuation (SI-17), or still waits for what it expects
-            when a punctuation passes its sync time; or punctuation goes back.
+            when a punctuation passes what is missing; or punctuation goes back.
 
     Cost: each step added checks all before it; for long streams give `steps` as a whole.
 

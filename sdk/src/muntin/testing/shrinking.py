@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
+from typing import Any
 
+from muntin.changes import Revision
 from muntin.errors import StreamError
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 
 
 def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
-    """Return a stream that still fails, with no event, seam or punctuation that it could do without.
+    """Return a stream that still fails, with no event, revision or other step that it could do without.
 
     Args:
         stream: A stream that fails.
@@ -34,22 +36,34 @@ def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
 
 
 def _smaller(stream: Script) -> Iterator[Script]:
-    """Yield streams without one of the events, without the last revision of one, without one of the other steps."""
+    """Yield streams without one of the events, without one revision of one, without one of the other steps."""
     names = [_name(place, step) for place, step in enumerate(stream.steps)]
     for name in dict.fromkeys(names):
-        yield from _keep(stream, [place for place, other in enumerate(names) if other != name])
-    for name in dict.fromkeys(names):
-        places = [place for place, other in enumerate(names) if other == name]
-        if len(places) > 1:
-            yield from _keep(stream, [place for place in range(len(names)) if place != places[-1]])
+        yield from _legal(stream, [step for other, step in zip(names, stream.steps, strict=True) if other != name])
+    for place, step in enumerate(stream.steps):
+        if isinstance(step, KeyedChange) and isinstance(step.change, Revision):
+            rest = [*stream.steps[:place], *stream.steps[place + 1 :]]
+            yield from _legal(stream, rest)
+            yield from _legal(stream, _bridged(rest, step.key, step.change))
 
 
-def _keep(stream: Script, places: list[int]) -> Iterator[Script]:
+def _bridged(steps: list[Step], key: Hashable, gone: Revision[Any]) -> list[Step]:
+    """Let the revision that goes on from one that is gone go on from what that one expected."""
+    left = replace(gone.event, end=gone.new_end) if not gone.is_retraction else None
+    for place, step in enumerate(steps):
+        if isinstance(step, KeyedChange) and (step.key, step.change.id) == (key, gone.id):
+            change = step.change
+            if isinstance(change, Revision) and change.event == left:
+                return [*steps[:place], replace(step, change=replace(change, event=gone.event)), *steps[place + 1 :]]
+    return steps
+
+
+def _legal(stream: Script, steps: list[Step]) -> Iterator[Script]:
     try:
-        yield replace(stream, steps=tuple(stream.steps[place] for place in places))
+        yield replace(stream, steps=tuple(steps))
     except StreamError:  # a revision without its event, say
         return
 
 
 def _name(place: int, step: Step) -> Hashable:
-    return (step.key, step.change.id) if isinstance(step, KeyedChange) else place
+    return (step.key, step.change.id, step.change.event.start) if isinstance(step, KeyedChange) else place
