@@ -93,7 +93,8 @@ def _follow(run: Run, queries: Mapping[str, StreamingQuery], tally: Tally, batch
                     query.awaitTermination()  # raises if it failed
                     tally.take(query.lastProgress)
                     del running[name]
-                show(name, min(batches, run.batches_done(name)), tally.line(name))
+                most = batches - 1 if name in running else batches  # the last is told with its counts, at the end
+                show(name, min(most, run.batches_done(name)), tally.line(name))
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def test_what_a_worker_lacks_and_what_it_has_otherwise_is_trouble(
 ) -> None:
     other = tmp_path / "python"
     answer = '{"executable": "other", "python": "3.9.1", "packages": {"muntin": "0.0.9", "pyarrow": ""}, "plugins": []}'
-    other.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{answer}'\n", encoding="utf-8")
+    other.write_text(f"#!/bin/sh\ncat > /dev/null\necho 'answer: {answer}'\n", encoding="utf-8")
     other.chmod(0o700)
     monkeypatch.setenv("PYSPARK_PYTHON", str(other))
     installation.plugin("tides", source=TIDES)

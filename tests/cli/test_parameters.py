@@ -42,6 +42,12 @@ class Everything(Level):
             raise ValueError("no")
 
 
+class OneOfTwo(Level):
+    def __init__(self, half_life: int | timedelta | None = None, alpha: float | None = None) -> None:
+        if (half_life is None) == (alpha is None):
+            raise ValueError("one of half_life and alpha")
+
+
 class Impossible(Level):
     def __init__(self, level: int) -> None:
         raise ValueError("never")
@@ -62,6 +68,14 @@ def test_examples_are_found_by_type_until_the_constructor_accepts_them() -> None
         "levels": [0.5],
         "anything": 2,
     }
+
+
+def test_an_optional_parameter_is_looked_for_where_the_constructor_wants_one_of_several() -> None:
+    found = example_of(OneOfTwo)
+    assert found is not None
+    assert found[1] == {"half_life": 2}
+    with pytest.raises(ParameterError, match="one of"):
+        example_of(OneOfTwo, {"half_life": 2, "alpha": 0.5})
 
 
 def test_what_is_known_is_kept() -> None:

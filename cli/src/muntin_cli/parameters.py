@@ -107,23 +107,25 @@ def example_of(cls: type[M], given: Mapping[str, Any] | None = None) -> tuple[M,
 
     Args:
         cls: Its class.
-        given: What is known; only what is required besides is looked for, by its type.
+        given: What is known; only what is required besides is looked for, by its type. Where nothing is known and
+            the constructor does not do with what is required, one optional parameter is looked for as well.
 
     Raises:
-        ParameterError: Nothing is looked for, and the constructor does not take what is given.
+        ParameterError: Nothing is required, and the constructor does not take what is given.
     """
     known = dict(given or {})
-    wanted = [p for p in signature_of(cls).parameters.values() if _is_required(p) and p.name not in known]
-    if not wanted:
-        return make(cls, known), known
-    examples = {parameter.name: list(_examples(parameter.annotation)) for parameter in wanted}
-    for values in islice(_ways(examples), _MOST_TRIES):
-        parameters = known | values
-        try:
-            return make(cls, parameters), parameters
-        except ParameterError:
-            continue
-    return None
+    missing = [parameter for parameter in signature_of(cls).parameters.values() if parameter.name not in known]
+    wanted = [parameter for parameter in missing if _is_required(parameter)]
+    optional = [parameter for parameter in missing if parameter.default is not parameter.empty]
+    for added in ((), *((parameter,) for parameter in optional if not known)):
+        examples = {parameter.name: list(_examples(parameter.annotation)) for parameter in (*wanted, *added)}
+        for values in islice(_ways(examples), _MOST_TRIES):
+            parameters = known | values
+            try:
+                return make(cls, parameters), parameters
+            except ParameterError:
+                continue
+    return None if wanted else (make(cls, known), known)
 
 
 def _ways(examples: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
