@@ -64,6 +64,7 @@ def test_the_root_of_a_square_is_the_number(value: float) -> None:
     assert nearest_root(Fraction(value) ** 2) == value
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(EIGHTHS, EIGHTHS), min_size=2, max_size=9), st.randoms(use_true_random=False))
 def test_covariance_and_correlation_are_those_of_numpy(pairs: list[tuple[float, float]], random: Random) -> None:
     points = [Point(x, y) for x, y in pairs]
