@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from muntin.axis import Duration, moment, ticks
+from muntin.axis import Axis, Duration, moment, ticks
 from muntin.errors import WindowError
 
 
@@ -191,3 +191,22 @@ def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
     except (KeyError, TypeError) as error:
         raise WindowError(f"{dict(data)!r} is not a window specification; kinds are {', '.join(_KINDS)}") from error
     return specification
+
+
+def spell_window(window: WindowSpecification, axis: Axis) -> str:
+    """Return the call that makes a specification, with lengths in words where the axis is time.
+
+    Example:
+        >>> spell_window(HoppingWindows(600_000_000, 60_000_000, reach=1_000_000), Axis.TIME)
+        "hopping('10 minutes', '1 minute', reach='1 second')"
+    """
+    if not isinstance(window, HoppingWindows):
+        return str(window)
+
+    def spell(length: int) -> str:
+        return repr(axis.spell_length(length)) if axis is Axis.TIME else str(length)
+
+    lengths = [window.size] if window.size == window.hop else [window.size, window.hop]
+    others = {"offset": window.offset, "reach": window.reach}
+    said = [*map(spell, lengths), *(f"{name}={spell(length)}" for name, length in others.items() if length)]
+    return f"{'tumbling' if len(lengths) == 1 else 'hopping'}({', '.join(said)})"

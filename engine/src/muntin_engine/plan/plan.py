@@ -22,7 +22,7 @@ from muntin import (
 from muntin.modules.needs import check_needs
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
-from muntin.windows import to_dict
+from muntin.windows import spell_window, to_dict
 from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_time_bound, check_window
 from muntin_engine.plan.columns import Columns
 from muntin_engine.plan.evaluators import Choice, Evaluator, choose_evaluator, forbids_steps
@@ -156,8 +156,8 @@ class Plan:
     @property
     def spelled_window(self) -> str:
         """The specifications of the query as one writes them, with durations where the axis is time."""
-        named = [f"{name}={_spell(window, self.axis)}" for name, window in self.named_windows.items()]
-        return ", ".join(named) or _spell(self.window, self.axis)
+        named = [f"{name}={spell_window(window, self.axis)}" for name, window in self.named_windows.items()]
+        return ", ".join(named) or spell_window(self.window, self.axis)
 
     @property
     def steps(self) -> tuple[HoppingWindows, ...]:
@@ -243,16 +243,3 @@ class Plan:
 def _describe(early: EarlyEmission) -> dict[str, Any]:
     """Return what the states of a trigger depend on."""
     return {"early": describe_trigger(early.trigger), "refinement": str(early.refinement)}
-
-
-def _spell(window: WindowSpecification, axis: Axis) -> str:
-    if not isinstance(window, HoppingWindows):
-        return str(window)
-
-    def spell(length: int) -> str:
-        return repr(axis.spell_length(length)) if axis is Axis.TIME else str(length)
-
-    lengths = [window.size] if window.size == window.hop else [window.size, window.hop]
-    others = {"offset": window.offset, "reach": window.reach}
-    said = [*map(spell, lengths), *(f"{name}={spell(length)}" for name, length in others.items() if length)]
-    return f"{'tumbling' if len(lengths) == 1 else 'hopping'}({', '.join(said)})"

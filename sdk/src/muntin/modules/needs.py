@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from muntin.axis import Axis, spell_ticks
+from muntin.axis import Axis
 from muntin.errors import PolicyError
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowSpecification
+from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowSpecification, spell_window
 
 if TYPE_CHECKING:
     from muntin.modules.module import Module
@@ -66,7 +66,7 @@ class Needs:
             size = -(-max(least, 1) // _HOUR) * _HOUR if axis is Axis.TIME else max(10, least)
             kinds = " or ".join(name for kind, name in _KINDS.items() if kind in self.windows)
             instead = {
-                HoppingWindows: _call(HoppingWindows(size, size, reach=least), axis),
+                HoppingWindows: spell_window(HoppingWindows(size, size, reach=least), axis),
                 SnapshotWindows: "snapshot()",
                 CountWindows: "count_by_start(2)",
             }[self.windows[0]]
@@ -75,9 +75,9 @@ class Needs:
             return ""
         return (
             f"needs events to stay members for {axis.spell_length(self.reach)} after their end, "
-            f"and {_call(window, axis)} keeps them for {axis.spell_length(window.reach)}\n"
+            f"and {spell_window(window, axis)} keeps them for {axis.spell_length(window.reach)}\n"
             f"  what lies further apart would not be found, and nothing would say so\n"
-            f"  write: {_call(replace(window, reach=least), axis)}"
+            f"  write: {spell_window(replace(window, reach=least), axis)}"
         )
 
     def together_with(self, other: Needs) -> Needs:
@@ -138,12 +138,3 @@ def _agreed(name: str, wanted: Mapping[str, PolicyT], accepted: Sequence[PolicyT
     choices = " or ".join(f"{name}={str(policy)!r}" for policy in accepted)
     to_do = f"say which: {choices}" if choices else "no policy is right for all of them: give each a query of its own"
     raise PolicyError(f"the modules are made for different {name}: {told}\n  {to_do}")
-
-
-def _call(window: HoppingWindows, axis: Axis) -> str:
-    spell: Callable[[int], Any] = (lambda length: repr(spell_ticks(length))) if axis is Axis.TIME else str
-    lengths = [window.size] if window.size == window.hop else [window.size, window.hop]
-    named = [f"offset={spell(window.offset)}"] * bool(window.offset) + [f"reach={spell(window.reach)}"] * bool(
-        window.reach
-    )
-    return f"{'tumbling' if len(lengths) == 1 else 'hopping'}({', '.join([*map(spell, lengths), *named])})"
