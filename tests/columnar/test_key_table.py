@@ -35,6 +35,23 @@ def test_equal_keys_have_one_code(values: list[Any], arrow_type: pa.DataType, co
     assert table.codes(pa.table({"k0": column})).tolist() == codes
 
 
+@pytest.mark.parametrize(
+    ("came", "kept", "arrow_type"),
+    [
+        (-0.0, 0.0, pa.float64()),
+        (-0.0, 0.0, pa.float32()),
+        ([1.0, -0.0], [1.0, 0.0], pa.list_(pa.float64())),
+        ({"x": -0.0}, {"x": 0.0}, pa.struct([("x", pa.float32())])),
+        (-NAN, NAN, pa.float64()),
+    ],
+)
+def test_a_key_is_kept_as_every_evaluator_writes_it(came: Any, kept: Any, arrow_type: pa.DataType) -> None:
+    table = KeyTable()
+    table.codes(pa.table({"k0": pa.array([came], arrow_type)}))
+    assert repr(table.table().column("k0").to_pylist()) == repr([kept])
+    assert table.table().schema.field("k0").type == arrow_type
+
+
 def test_values_that_python_has_no_word_for_are_keys_too() -> None:
     far = pa.array([2**62, -(2**62), 2**62]).cast(pa.timestamp("us"))
     text = pa.Array.from_buffers(

@@ -65,7 +65,7 @@ def bad_rows(seed: int, folder: Path) -> Figures:
         assert taken + refused == count, f"{evaluator}: {taken} of {count} rows counted, {refused} rejected"
     first = EVALUATORS[0]
     for evaluator in EVALUATORS[1:]:
-        assert seen[evaluator] == seen[first], f"{evaluator} and {first} differ over {table.to_pydict()}\n{seen}"
+        assert seen[evaluator] == seen[first], f"{evaluator} and {first} differ over {at} {key}\n{seen}"
     return {"tables": 1, "rows": count, "rejected": sum(seen["general"][1].values())}
 
 

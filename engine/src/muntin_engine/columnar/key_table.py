@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin_engine.core.keys import canonical
 from muntin_engine.core.rows import freeze
@@ -29,7 +30,8 @@ class KeyTable:
     def codes(self, keys: pa.Table) -> Any:
         """Return the codes of some keys; new ones are added.
 
-        Two keys that are equal as in Spark's grouping, such as 0.0 and -0.0, have one code, and the first is kept.
+        Two keys that are equal as in Spark's grouping, such as 0.0 and -0.0, have one code. The table keeps the key as
+        `canonical` writes it, so that it does not matter which of the two came first.
         """
         before = len(self._codes)
         found = self._codes
@@ -37,7 +39,7 @@ class KeyTable:
         if len(found) > before:
             _, first = np.unique(codes, return_index=True)
             fresh = first[codes[first] >= before]
-            self._tables.append(keys.take(pa.array(fresh)))
+            self._tables.append(_canonical(keys.take(pa.array(fresh))))
         return codes
 
     def take(self, codes: Any) -> pa.Table:
@@ -72,6 +74,17 @@ def _names(keys: pa.Table) -> Any:
     if any(pa.types.is_nested(part) or pa.types.is_floating(part) for part in keys.schema.types):
         return (freeze(canonical(key)) for key in zip(*columns, strict=True))
     return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+
+
+def _canonical(keys: pa.Table) -> pa.Table:
+    """Return keys as `canonical` writes them; only where there are floats, it makes a difference."""
+    for place, (name, column) in enumerate(zip(keys.column_names, keys.columns, strict=True)):
+        if pa.types.is_floating(column.type):
+            keys = keys.set_column(place, name, pc.add(column, pa.scalar(0.0, column.type)))
+        elif pa.types.is_nested(column.type):
+            values = [canonical(value) for value in column.to_pylist()]
+            keys = keys.set_column(place, name, pa.array(values, column.type))
+    return keys
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
