@@ -64,14 +64,14 @@ docs: .venv/tools.stamp
 	@echo "the site is in build/site"
 
 docs-check: docs .venv/browser.stamp
-	$(BIN)/python -m website.check
+	$(BIN)/python -m docs.website.check
 
 format: .venv/tools.stamp
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 pictures: .venv/tools.stamp
-	$(BIN)/python -m pictures
+	$(BIN)/python -m docs.pictures
 
 clean:
 	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -8,10 +8,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from website.check.browser import BrowserNotFoundError, find_browser
-from website.check.dead_links import dead_links
-from website.check.server import served
-from website.check.visit import Visit
+from docs.website.check.browser import BrowserNotFoundError, find_browser
+from docs.website.check.dead_links import dead_links
+from docs.website.check.server import served
+from docs.website.check.visit import Visit
 
 HERE = "http://127.0.0.1:1/"
 

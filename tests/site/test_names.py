@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import griffe
 
+from docs.website.command_line import command_names
+from docs.website.names import Entry, entries_of
 from tests.docs.pages import REFERENCE, ROOT, name_of
-from website.command_line import command_names
-from website.names import Entry, entries_of
 
 CHECKED_IN = (ROOT / "tests/house/public_names.txt").read_text(encoding="utf-8").splitlines()
 PACKAGES = sorted(

@@ -7,10 +7,10 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+from docs.website.fences import readable_fences
+from docs.website.lines import lines_of
+from docs.website.navigation import navigation_of, pages_in
 from tests.docs.pages import DOCS, PAGES, name_of
-from website.fences import readable_fences
-from website.lines import lines_of
-from website.navigation import navigation_of, pages_in
 
 _ITEM = re.compile(r"^(?:[-*]|\d+\.) ")
 _NESTED = re.compile(r"^ {1,3}(?:[-*]|\d+\.) ")

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from pictures import (
+from docs.pictures import (
     architecture,
     clips,
     early,
@@ -21,11 +21,11 @@ from pictures import (
     title,
     windows,
 )
-from pictures.diagram import Diagram
-from pictures.picture import Picture
+from docs.pictures.diagram import Diagram
+from docs.pictures.picture import Picture
 
-FOLDER: Final = Path(__file__).parents[1] / "docs" / "pictures"
-"""Where they are kept."""
+FOLDER: Final = Path(__file__).parent
+"""Where they are kept: beside the code that draws them."""
 
 
 def album() -> Iterator[Picture | Diagram]:

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import griffe
 
-from website.cross_links import targets_of, with_cross_links
-from website.names import entries_of
+from docs.website.cross_links import targets_of, with_cross_links
+from docs.website.names import entries_of
 
-_PAGES: Final = Path(__file__).parents[1] / "docs/reference/api"
+_PAGES: Final = Path(__file__).parents[1] / "reference/api"
 
 _OUR_RULES: Final = re.compile(r"\s\([A-Z]{2}-\d[^()]*\)|,\s[A-Z]{2}-\d+(?=\))")
 _EXAMPLE: Final = re.compile(r"^( *)Example:$", re.MULTILINE)

@@ -1,13 +1,12 @@
-"""`python -m pictures`: write the pictures of the documentation."""
+"""`python -m docs.pictures`: write the pictures of the documentation."""
 
 from __future__ import annotations
 
-from pictures.album import FOLDER, album
+from docs.pictures.album import FOLDER, album
 
 
 def main() -> None:
     """Write all pictures, and remove those that are no more."""
-    FOLDER.mkdir(exist_ok=True)
     made = {FOLDER / f"{picture.name}.svg": picture.svg() for picture in album()}
     for old in set(FOLDER.glob("*.svg")) - set(made):
         old.unlink()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from website.lines import lines_of
+from docs.website.lines import lines_of
 
 FOLDER: Final = "repository"
 """Where pages of files outside of docs/ are on the site."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote, urldefrag
 
-from website.check.visit import Visit
+from docs.website.check.visit import Visit
 
 
 def dead_links(visits: Iterable[Visit], site: str) -> Iterator[str]:

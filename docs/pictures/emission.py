@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Final
 
+from docs.pictures.picture import Picture
+from docs.pictures.runs import by_kind, inputs, output_bar, outputs, play
 from muntin import INFINITY, EmitPolicy, snapshot, tumbling
 from muntin.testing import Bar, Boundary, Script
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_stats import Count
-from pictures.picture import Picture
-from pictures.runs import by_kind, inputs, output_bar, outputs, play
 
 RIDES: Final = (
     Script()

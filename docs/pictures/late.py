@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from docs.pictures.modules import Seen
+from docs.pictures.picture import Picture
+from docs.pictures.runs import first_column, inputs, outputs, play
 from muntin import (
     ClipPolicy,
     EmitPolicy,
@@ -21,9 +24,6 @@ from muntin_engine.core.bucket import BatchResult
 from muntin_engine.core.changes import OutputKind
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_stats import Count
-from pictures.modules import Seen
-from pictures.picture import Picture
-from pictures.runs import first_column, inputs, outputs, play
 
 LATE: Final = "ride 2"
 

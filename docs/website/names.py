@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from website.command_line import describe_command
+from docs.website.command_line import describe_command
 
 _ENTRY: Final = re.compile(r"^- \[`(?P<name>[\w. ]+)`\]\((?P<source>\S+\.py)\)$")
 

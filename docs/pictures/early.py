@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from docs.pictures.picture import Picture
+from docs.pictures.runs import first_column, inputs, outputs, play
 from muntin import Refinement, early, tumbling
 from muntin.testing import Bar, Script
 from muntin.triggers import every_count
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_stats import Sum
-from pictures.picture import Picture
-from pictures.runs import first_column, inputs, outputs, play
 
 ORDERS: Final = (
     Script()

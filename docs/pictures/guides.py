@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from docs.pictures.bars import counted, lifetimes, pane, result
+from docs.pictures.modules import Pauses, Range
+from docs.pictures.picture import Picture
 from muntin import ClipPolicy, Event, TimestampPolicy, hopping, tumbling
 from muntin.testing import Bar, Computation, Look, Script, WindowedQuery, evaluate
 from muntin_patterns import FollowedBy, Step
 from muntin_stats import Average, Count, Max
-from pictures.bars import counted, lifetimes, pane, result
-from pictures.modules import Pauses, Range
-from pictures.picture import Picture
 
 
 def pictures() -> Iterator[Picture]:

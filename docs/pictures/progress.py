@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from docs.pictures.picture import Picture
+from docs.pictures.runs import output_bar
 from muntin import EARLIEST, bounded_delay, ordered, tumbling
 from muntin.testing import Bar
 from muntin_engine.core.bucket import Bucket
@@ -14,8 +16,6 @@ from muntin_engine.core.codec import Codec
 from muntin_engine.core.progress import Observation, ProgressTracker
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_stats import Count
-from pictures.picture import Picture
-from pictures.runs import output_bar
 
 CARS: Final = ({"north": (3, 14)}, {"south": (5, 12)}, {"north": (25,)}, {"south": (22,)})
 """When cars came in each micro-batch, by source."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from docs.pictures.bars import lifetimes
+from docs.pictures.picture import Picture
 from muntin import INFINITY, Event
 from muntin.testing import Bar, Script
-from pictures.bars import lifetimes
-from pictures.picture import Picture
 
 
 def pictures() -> Iterator[Picture]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from pictures.diagram import Arrow, Box, Diagram
+from docs.pictures.diagram import Arrow, Box, Diagram
 
 _ENGINE: Final = Box(
     "muntin_engine",

@@ -9,12 +9,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from website.fences import readable_fences
-from website.links import FOLDER, address_of, linked_files, page_of, readable_links
-from website.names import with_docstrings
-from website.navigation import navigation_of
+from docs.website.fences import readable_fences
+from docs.website.links import FOLDER, address_of, linked_files, page_of, readable_links
+from docs.website.names import with_docstrings
+from docs.website.navigation import navigation_of
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 
 _PLACES: Final[dict[str, str]] = {}
 """What the pages of files outside of docs/ show, by the pages' own paths."""

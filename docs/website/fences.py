@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from website.lines import lines_of
+from docs.website.lines import lines_of
 
 _OUTPUT: Final = re.compile(r"^<!-- *(prints|shows) *-->$")
 _FILE: Final = re.compile(r"\bfile=(?P<name>\S+)")

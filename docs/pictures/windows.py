@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from docs.pictures.bars import counted, lifetimes, pane, punctuation
+from docs.pictures.modules import Longest
+from docs.pictures.picture import Picture
 from muntin import INFINITY, ClipPolicy, WindowSpecification, count_by_end, count_by_start, hopping, snapshot, tumbling
 from muntin.testing import Bar, Computation, Script, WindowedQuery
 from muntin_stats import Count, TimeWeightedAverage
-from pictures.bars import counted, lifetimes, pane, punctuation
-from pictures.modules import Longest
-from pictures.picture import Picture
 
 STREAM: Final = Script().insert("a", 1, 6).insert("b", 4, 9).insert("c", 12, 14).close()
 """What the time model is explained with."""

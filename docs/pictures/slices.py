@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from docs.pictures.bars import bare, counted, lifetimes
+from docs.pictures.picture import Picture
 from muntin import hopping, tumbling
 from muntin.testing import Bar, Script
 from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_stats import Count
-from pictures.bars import bare, counted, lifetimes
-from pictures.picture import Picture
 
 
 def pictures() -> Iterator[Picture]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from docs.pictures.bars import lifetimes, pane, result
+from docs.pictures.modules import Alarm
+from docs.pictures.picture import Picture
+from docs.pictures.runs import inputs, outputs, play
 from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy, tumbling
 from muntin.testing import Bar, Computation, Script, WindowedQuery
 from muntin_engine.core.query import Binding
 from muntin_engine.core.query import WindowedQuery as EngineQuery
 from muntin_stats import Count
-from pictures.bars import lifetimes, pane, result
-from pictures.modules import Alarm
-from pictures.picture import Picture
-from pictures.runs import inputs, outputs, play
 
 
 def pictures() -> Iterator[Picture]:

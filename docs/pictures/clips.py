@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from docs.pictures.modules import Seen
+from docs.pictures.picture import Picture
 from muntin import ClipPolicy, Lifetime, TimestampPolicy, hopping
 from muntin.testing import Bar, Computation, Look, Script, WindowedQuery
-from pictures.modules import Seen
-from pictures.picture import Picture
 
 
 def pictures() -> Iterator[Picture]:

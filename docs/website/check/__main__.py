@@ -1,4 +1,4 @@
-"""`python -m website.check`: look at every page of build/site in headless Chromium; exits with 1 if something is wrong.
+"""`python -m docs.website.check`: look at every page of build/site in headless Chromium; exits with 1 on a fault.
 
 Pictures of some pages are saved beside the site, in build/site-pictures.
 """
@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from website.check.browser import BrowserNotFoundError, running_browser
-from website.check.dead_links import dead_links
-from website.check.server import served
-from website.check.visit import WIDTHS, Visit, visit
+from docs.website.check.browser import BrowserNotFoundError, running_browser
+from docs.website.check.dead_links import dead_links
+from docs.website.check.server import served
+from docs.website.check.visit import WIDTHS, Visit, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
