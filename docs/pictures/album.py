@@ -9,6 +9,7 @@ from typing import Final
 
 from docs.pictures import (
     architecture,
+    benchmark,
     clips,
     early,
     emission,
@@ -21,6 +22,7 @@ from docs.pictures import (
     title,
     windows,
 )
+from docs.pictures.chart import Chart
 from docs.pictures.diagram import Diagram
 from docs.pictures.picture import Picture
 
@@ -28,10 +30,11 @@ FOLDER: Final = Path(__file__).parent
 """Where they are kept: beside the code that draws them."""
 
 
-def album() -> Iterator[Picture | Diagram]:
+def album() -> Iterator[Picture | Diagram | Chart]:
     """Yield them all."""
     chapters = (
         title,
+        benchmark,
         events,
         windows,
         clips,

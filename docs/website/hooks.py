@@ -13,6 +13,7 @@ from docs.website.fences import readable_fences
 from docs.website.links import FOLDER, address_of, linked_files, page_of, readable_links
 from docs.website.names import with_docstrings
 from docs.website.navigation import navigation_of
+from docs.website.search import other_words, search_options
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -43,6 +44,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn what code hosts and tests read into what the site shows."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
+    page.meta |= {"search": search_options(page.file.src_uri), "tags": other_words(markdown)}
     return readable_fences(readable_links(with_docstrings(markdown), place_of(page.file)))
 
 

@@ -1,8 +1,8 @@
-"""The navigation: docs/index.md lists the pages by reader, and the site follows it.
+"""The navigation: docs/pages.md lists the pages by what they are for, and the site follows it.
 
-A heading `## To <verb> ...` becomes a tab, a paragraph that ends with a colon becomes a group in it, and each link of a
-list to a page of docs/ an entry, under the title of that page. A link to a `README.md` becomes a group of its own, with
-the pages that are linked there.
+A heading of the second level becomes a tab, a paragraph that ends with a colon becomes a group in it, and each link of
+a list to a page of docs/ an entry, under the title of that page. A link to a `README.md` becomes a group of its own,
+with the pages that are linked there.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-INDEX: Final = "index.md"
-_TAB: Final = re.compile(r"^## To (?P<title>.+)$")
+HOME: Final = "index.md"
+LIST: Final = "pages.md"
+_TAB: Final = re.compile(r"^## (?P<title>.+)$")
 _GROUP: Final = re.compile(r"^(?P<title>[A-Z][^:]*):$")
 _LINK: Final = re.compile(r"\[[^\]]*\]\((?P<target>[^)#\s]+\.md)\)")
 
@@ -23,14 +24,12 @@ Entry: TypeAlias = str | dict[str, Any]
 
 def navigation_of(docs: Path) -> list[Entry]:
     """Return the `nav` of mkdocs for a folder of pages."""
-    tabs: list[Entry] = [INDEX]
+    tabs: list[Entry] = [HOME]
     entries: list[Entry] | None = None
-    for line in (docs / INDEX).read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            entries = []
-            tab = _TAB.match(line)
-            tabs += [{_capitalized(tab["title"]): entries}] if tab else []
-            target = entries
+    for line in (docs / LIST).read_text(encoding="utf-8").splitlines():
+        if tab := _TAB.match(line):
+            target = entries = []
+            tabs.append({tab["title"]: entries})
         elif entries is not None and (group := _GROUP.match(line)):
             target = []
             entries.append({group["title"]: target})
@@ -70,7 +69,3 @@ def _linked_by(docs: Path, page: str) -> list[str]:
 
 def _title_of(page: Path) -> str:
     return page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-
-
-def _capitalized(title: str) -> str:
-    return title[:1].upper() + title[1:]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from docs.website.check.searches import SEARCHES
 from tests.docs.pages import DOCS, ROOT
 
 _LOADED = re.compile(r"""<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=["']?(?P<address>[^"'\s>]+)""")
@@ -43,7 +47,7 @@ def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
 
 
 def test_files_outside_of_the_pages_are_shown_too(site: Path) -> None:
-    assert "Muntin lets you write" in (site / "repository/readme.html").read_text(encoding="utf-8")
+    assert "PySpark refuses a Python aggregate" in (site / "repository/readme.html").read_text(encoding="utf-8")
     assert "class Distributor" in _text(site / "repository/engine/src/muntin_engine/spark/distribute.py.html")
 
 
@@ -66,6 +70,61 @@ def test_the_numbers_of_our_own_rules_stay_out_of_the_reference(site: Path) -> N
     assert pages
     for page in pages:
         assert not re.search(r"\b(?:SI|TH|IB|ON|JT)-\d", _text(page)), page.name
+
+
+def test_sources_are_not_among_what_the_search_finds(site: Path) -> None:
+    pages = {entry.location.partition("#")[0] for entry in searched(site)}
+    built = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in DOCS.rglob("*.md")}
+    assert pages
+    assert {page for page in pages if page.startswith("repository/")} == set()
+    assert {page for page in built if not page.endswith(("README.html", "index.html"))} <= pages
+
+
+@pytest.mark.parametrize("words", SEARCHES)
+def test_the_search_finds_the_page_that_answers(site: Path, words: str) -> None:
+    best = max(searched(site), key=lambda entry: entry.rank(words.split()))
+    assert best.location.partition("#")[0] == SEARCHES[words]
+
+
+class Searched(NamedTuple):
+    """A section of a page, as the index of the search has it."""
+
+    location: str
+    title: str
+    text: str
+    tags: tuple[str, ...]
+    boost: float
+
+    def rank(self, words: list[str]) -> tuple[float, ...]:
+        """Return what the theme ranks by: other words before titles, titles before text, of each a short one first.
+
+        `make docs-check` asks the theme itself, in a browser.
+        """
+        fields = (" ".join(self.tags), self.title, self.text)
+        shares = [_share(words, re.findall(r"[a-z_]+", field.lower())) for field in fields]
+        is_whole_page = "#" not in self.location
+        return tuple(self.boost * share * (1 + is_whole_page) for share in shares)
+
+
+def _share(words: list[str], said: list[str]) -> float:
+    """Return how much of what is said are the words; 0 if one of them is missing."""
+    counts = [sum(one.startswith(word) for one in said) for word in words]
+    return sum(counts) / (len(said) + 20) if all(counts) else 0.0
+
+
+@cache
+def searched(site: Path) -> list[Searched]:
+    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    return [
+        Searched(
+            entry["location"],
+            _plain(entry["title"]),
+            _plain(entry["text"]),
+            tuple(entry.get("tags", ())),
+            entry.get("boost", 1),
+        )
+        for entry in index["docs"]
+    ]
 
 
 def _text(page: Path) -> str:

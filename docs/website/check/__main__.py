@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from docs.website.check.browser import BrowserNotFoundError, running_browser
 from docs.website.check.dead_links import dead_links
+from docs.website.check.searching import wrong_answers
 from docs.website.check.server import served
-from docs.website.check.visit import WIDTHS, Visit, visit
+from docs.website.check.visit import SCHEMES, WIDTHS, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -21,6 +22,9 @@ SITE: Final = Path("build/site")
 PICTURES: Final = Path("build/site-pictures")
 PICTURED: Final = (
     "index.html",
+    "install.html",
+    "how-to/read-from-kafka.html",
+    "repository/readme.html",
     "tutorials/first-query.html",
     "explanation/time-model.html",
     "explanation/architecture.html",
@@ -44,25 +48,28 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     print(*faults, sep="\n")
-    print(f"{len(pages)} pages, at widths of {', '.join(WIDTHS)}: {len(faults)} faults; pictures are in {PICTURES}")
+    looked = f"{len(pages)} pages, at widths of {', '.join(WIDTHS)}, in {' and '.join(SCHEMES)} colours"
+    print(f"{looked}: {len(faults)} faults; pictures are in {PICTURES}")
     return 1 if faults else 0
 
 
 def _look_at(browser: Browser, site: str, pages: list[str]) -> list[str]:
     PICTURES.mkdir(parents=True, exist_ok=True)
+    faults: list[str] = []
+    for scheme in SCHEMES:
+        context = browser.new_context(color_scheme=scheme)
+        visits = [visit(context, site + page, site, _picture(page, scheme)) for page in pages]
+        faults += [f"{seen.address.removeprefix(site)}: {fault} ({scheme})" for seen in visits for fault in seen.faults]
+        context.close()
     context = browser.new_context()
-    visits = [visit(context, site + page, site, _picture(page)) for page in pages]
+    faults += [*dead_links(visits, site), *wrong_answers(context, site)]
     context.close()
-    return [*_faults(visits, site), *dead_links(visits, site)]
+    return faults
 
 
-def _faults(visits: list[Visit], site: str) -> list[str]:
-    return [f"{seen.address.removeprefix(site)}: {fault}" for seen in visits for fault in seen.faults]
-
-
-def _picture(page: str) -> Path | None:
+def _picture(page: str, scheme: str) -> Path | None:
     name = page.removesuffix(".html").replace("/", "-")
-    return PICTURES / name if page in PICTURED else None
+    return PICTURES / f"{name}-{scheme}" if page in PICTURED else None
 
 
 if __name__ == "__main__":

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
 
 SMALLEST_TEXT: Final = 11.5
 """Pixels; text below it is not read on a phone."""
+
+SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
+"""The colours that a reader may prefer."""
 
 WIDTHS: Final = {"phone": (375, 812), "desk": (1366, 900)}
 """Width and height of what a page is read on, in pixels."""

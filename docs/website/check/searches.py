@@ -1,0 +1,15 @@
+"""What readers type into the search of the site, and the page that answers it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SEARCHES: Final = {
+    "install": "install.html",
+    "java": "install.html",
+    "kafka": "how-to/read-from-kafka.html",
+    "session window": "how-to/choose-a-window.html",
+    "stddev": "reference/stats.html",
+    "timezone": "how-to/time-zones.html",
+    "watermark": "how-to/say-how-complete-the-input-is.html",
+}
