@@ -10,6 +10,8 @@ import pytest
 from tests.docs.pages import DOCS, PAGES, REFERENCE, blocks, headings, name_of
 
 GLOSSARY = DOCS / "glossary.md"
+WORDS_OF_THE_ENGINE = DOCS / "glossary-for-maintainers.md"
+GLOSSARIES = (GLOSSARY, WORDS_OF_THE_ENGINE)
 PACKAGES = (
     "muntin",
     "muntin.adapters",
@@ -21,7 +23,7 @@ PACKAGES = (
 )
 NAMES = [f"{package}.{name}" for package in PACKAGES for name in import_module(package).__all__]
 PLAIN = "Plain words in public names"
-ENTRIES = {heading.text: heading.section for heading in headings(GLOSSARY) if heading.level == 3}
+ENTRIES = {heading.text: heading.section for page in GLOSSARIES for heading in headings(page) if heading.level == 3}
 
 HOUSE = (
     *("module", "function", "aggregate", "operator", "plugin", "event", "lifetime", "payload"),
@@ -47,13 +49,14 @@ def entry_words() -> list[str]:
 
 def elsewhere() -> list[str]:
     """Return the words that other systems use and we do not."""
-    lines = re.findall(r"^Elsewhere: (.*)\.$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    text = "\n".join(page.read_text(encoding="utf-8") for page in GLOSSARIES)
+    lines = re.findall(r"^Elsewhere: (.*)\.$", text, re.MULTILINE)
     return [phrase.strip() for line in lines for phrase in line.split(",")]
 
 
 @pytest.mark.parametrize("phrase", entry_words())
 def test_a_glossary_word_is_used_on_other_pages(phrase: str) -> None:
-    pages = [page.read_text(encoding="utf-8").lower() for page in PAGES if page != GLOSSARY]
+    pages = [page.read_text(encoding="utf-8").lower() for page in PAGES if page not in GLOSSARIES]
     assert any(phrase.lower() in text for text in pages), f"nobody says {phrase!r}"
 
 
@@ -65,13 +68,19 @@ def test_the_words_of_the_house_are_in_the_glossary() -> None:
     assert [verb for verb in VERBS if f"`{verb}`" not in verbs] == []
 
 
+def test_a_user_has_about_fifty_words_to_learn() -> None:
+    words = [heading.text for heading in headings(GLOSSARY) if heading.level == 3]
+    assert 40 <= len(words) <= 60
+    assert len(ENTRIES) == sum(heading.level == 3 for page in GLOSSARIES for heading in headings(page))
+
+
 def test_a_glossary_entry_says_what_the_word_means() -> None:
     assert len(ENTRIES) > 50
     assert [title for title, section in ENTRIES.items() if not section.strip()] == []
 
 
 def test_public_names_are_made_of_house_words() -> None:
-    plain = {word for block in blocks(GLOSSARY) for word in block.text.split()}
+    plain = {word for block in blocks(WORDS_OF_THE_ENGINE) for word in block.text.split()}
     house = plain | {word for phrase in entry_words() for word in words_of(phrase)}
     used = [(name, word) for name in NAMES for word in words_of(name.rpartition(".")[2])]
     strange = [f"{name}: {word}" for name, word in used if not stems(word) & house]
@@ -82,7 +91,7 @@ def test_public_names_are_made_of_house_words() -> None:
 
 def test_no_plain_word_is_listed_in_vain() -> None:
     used = {stem for name in NAMES for word in words_of(name.rpartition(".")[2]) for stem in stems(word)}
-    listed = [word for block in blocks(GLOSSARY) for word in block.text.split()]
+    listed = [word for block in blocks(WORDS_OF_THE_ENGINE) for word in block.text.split()]
     assert listed == sorted(listed)
     assert [word for word in listed if word not in used] == []
 
