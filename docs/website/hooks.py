@@ -44,7 +44,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn what code hosts and tests read into what the site shows."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
-    page.meta |= {"search": search_options(page.file.src_uri), "tags": other_words(markdown)}
+    page.meta.update(search=search_options(page.file.src_uri), tags=other_words(markdown))
     return readable_fences(readable_links(with_docstrings(markdown), place_of(page.file)))
 
 
