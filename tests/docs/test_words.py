@@ -111,6 +111,14 @@ def test_every_public_name_occurs_in_the_reference(package: str) -> None:
     assert [name for name in names if name not in mentioned] == []
 
 
+def test_pages_cite_no_rules_of_our_own_list() -> None:
+    """Readers have the papers, not our list of what is in them."""
+    pages = [page for page in PAGES if page.parent.name != "decisions"]
+    cited = {name_of(page): re.findall(r"\b(?:SI|TH|IB|ON|JT)-\d+", page.read_text(encoding="utf-8")) for page in pages}
+    assert len(cited) > 50
+    assert {page: rules for page, rules in cited.items() if rules} == {}
+
+
 def test_pages_say_no_machine_paths() -> None:
     for page in PAGES:
         assert not re.search(r"(?<![\w.<])/(?:home|work|tmp|root|Users|opt)/", page.read_text("utf-8")), name_of(page)
