@@ -23,8 +23,9 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import NEVER, Grid, RangeGrid, SliceGrid
+from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.window_grid import NEVER, WindowGrid
 
 MOST_COPIES: Final = 1 << 16
 """So many copies of rows are made at a time: about what stays in a processor's cache."""
@@ -57,7 +58,7 @@ def unsliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     def copies(arrival: Arrival) -> Iterator[Arrival]:
         for start in range(0, len(arrival.ticks), most):
             some = arrival.since(start, start + most)
-            places, numbers = expand_windows(some.ticks - windows.offset, windows.size, windows.hop, -NEVER, NEVER)
+            places, numbers = expand_windows(some.ticks, WindowGrid.of(windows), -NEVER, NEVER)
             ticks = windows.offset + lead + numbers * windows.hop
             yield Arrival(ticks, some.keys[places], some.payloads[places], some.progress)
 

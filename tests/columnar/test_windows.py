@@ -16,6 +16,7 @@ from muntin_engine.columnar.coding import compress, encode, number, stable_order
 from muntin_engine.columnar.ranges import cover
 from muntin_engine.columnar.reducing import reduce_codes
 from muntin_engine.columnar.windows import expand_windows, scan_windows
+from muntin_engine.core.window_grid import WindowGrid
 from tests.differential.forms import longest
 
 COMPONENTS = {
@@ -90,7 +91,7 @@ def test_windows_of_float_sums_never_drift() -> None:
 
 @given(st.lists(st.integers(-30, 30), min_size=1, max_size=8), st.integers(1, 9), st.integers(1, 9))
 def test_a_partial_state_is_given_to_each_of_its_windows(slices: list[int], length: int, stride: int) -> None:
-    places, windows = expand_windows(np.array(slices), length, stride, -3, 4)
+    places, windows = expand_windows(np.array(slices), WindowGrid(length, stride), -3, 4)
     found = sorted(zip(places.tolist(), windows.tolist(), strict=True))
     assert found == sorted(
         (place, window)

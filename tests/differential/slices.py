@@ -28,8 +28,9 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
-from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised, settled
+from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised
 from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.window_grid import settled
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import until_closed
 from tests.differential.drive import difference
@@ -194,7 +195,7 @@ class SliceRun:
         keys = closed.keys.column("k0").to_pylist()
         results = [_values(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
         for key, number, *values in zip(keys, closed.windows.windows.tolist(), *results, strict=True):
-            window = self.case.grids[place].window(number)
+            window = self.case.grids[place].windows.window(number)
             row = (window, window.start, window.end, tuple(values))
             rows = self._rows.setdefault((place, key), Counter())
             assert row not in rows, f"{row} is put out twice"

@@ -9,9 +9,9 @@ import pytest
 
 from muntin import INFINITY, hopping, tumbling
 from muntin_engine.core.sliced.adaptive import BACK, LEAST_ROWS, MOST_WAITING, AdaptivePolicy, Monitor, Volume
-from muntin_engine.core.sliced.grid import NEVER
 from muntin_engine.core.sliced.states import StateStore
 from muntin_engine.core.sliced.store import Stored
+from muntin_engine.core.window_grid import NEVER
 from tests.core.sliced.build import Feed, Members, Row, SizedMembers, blobs_of, expected, sliced
 
 

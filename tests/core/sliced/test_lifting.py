@@ -12,12 +12,13 @@ import pytest
 from muntin import IncrementalAggregate, ModuleDefinitionError, ModuleFailedError, Window, hopping, tumbling
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import Binding, whole_payload
-from muntin_engine.core.sliced.grid import NEVER, SliceGrid
+from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Blob, Groups, Kind
 from muntin_engine.core.sliced.lifting import GroupedRows, lift
 from muntin_engine.core.sliced.modules import SlicedModule
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.store import Stored
+from muntin_engine.core.window_grid import NEVER
 from tests.core.sliced.build import DeductingMembers, Members, SizedMembers, Total, sliced
 
 

@@ -62,7 +62,7 @@ def play(feed: Feed, rows: list[Row], random: Random) -> tuple[list[Row], int]:
     while arriving:
         size = random.choice([0, 1, 1, 2, 5, 20])
         batch, arriving = arriving[:size], arriving[size:]
-        first = max(grid.first_legal(grid.first_open(punctuation)) for grid in grids)
+        first = max(grid.first_legal(grid.windows.first_open(punctuation)) for grid in grids)
         good = [row for row in batch if grids[0].slice_at(row.tick) >= first]
         legal, late = legal + good, late + len(batch) - len(good)
         if random.random() < 0.5:

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, hopping, tumbling
-from muntin_engine.core.sliced.grid import NEVER, SliceGrid, settled
+from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.core.sliced.sliced_query import is_in_window
+from muntin_engine.core.window_grid import NEVER, settled
 
 WINDOWS = st.builds(HoppingWindows, st.integers(1, 20), st.integers(1, 20), st.integers(-30, 30))
 TICKS = st.integers(-200, 200)
@@ -32,7 +33,7 @@ def test_a_slice_is_in_the_windows_over_each_of_its_ticks(windows: HoppingWindow
 @given(WINDOWS, st.integers(-50, 50))
 def test_a_window_is_its_slices(windows: HoppingWindows, number: int) -> None:
     grid = SliceGrid.of(windows)
-    window = grid.window(number)
+    window = grid.windows.window(number)
     assert window.start == windows.offset + number * windows.hop
     assert window.end - window.start == windows.size
     first = grid.start_of(number)
@@ -44,10 +45,10 @@ def test_a_window_is_its_slices(windows: HoppingWindows, number: int) -> None:
 @given(WINDOWS, TICKS, TICKS)
 def test_the_bounds_of_a_punctuation(windows: HoppingWindows, punctuation: int, tick: int) -> None:
     grid = SliceGrid.of(windows)
-    first_open = grid.first_open(punctuation)
-    assert grid.window(first_open).end > punctuation >= grid.window(first_open - 1).end
+    first_open = grid.windows.first_open(punctuation)
+    assert grid.windows.window(first_open).end > punctuation >= grid.windows.window(first_open - 1).end
     number = grid.slice_at(tick)
-    is_late = any(grid.window(window).end <= punctuation for window in windows_at(windows, tick))
+    is_late = any(grid.windows.window(window).end <= punctuation for window in windows_at(windows, tick))
     if windows_at(windows, tick):
         assert (number < grid.first_legal(first_open)) == is_late
         assert (number >= grid.first_live(first_open)) == (max(windows_at(windows, tick)) >= first_open)
@@ -56,13 +57,17 @@ def test_the_bounds_of_a_punctuation(windows: HoppingWindows, punctuation: int, 
 @given(WINDOWS, TICKS)
 def test_a_window_has_begun_if_it_starts_before_the_horizon(windows: HoppingWindows, horizon: int) -> None:
     grid = SliceGrid.of(windows)
-    assert grid.window(grid.begun(horizon)).start >= horizon > grid.window(grid.begun(horizon) - 1).start
+    assert (
+        grid.windows.window(grid.windows.first_unbegun(horizon)).start
+        >= horizon
+        > grid.windows.window(grid.windows.first_unbegun(horizon) - 1).start
+    )
 
 
 @given(WINDOWS, TICKS)
 def test_output_is_settled_up_to_the_last_end_of_a_window(windows: HoppingWindows, punctuation: int) -> None:
     grid = SliceGrid.of(windows)
-    assert settled([windows], punctuation) == grid.window(grid.first_open(punctuation) - 1).end
+    assert settled([windows], punctuation) == grid.windows.window(grid.windows.first_open(punctuation) - 1).end
 
 
 @given(st.lists(WINDOWS, min_size=1, max_size=4), TICKS)
@@ -80,7 +85,7 @@ def test_the_example_of_the_thesis_has_three_panes_to_a_window_and_slides_by_two
 
 def test_before_the_first_punctuation_all_is_open_and_after_the_last_nothing() -> None:
     grid = SliceGrid.of(tumbling(10))
-    assert (grid.first_open(EARLIEST), grid.first_open(INFINITY)) == (-NEVER, NEVER)
+    assert (grid.windows.first_open(EARLIEST), grid.windows.first_open(INFINITY)) == (-NEVER, NEVER)
     for bound in (grid.first_legal, grid.first_live, grid.start_of):
         assert (bound(-NEVER), bound(NEVER)) == (-NEVER, NEVER)
     assert settled([tumbling(10)], EARLIEST) == EARLIEST

@@ -12,10 +12,10 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
-from muntin_engine.core.sliced.grid import settled
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.core.window_grid import settled
 from tests.core.progress import histories
 from tests.core.progress.histories import clock_of, punctuations, random_history, seen_by_tasks
 from tests.core.sliced.build import Answer, Feed, Members, Row, blobs_of, expected, sliced
@@ -71,7 +71,7 @@ def test_its_windows_close_where_a_look_at_the_whole_history_says(policy: Progre
         grid = feed.query.grids[0]
         for said, then in zip(history, punctuations(policy, SOURCES, history), strict=True):
             rows = [Row((row.source,), row.time, 0) for row in said if row.kind == "insert"]
-            first = grid.first_legal(grid.first_open(punctuation))
+            first = grid.first_legal(grid.windows.first_open(punctuation))
             legal += [row for row in rows if grid.slice_at(row.tick) >= first]
             punctuation = settled([WINDOWS], then)
             assert feed.take(rows, said).progress.punctuation == punctuation

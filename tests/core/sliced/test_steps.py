@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin import hopping
-from muntin_engine.core.sliced.grid import NEVER, SliceGrid
+from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.core.sliced.sliced_query import is_in_window
 from muntin_engine.core.sliced.steps import Step, steps_of
+from muntin_engine.core.window_grid import NEVER
 
 GRIDS = st.builds(SliceGrid, st.just(1), st.integers(1, 7), st.integers(1, 7), st.just(0), st.integers(-5, 5))
 

@@ -15,6 +15,7 @@ from muntin_engine.columnar.partials import COUNTED, Collected, Part, Partials, 
 from muntin_engine.columnar.reducing import lane, reduce_codes
 from muntin_engine.columnar.windows import expand_windows, scan_windows
 from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.window_grid import WindowGrid
 
 MOST_CELLS: Final = 1 << 21
 """A table of slices by keys has at most so many cells; more keys make more tables."""
@@ -59,9 +60,10 @@ def close_windows(grid: SliceGrid, partials: Partials, first: int, last: int) ->
         first: A window, or `-NEVER`.
         last: A window, or `NEVER`.
     """
+    runs = WindowGrid(grid.slices, grid.stride)
     for stretch in _stretches(grid, partials.shifted(grid.shift)):
-        start = max(first, (int(stretch.slices[0]) - grid.slices) // grid.stride + 1)
-        stop = min(last, int(stretch.slices[-1]) // grid.stride + 1)
+        start = max(first, runs.first_ending_after(int(stretch.slices[0])))
+        stop = min(last, runs.first_starting_from(int(stretch.slices[-1]) + 1))
         if start < stop:
             yield from _close_stretch(grid, stretch, start, stop)
 
@@ -145,7 +147,7 @@ def _table(component: Any, cells: Any, size: int, values: Any, *, is_unique: boo
 
 
 def _expanded(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: int) -> Windows:
-    places, windows = expand_windows(partials.slices, grid.slices, grid.stride, first, last)
+    places, windows = expand_windows(partials.slices, WindowGrid(grid.slices, grid.stride), first, last)
     return merged_windows(partials, places, windows, keys, first, last)
 
 

@@ -17,7 +17,8 @@ from muntin_engine.columnar.forms import PAYLOADS, BoundForm
 from muntin_engine.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part
 from muntin_engine.columnar.wire import to_blob
 from muntin_engine.core.keys import Key
-from muntin_engine.core.sliced.grid import NEVER, Grid, RangeGrid
+from muntin_engine.core.sliced.grid import Grid, RangeGrid
+from muntin_engine.core.window_grid import NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
     """Return the key of a row, and its slice; over ranges the first window that it is in."""
     key = tuple(column[row].as_py() for column in rows.keys)
     number = int(grid.slices_at(rows.starts[row : row + 1])[0])
-    return key, grid.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
+    return key, grid.windows.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
 
 
 def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partials:

@@ -15,6 +15,7 @@ import numpy as np
 
 from muntin import Component, Merge
 from muntin.columnar import identities, merge, merger
+from muntin_engine.core.window_grid import WindowGrid
 
 _NARROW: Final = 600
 """Tables with fewer cells per slice are scanned cell by cell in one call; wider ones slice by slice, in a call each."""
@@ -84,21 +85,20 @@ def _running(component: Component, blocks: Any) -> Any:
     return running
 
 
-def expand_windows(slices: Any, length: int, stride: int, first: int, last: int) -> tuple[Any, Any]:
+def expand_windows(slices: Any, runs: WindowGrid, first: int, last: int) -> tuple[Any, Any]:
     """Return every pair of a partial state and a window that it is part of.
 
     Args:
         slices: The slice of each partial state.
-        length: How many slices a window has.
-        stride: How many lie between the starts of neighbours.
+        runs: The windows as runs of slices.
         first: The first window that is wanted.
         last: The first one that is not wanted any more.
 
     Returns:
         The places of the partial states, and the windows.
     """
-    lowest = np.maximum((slices - length) // stride + 1, first)
-    counts = np.maximum(np.minimum(slices // stride + 1, last) - lowest, 0)
+    lowest = np.maximum(runs.first_ending_after(slices), first)
+    counts = np.maximum(np.minimum(runs.first_starting_from(slices + 1), last) - lowest, 0)
     places = np.repeat(np.arange(len(slices)), counts)
     within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
     return places, lowest[places] + within

@@ -8,7 +8,7 @@ from dataclasses import replace
 from muntin import EARLIEST, INFINITY, HoppingWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.sliced.grid import settled
+from muntin_engine.core.window_grid import settled
 
 
 def effective(query: WindowedQuery, progress: Progress) -> Progress:

@@ -9,7 +9,7 @@ from muntin_engine.core.bucket import BatchResult
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.measured_cells import MeasuredCells
 from muntin_engine.core.sliced.bucket import SliceResult
-from muntin_engine.core.sliced.grid import open_windows
+from muntin_engine.core.window_grid import open_windows
 from muntin_engine.spark.job import Job
 
 

@@ -80,7 +80,7 @@ def closed_tables(job: Job, complete: Complete[Closed]) -> Iterator[pa.Table]:
 
         def at(row: int) -> tuple[Key, Window]:
             key = tuple(column[row].as_py() for column in keys)
-            return key, job.grids[complete.place].window(int(windows.windows[row]))
+            return key, job.grids[complete.place].windows.window(int(windows.windows[row]))
 
         try:
             results = form_results(form, place, windows)
@@ -107,7 +107,7 @@ def run_tables(job: Job, complete: Complete[WindowRuns]) -> Iterator[pa.Table]:
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         def at(run: int) -> tuple[Key, Window]:
-            return runs.keys[run], job.grids[complete.place].window(runs.firsts[run])
+            return runs.keys[run], job.grids[complete.place].windows.window(runs.firsts[run])
 
         module = job.query.bindings[place].module
         source = _Source(job, f"{module.name} {module.version}", at)
@@ -144,9 +144,9 @@ def _tables(
 
 def _context(job: Job, place: int, windows: Any) -> dict[str, pa.Array]:
     """Return the columns that are neither keys nor a module's."""
-    origin, after = job.grids[place].window(0), job.grids[place].window(1)
-    starts = origin.start + windows * (after.start - origin.start)
-    ends = starts + origin.duration
+    grid = job.grids[place].windows
+    starts = grid.start(windows)
+    ends = starts + grid.size
     context = {"window": _extents(job, starts, ends)}
     if job.query.timestamps is TimestampPolicy.POINT_AT_END:
         context["lifetime"] = _extents(job, ends, ends + 1)

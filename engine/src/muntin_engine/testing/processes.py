@@ -13,8 +13,9 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, settled
+from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.window_grid import settled
 from muntin_engine.plan import Evaluator, Plan, windowed_query
 from muntin_engine.plan.continuing import lineage_of
 from muntin_engine.testing.asked import Asked
@@ -86,7 +87,7 @@ class SlicedProcess:
 
     def _changes(self, complete: Any) -> Iterator[Change]:
         for key, number, values in self._partials.rows(complete.output):
-            window = self._grids[complete.place].window(number)
+            window = self._grids[complete.place].windows.window(number)
             start, end = (window.end, window.end + 1) if self._at_end else (window.start, window.end)
             yield key, OutputChange(OutputKind.INSERT, number, window, start, end, values)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from muntin import EARLIEST, INFINITY, HoppingWindows, Window
+from muntin import INFINITY, HoppingWindows, Window
 from muntin_engine.core.assignment.assigner import Assigner
 from muntin_engine.core.event_index import EventIndex, StoredEvent, by_since, by_until
+from muntin_engine.core.window_grid import WindowGrid
 
 _FEW: Final = 4
 """How many windows per event are listed before looking which of them have members."""
@@ -25,14 +26,14 @@ class GridAssigner(Assigner):
         super().__init__()
         self._size = specification.size
         self._hop = specification.hop
-        self._offset = specification.offset
         self._reach = specification.reach
         self._has_gaps = specification.hop > specification.size
+        self._next_start = WindowGrid.of(specification).next_start
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
         until = end if end == INFINITY else end + self._reach
-        if self._has_gaps and self._first_ending_after(start) >= until:
+        if self._has_gaps and self._next_start(start) >= until:
             return start, start
         return start, until
 
@@ -44,16 +45,16 @@ class GridAssigner(Assigner):
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows over a stretch."""
-        first = max(self._first_ending_after(start), self.frontier)
+        first = max(self._next_start(start), self.frontier)
         return self._windows(range(first, min(end, self._past(limit)), self._hop))
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows of events, each once."""
         if not events:
             return []
-        lowest = max(self._first_ending_after(after), self.frontier)
+        lowest = max(self._next_start(after), self.frontier)
         past = self._past(limit)
-        first = max(self._first_ending_after(min(map(by_since, events))), lowest)
+        first = max(self._next_start(min(map(by_since, events))), lowest)
         stop = min(max(_stop(until, horizon) for until in {*map(by_until, events)}), past)
         if (stop - first) // self._hop <= _FEW * len(events):
             return self._windows(range(first, stop, self._hop))
@@ -61,7 +62,7 @@ class GridAssigner(Assigner):
 
     def frontier_at(self, limit: int) -> int:
         """Return the start of the first window that ends after the limit."""
-        return max(self.frontier, self._first_ending_after(limit))
+        return max(self.frontier, self._next_start(limit))
 
     def first_open(self, earliest: int) -> Window | None:
         """Return the earliest window at or after the frontier with a member."""
@@ -70,21 +71,21 @@ class GridAssigner(Assigner):
 
     def first_start(self, earliest: int) -> int:
         """Return the start of that window."""
-        return max(self._first_ending_after(earliest), self.frontier)
+        return max(self._next_start(earliest), self.frontier)
 
     def next_end(self, events: EventIndex, after: int) -> int:
         """Return the smallest end after a tick among the windows of the events."""
-        lowest = max(self._first_ending_after(after), self.frontier)
+        lowest = max(self._next_start(after), self.frontier)
         earliest = events.earliest(lowest)
-        return INFINITY if earliest == INFINITY else max(self._first_ending_after(earliest), lowest) + self._size
+        return INFINITY if earliest == INFINITY else max(self._next_start(earliest), lowest) + self._size
 
     def next_horizon(self, horizon: int) -> int:
         """Return the tick after the first start at the horizon or later."""
-        return self._first_ending_after(horizon + self._size - 1) + 1
+        return self._next_start(horizon + self._size - 1) + 1
 
     def start_after(self, punctuation: int) -> int:
         """Return the start of the first window that ends after the punctuation."""
-        return self._first_ending_after(punctuation)
+        return self._next_start(punctuation)
 
     def end_after(self, punctuation: int) -> int:
         """Return the end of that window."""
@@ -94,7 +95,7 @@ class GridAssigner(Assigner):
         """Return the starts of the windows of events and of no others, in order."""
         starts: list[int] = []
         for event in sorted(events, key=by_since):
-            begin = max(self._first_ending_after(event.since), first)
+            begin = max(self._next_start(event.since), first)
             starts += range(begin, min(_stop(event.until, horizon), past), self._hop)
             first = max(begin, starts[-1] + self._hop) if starts else begin
         return starts
@@ -105,11 +106,6 @@ class GridAssigner(Assigner):
     def _past(self, limit: int) -> int:
         """Return a tick after the start of every window that ends at the limit or before."""
         return INFINITY if limit == INFINITY else limit - self._size + 1
-
-    def _first_ending_after(self, tick: int) -> int:
-        if tick in (EARLIEST, INFINITY):
-            return tick
-        return (tick - self._size - self._offset) // self._hop * self._hop + self._hop + self._offset
 
 
 def _stop(end: int, horizon: int) -> int:

@@ -14,7 +14,7 @@ from muntin import INFINITY, HoppingWindows, ProgressPolicy, Punctuated
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.progress.observation import Observation
 from muntin_engine.core.progress.sources import SourceState, starts_kept
-from muntin_engine.core.sliced.grid import settled
+from muntin_engine.core.window_grid import settled
 
 Tracked: TypeAlias = Sequence[Any]
 """What a tracker keeps between micro-batches, as plain data; nothing at the start."""

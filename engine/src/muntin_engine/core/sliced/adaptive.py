@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from muntin_engine.core.sliced.grid import NEVER
+from muntin_engine.core.window_grid import NEVER
 
 Mode: TypeAlias = Literal["adaptive", "eager", "lazy"]
 """Whether states are kept, or rows: as memory says, always states, or always rows."""

@@ -122,7 +122,8 @@ class SliceBucket(Generic[Output]):
         now, tracked = self._tracker.advance(ledger.progress, ledger.tracked, arrived, observed)
         brought = list(blobs)
         before, after = (
-            [grid.first_open(progress.punctuation) for grid in self._grids] for progress in (ledger.progress, now)
+            [grid.windows.first_open(progress.punctuation) for grid in self._grids]
+            for progress in (ledger.progress, now)
         )
         if not brought and before == after:
             has_moved = (now, tracked) != (ledger.progress, ledger.tracked)
@@ -149,7 +150,7 @@ class SliceBucket(Generic[Output]):
         self, store: SliceStore[Any, Output], before: Sequence[int], after: Sequence[int], horizon: int
     ) -> Iterator[Complete[Output]]:
         for place, (grid, first, last) in enumerate(zip(self._grids, before, after, strict=True)):
-            upto = min(last, grid.begun(horizon))
+            upto = min(last, grid.windows.first_unbegun(horizon))
             if upto > first:
                 yield from (Complete(place, output) for output in store.close(place, first, upto))
 

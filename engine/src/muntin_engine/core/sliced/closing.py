@@ -59,7 +59,7 @@ class OneByOne:
                     values.append(module.results(states.values()))
             except CallError as failure:
                 raise failure.located(names[failure.place], extent) from failure.__cause__
-            runs.add_window((number - grid.shift) // grid.stride, names, values)
+            runs.add_window(grid.runs.first_ending_after(number), names, values)
             volumes |= {name: Volume(name, rows, 1) for name, rows in held.counts.items()}
         self._monitor.closed(self._place, volumes.values())
         return runs

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, Window
-
-NEVER: Final = 2**62
-"""A slice, or a window, that lies after all others."""
+from muntin_engine.core.window_grid import NEVER, WindowGrid
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SliceGrid:
     """Windows of `slices` slices each, every `stride` slices.
 
     Slice `s` is `[offset + s * width, offset + (s + 1) * width)`, and window `w` starts with slice
     `shift + w * stride`; both are numbered in both directions. The width is the greatest common divisor of size and
-    hop, so any ratio will do (thesis, section 6.1; the panes of TH-30).
+    hop, so any ratio will do (thesis, section 6.1).
 
     Attributes:
         width: The length of a slice in ticks.
@@ -61,6 +60,16 @@ class SliceGrid:
             for some in specifications
         )
 
+    @cached_property
+    def windows(self) -> WindowGrid:
+        """The windows, in ticks."""
+        return WindowGrid(self.slices * self.width, self.stride * self.width, self.offset + self.shift * self.width)
+
+    @cached_property
+    def runs(self) -> WindowGrid:
+        """The windows as runs of slices: the same numbers, over an axis whose ticks are the slices."""
+        return WindowGrid(self.slices, self.stride, self.shift)
+
     def slice_at(self, tick: int) -> int:
         """Return the slice that a tick lies in."""
         return (tick - self.offset) // self.width
@@ -76,30 +85,12 @@ class SliceGrid:
 
     def windows_of(self, number: int) -> range:
         """Return the windows that a slice is part of; none if it lies in a gap between windows."""
-        relative = number - self.shift
-        return range((relative - self.slices) // self.stride + 1, relative // self.stride + 1)
+        return range(self.runs.first_ending_after(number), self.runs.last_starting_before(number + 1) + 1)
 
     def start_of(self, window: int) -> int:
         """Return the slice that a window starts with."""
-        return window if abs(window) >= NEVER else self.shift + window * self.stride
-
-    def window(self, number: int) -> Window:
-        """Return a window's extent."""
-        start = self.offset + (self.shift + number * self.stride) * self.width
-        return Window(start, start + self.slices * self.width)
-
-    def first_open(self, punctuation: int) -> int:
-        """Return the first window that ends after a punctuation; those before it are complete."""
-        if punctuation <= EARLIEST:
-            return -NEVER
-        if punctuation >= INFINITY:
-            return NEVER
-        return ((punctuation - self.offset) // self.width - self.shift - self.slices) // self.stride + 1
-
-    def begun(self, horizon: int) -> int:
-        """Return the first window that does not start before a horizon."""
-        origin = self.offset + self.shift * self.width
-        return -NEVER if horizon <= EARLIEST else -((origin - horizon) // (self.width * self.stride))
+        start: int = window if abs(window) >= NEVER else self.runs.start(window)
+        return start
 
     def first_legal(self, first_open: int) -> int:
         """Return the first slice whose rows are not late, given the first open window.
@@ -115,15 +106,13 @@ class SliceGrid:
 
 @dataclass(frozen=True, slots=True)
 class RangeGrid:
-    """Windows as the ranges of their numbers that events with lifetimes belong to (TH-22, with B6 item 3a).
+    """Windows as the ranges of their numbers that events with lifetimes belong to (thesis, range tags).
 
     An event is a member of the windows from the first one that ends after it starts to the last one that starts before
     it ends. What is a slice to `SliceGrid` is the number of that first window here.
 
     Attributes:
-        size: The length of a window in ticks.
-        hop: How far the starts of neighbours are apart.
-        offset: Where window 0 starts.
+        windows: The windows.
 
     Example:
         >>> grid = RangeGrid.of(HoppingWindows(size=9, hop=6))
@@ -131,37 +120,20 @@ class RangeGrid:
         (0, 2)
     """
 
-    size: int
-    hop: int
-    offset: int = 0
+    windows: WindowGrid
 
     @classmethod
     def of(cls, windows: HoppingWindows) -> RangeGrid:
         """Return the ranges of some windows."""
-        return cls(windows.size, windows.hop, windows.offset)
+        return cls(WindowGrid.of(windows))
 
     def slices_at(self, starts: Any) -> Any:
         """Return the first windows of events that start at some ticks."""
-        return (starts - self.offset - self.size) // self.hop + 1
+        return self.windows.first_ending_after(starts)
 
     def last_windows(self, ends: Any) -> Any:
         """Return the last windows of events that end at some ticks; large numbers for events that never end."""
-        return (ends - self.offset - 1) // self.hop
-
-    def window(self, number: int) -> Window:
-        """Return a window's extent."""
-        start = self.offset + number * self.hop
-        return Window(start, start + self.size)
-
-    def first_open(self, punctuation: int) -> int:
-        """Return the first window that ends after a punctuation; those before it are complete."""
-        if punctuation <= EARLIEST:
-            return -NEVER
-        return NEVER if punctuation >= INFINITY else (punctuation - self.offset - self.size) // self.hop + 1
-
-    def begun(self, horizon: int) -> int:
-        """Return the first window that does not start before a horizon."""
-        return -NEVER if horizon <= EARLIEST else -((self.offset - horizon) // self.hop)
+        return self.windows.last_starting_before(ends)
 
     def first_legal(self, first_open: int) -> int:
         """Return the least first window of an event that is not late."""
@@ -176,20 +148,6 @@ Grid: TypeAlias = SliceGrid | RangeGrid
 """How rows are numbered along the axis."""
 
 
-def settled(specifications: Sequence[HoppingWindows], punctuation: int) -> int:
-    """Return the last end of a window at or before a punctuation: up to there output is settled.
-
-    Windows close at their ends and nowhere else, so the input's progress need not be known any finer.
-
-    Example:
-        >>> settled([HoppingWindows(size=10, hop=5)], 23)
-        20
-    """
-    if not EARLIEST < punctuation < INFINITY:
-        return punctuation
-    return max(punctuation - (punctuation - some.offset - some.size) % some.hop for some in specifications)
-
-
 def promised(grids: Sequence[Grid], punctuation: int, *, at_end: bool) -> int:
     """Return the output punctuation: no result of a window that is still open has a sync time below it.
 
@@ -201,26 +159,10 @@ def promised(grids: Sequence[Grid], punctuation: int, *, at_end: bool) -> int:
         at_end: True if results are points at the ends of their windows, not as long as these.
 
     Example:
-        >>> [promised([RangeGrid(size=10, hop=2)], 23, at_end=at_end) for at_end in (False, True)]
+        >>> [promised([RangeGrid(WindowGrid(size=10, hop=2))], 23, at_end=at_end) for at_end in (False, True)]
         [14, 24]
     """
     if not EARLIEST < punctuation < INFINITY:
         return punctuation
-    first = [grid.window(grid.first_open(punctuation)) for grid in grids]
+    first = [grid.windows.window(grid.windows.first_open(punctuation)) for grid in grids]
     return min(window.end for window in first) if at_end else min(punctuation, *(window.start for window in first))
-
-
-def open_windows(specifications: Sequence[HoppingWindows], punctuation: int, horizon: int) -> int | None:
-    """Return how many windows have begun and are not complete, of all specifications.
-
-    Returns:
-        None if there is no specification, and while the input has not said how far it is: any window may be open then.
-
-    Example:
-        >>> open_windows([HoppingWindows(size=10, hop=5)], 23, 31)  # those that start at 15, 20, 25 and 30
-        4
-    """
-    if not specifications or punctuation <= EARLIEST:
-        return None
-    grids = map(RangeGrid.of, specifications)
-    return sum(max(0, grid.begun(horizon) - grid.first_open(punctuation)) for grid in grids)

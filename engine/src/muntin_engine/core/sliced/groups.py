@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.column import Column
 from muntin_engine.core.keys import Key
-from muntin_engine.core.sliced.grid import NEVER
 from muntin_engine.core.sliced.key_names import names_of
 from muntin_engine.core.unstorable import find_unstorable
+from muntin_engine.core.window_grid import NEVER
 from muntin_engine.errors import StateError
 
 CHUNK_GROUPS: Final = 2048

@@ -8,7 +8,6 @@ from typing import Any
 
 from muntin_engine.core.running import RUNNING
 from muntin_engine.core.sliced.adaptive import Monitor, Volume
-from muntin_engine.core.sliced.grid import NEVER
 from muntin_engine.core.sliced.key_names import key_of
 from muntin_engine.core.sliced.modules import CallError, SlicedModule, State
 from muntin_engine.core.sliced.runs import WindowRuns
@@ -16,6 +15,7 @@ from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.slices import Slices
 from muntin_engine.core.sliced.sliding import Sliding, slide
 from muntin_engine.core.sliced.steps import Step, steps_of
+from muntin_engine.core.window_grid import NEVER
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class Overlapping:
         for place, (module, sliding) in enumerate(zip(self._query.modules, queue.sliding, strict=True)):
             states = self._slices.states_of(place, numbers[len(queue.numbers) :], name)
             if steps:
-                RUNNING.one(module.label, key, self._grid.window(steps[0].first))
+                RUNNING.one(module.label, key, self._grid.windows.window(steps[0].first))
             values.append(module.meter.sampled(self._slide)(name, module, sliding, states, steps))
         made = [step for step in steps if step.makes_windows]
         runs.add_key(name, [step.first for step in made], [step.last for step in made], values)
@@ -125,7 +125,7 @@ class Overlapping:
                 if members and last > window:
                     results.append(module.result(sliding.state()))
         except CallError as failure:
-            raise failure.located(name, self._grid.window(window)) from failure.__cause__
+            raise failure.located(name, self._grid.windows.window(window)) from failure.__cause__
         return results
 
     def _volume(self, name: Hashable, numbers: list[int], queue: _Queue, steps: list[Step]) -> Volume:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from muntin_engine.core.sliced.adaptive import Monitor
 from muntin_engine.core.sliced.closing import Closing, OneByOne
 from muntin_engine.core.sliced.entry_writer import blobs_of, entry_of
-from muntin_engine.core.sliced.grid import NEVER
 from muntin_engine.core.sliced.groups import Blob
 from muntin_engine.core.sliced.journal import MOST_BYTES
 from muntin_engine.core.sliced.overlapping import Overlapping
@@ -16,6 +15,7 @@ from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.slices import Slices
 from muntin_engine.core.sliced.store import Entry, Stored, Taken
+from muntin_engine.core.window_grid import NEVER
 
 
 class Memory(NamedTuple):

@@ -49,9 +49,7 @@ def steps_of(grid: SliceGrid, slices: Sequence[int], present: int, first: int, l
         >>> [tuple(step) for step in steps_of(grid, [0, 1, 9], 0, -5, 20)]
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
-    stride, end, shift = grid.stride, grid.shift + grid.slices, grid.shift
-    comes = [(number - end) // stride + 1 for number in slices]
-    leaves = [(number - shift) // stride + 1 for number in slices]
+    comes, leaves = grid.runs.firsts_ending_after(slices), grid.runs.firsts_starting_after(slices)
     low, high, total = 0, present, len(slices)
     window = first
     while True:

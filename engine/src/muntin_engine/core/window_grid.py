@@ -1,0 +1,122 @@
+"""The arithmetic of windows of one size at every multiple of a hop: from ticks to numbers of windows, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from muntin import EARLIEST, INFINITY, HoppingWindows, Window
+
+NEVER: Final = 2**62
+"""A slice, or a window, that lies after all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowGrid:
+    """Windows `[offset + n * hop, offset + n * hop + size)`, numbered in both directions.
+
+    Methods that take ticks or numbers and return `Any` take arrays as well as integers.
+
+    Attributes:
+        size: The length of a window.
+        hop: How far the starts of neighbours are apart.
+        offset: Where window 0 starts.
+
+    Example:
+        >>> grid = WindowGrid.of(HoppingWindows(size=9, hop=6))
+        >>> grid.first_ending_after(8), grid.last_starting_before(13), grid.window(2)
+        (0, 2, Window(start=12, end=21))
+    """
+
+    size: int
+    hop: int
+    offset: int = 0
+
+    @classmethod
+    def of(cls, windows: HoppingWindows) -> WindowGrid:
+        """Return the grid of a specification."""
+        return cls(windows.size, windows.hop, windows.offset)
+
+    def first_ending_after(self, tick: Any) -> Any:
+        """Return the number of the first window that ends after a tick."""
+        return (tick - self.offset - self.size) // self.hop + 1
+
+    def last_starting_before(self, tick: Any) -> Any:
+        """Return the number of the last window that starts before a tick."""
+        return (tick - self.offset - 1) // self.hop
+
+    def first_starting_from(self, tick: Any) -> Any:
+        """Return the number of the first window that starts at a tick or after it."""
+        return self.last_starting_before(tick) + 1
+
+    def firsts_ending_after(self, ticks: Iterable[int]) -> list[int]:
+        """Return `first_ending_after` of many ticks, without a call for each."""
+        past = self.offset + self.size
+        return [(tick - past) // self.hop + 1 for tick in ticks]
+
+    def firsts_starting_after(self, ticks: Iterable[int]) -> list[int]:
+        """Return the number of the first window that starts after each of some ticks, without a call for each."""
+        return [(tick - self.offset) // self.hop + 1 for tick in ticks]
+
+    def start(self, number: Any) -> Any:
+        """Return the start of a window."""
+        return self.offset + number * self.hop
+
+    def window(self, number: int) -> Window:
+        """Return the extent of a window."""
+        start: int = self.start(number)
+        return Window(start, start + self.size)
+
+    def next_start(self, tick: int) -> int:
+        """Return the start of the first window that ends after a tick; the tick itself at either end of the axis."""
+        if tick in _ENDS_OF_THE_AXIS:
+            return tick
+        return (tick - self.size - self.offset) // self.hop * self.hop + self.hop + self.offset
+
+    def last_end(self, tick: int) -> int:
+        """Return the last end of a window at a tick or before it; the tick itself at either end of the axis."""
+        return tick if tick in _ENDS_OF_THE_AXIS else tick - (tick - self.offset - self.size) % self.hop
+
+    def first_open(self, watermark: int) -> int:
+        """Return the number of the first window that is not complete: `-NEVER` if none is, and `NEVER` if all are."""
+        if watermark <= EARLIEST:
+            return -NEVER
+        first: int = self.first_ending_after(watermark)
+        return NEVER if watermark >= INFINITY else first
+
+    def first_unbegun(self, horizon: int) -> int:
+        """Return the number of the first window that does not start before a horizon; `-NEVER` if none does."""
+        first: int = self.first_starting_from(horizon)
+        return -NEVER if horizon <= EARLIEST else first
+
+
+_ENDS_OF_THE_AXIS: Final = (EARLIEST, INFINITY)
+
+
+def settled(specifications: Iterable[HoppingWindows], watermark: int) -> int:
+    """Return the last end of a window of any specification at or before a watermark: up to there output is settled.
+
+    Windows close at their ends and nowhere else, so the input's progress need not be known any finer.
+
+    Example:
+        >>> settled([HoppingWindows(size=10, hop=5)], 23)
+        20
+    """
+    return max(WindowGrid.of(some).last_end(watermark) for some in specifications)
+
+
+def open_windows(specifications: Iterable[HoppingWindows], watermark: int, horizon: int) -> int | None:
+    """Return how many windows have begun and are not complete, of all specifications.
+
+    Returns:
+        None if there is no specification, and while the input has not said how far it is: any window may be open then.
+
+    Example:
+        >>> open_windows([HoppingWindows(size=10, hop=5)], 23, 31)  # those that start at 15, 20, 25 and 30
+        4
+    """
+    grids = list(map(WindowGrid.of, specifications))
+    if not grids or watermark <= EARLIEST:
+        return None
+    return sum(max(0, grid.first_unbegun(horizon) - grid.first_open(watermark)) for grid in grids)
