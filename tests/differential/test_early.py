@@ -15,7 +15,7 @@ import pytest
 from muntin import INFINITY, HoppingWindows, Refinement
 from muntin_engine.core.affected import Affected
 from muntin_engine.core.changes import Timing
-from muntin_engine.core.closing import Closing
+from muntin_engine.core.closing_windows import Closing
 from muntin_engine.core.watch import Watch
 from muntin_engine.core.window_index import WindowIndex
 from tests.differential.cases import WINDOWS, Case, policies

@@ -9,7 +9,7 @@ import pytest
 
 from muntin import EmitPolicy
 from muntin.testing import smallest_failing
-from muntin_engine.core import admission, closing, retirement, speculative
+from muntin_engine.core import admission, closing_windows, forgetting, speculative
 from muntin_engine.core.assignment import GridAssigner
 from muntin_engine.core.computation import Computation
 from muntin_engine.core.key_state import KeyState
@@ -19,10 +19,18 @@ from tests.differential.drive import failure, run
 from tests.differential.modules import SHAPES
 
 FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
-    "windows close a tick early": (closing, "closing_limit", lambda _query, _state, punctuation: punctuation + 1),
-    "windows close a tick late": (closing, "closing_limit", lambda _query, _state, punctuation: punctuation - 1),
-    "nothing is forgotten": (retirement, "may_be_revised", lambda *_: True),
-    "all is forgotten": (retirement, "may_be_revised", lambda *_: False),
+    "windows close a tick early": (
+        closing_windows,
+        "closing_limit",
+        lambda _query, _state, punctuation: punctuation + 1,
+    ),
+    "windows close a tick late": (
+        closing_windows,
+        "closing_limit",
+        lambda _query, _state, punctuation: punctuation - 1,
+    ),
+    "nothing is forgotten": (forgetting, "may_be_revised", lambda *_: True),
+    "all is forgotten": (forgetting, "may_be_revised", lambda *_: False),
     "lifetimes are not clipped": (Computation, "lifetime", lambda _self, start, end, _window: (start, end)),
     "every change looks the same": (Computation, "looks_alike", lambda *_: True),
     "rows that wait are dropped": (admission, "follow", lambda *given: follow(*given)._replace(life=Life())),

@@ -56,12 +56,9 @@ def test_the_bounds_of_a_punctuation(windows: HoppingWindows, punctuation: int, 
 
 @given(WINDOWS, TICKS)
 def test_a_window_has_begun_if_it_starts_before_the_horizon(windows: HoppingWindows, horizon: int) -> None:
-    grid = SliceGrid.of(windows)
-    assert (
-        grid.windows.window(grid.windows.first_unbegun(horizon)).start
-        >= horizon
-        > grid.windows.window(grid.windows.first_unbegun(horizon) - 1).start
-    )
+    grid = SliceGrid.of(windows).windows
+    first = grid.first_unbegun(horizon)
+    assert grid.window(first).start >= horizon > grid.window(first - 1).start
 
 
 @given(WINDOWS, TICKS)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from muntin import EARLIEST, EarlyEmission, EmitPolicy, LatePolicy
+from muntin import EARLIEST, LatePolicy
 from muntin_engine.core.admission import Admission
 from muntin_engine.core.allowance import effective, for_key, seen_to
 from muntin_engine.core.assignment import assigner_of
@@ -22,18 +22,17 @@ from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refu
 from muntin_engine.core.checked_cells import damaged
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.filtering import Filter
-from muntin_engine.core.final import FinalEvaluator
 from muntin_engine.core.held import Held, total
 from muntin_engine.core.kept_states import KeptStates
+from muntin_engine.core.key_evaluation import KeyEvaluation
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key, canonical
 from muntin_engine.core.ledger import Due, Ledger, soonest
 from muntin_engine.core.lineage import Lineage
+from muntin_engine.core.output_progress import output_punctuation
 from muntin_engine.core.progress import Observation, ProgressTracker
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.retirement import due, output_punctuation, sight
-from muntin_engine.core.speculative import SpeculativeEvaluator
-from muntin_engine.core.triggered import TriggeredEvaluator
+from muntin_engine.core.timers import due, sight
 from muntin_engine.errors import StateError
 
 SHELVES: Final = 64
@@ -43,8 +42,6 @@ _LEDGER: Final = "ledger"
 
 _SAID: Final = ProgressTracker()
 """Progress is what the input says, and no more."""
-
-_Evaluator: TypeAlias = FinalEvaluator | SpeculativeEvaluator | TriggeredEvaluator
 
 
 class _Work(NamedTuple):
@@ -202,8 +199,7 @@ class _Batch:
         self._query = query
         self._codec = codec
         self._filter = None if query.keeps is None else Filter(query.keeps)
-        self._evaluator = _evaluator(query, signals)
-        self._wakes_all = isinstance(query.emit, EarlyEmission) and bool(query.emit.trigger.signals & signals)
+        self._evaluation = KeyEvaluation(query, signals)
         self._ledger = ledger
         self._kept = KeptStates(query, codec, ledger.editions)
         self._before = ledger.progress
@@ -212,7 +208,6 @@ class _Batch:
         self._at = (closing.punctuation, sight(query, closing), now.clock, closing.watermark)
         self._serial = ledger.serial
         self._more_events = self._more_windows = 0
-        self._keeps_windows = query.emit is not EmitPolicy.FINAL
 
     def due_shelves(self) -> list[int]:
         """Return the shelves that have a key with something to do."""
@@ -243,12 +238,12 @@ class _Batch:
         return packed
 
     def _is_at_hand(self, due: Due) -> bool:
-        return self._wakes_all or due.is_at(*self._at)
+        return self._evaluation.emission.is_signalled or due.is_at(*self._at)
 
     def close(self) -> bytes:
         """Return the ledger after the batch."""
         self._ledger.progress = self._now
-        self.result.windows_closed = self._evaluator.windows_closed
+        self.result.windows_closed = self._evaluation.windows_closed
         return self._ledger.to_bytes(self._codec)
 
     def _read(self, data: bytes) -> dict[bytes, _Stored]:
@@ -266,7 +261,7 @@ class _Batch:
         admission.admit(work.rows, now.punctuation)
         if self._filter is not None:
             self._filter.leave_out(state, admission)
-        output = self._evaluator.evaluate(work.key, state, admission, before, now)
+        output = self._evaluation.evaluate(work.key, state, admission, before, now)
         if output:
             self.result.output.append((work.key, output))
         refusals, count = admission.refusals, len(work.rows)
@@ -289,7 +284,7 @@ class _Batch:
     def _count(self, state: KeyState, sign: int) -> None:
         """Take note that the shelf holds a key, or does not any more."""
         self._more_events += sign * len(state.events)
-        if self._keeps_windows:
+        if self._evaluation.emission.follows_windows:
             self._more_windows += sign * len(state.windows)
 
     def _packed(self, key: Key, state: KeyState) -> bytes:
@@ -303,9 +298,3 @@ class _Batch:
 
     def _restore(self, key: Key, data: bytes) -> KeyState:
         return KeyState.from_data(self._query, self._codec.unpack(data), self._kept, key)
-
-
-def _evaluator(query: WindowedQuery, signals: frozenset[str]) -> _Evaluator:
-    if isinstance(query.emit, EarlyEmission):
-        return TriggeredEvaluator(query, query.emit, signals)
-    return FinalEvaluator(query) if query.emit is EmitPolicy.FINAL else SpeculativeEvaluator(query)

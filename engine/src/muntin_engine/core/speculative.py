@@ -1,8 +1,6 @@
 """Speculative output: windows are put out early and corrected when they change.
 
-The four phases of the paper's section V.D, for one micro-batch at a time: find the affected windows, bring the
-indexes up to date, compute the affected windows that exist now, and put out the difference to what stands. The
-last output of a window is stored, so a module is not called again to learn what to retract (SI-62).
+The last output of a window is stored, so a module is not called again to learn what to retract.
 """
 
 from __future__ import annotations
@@ -12,18 +10,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from muntin import INFINITY, Window
-from muntin_engine.core.admission import Admission
-from muntin_engine.core.affected import Affected, AffectedWindows
+from muntin_engine.core.affected import Affected
 from muntin_engine.core.as_known import ResultsAsKnown
 from muntin_engine.core.changes import OutputChange, Progress
-from muntin_engine.core.computation import Computation, OutputRow, Stamper
+from muntin_engine.core.computation import Computation, OutputRow
+from muntin_engine.core.emission import Emission
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.past import shortened
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.retirement import retire
 from muntin_engine.core.rows import replace_rows, replace_rows_from
 from muntin_engine.core.sweep import Slide, Step, sweep
 from muntin_engine.core.window_index import WindowEntry, by_extent
+from muntin_engine.core.window_results import WindowResults
 
 
 class Content(NamedTuple):
@@ -37,7 +35,7 @@ class Content(NamedTuple):
 _NOTHING = Content(0, [], [])
 
 
-class SpeculativeEvaluator:
+class SpeculativeEmission(Emission):
     """Keeps each window that is out up to date.
 
     A window that comes into sight is computed as part of a sweep and keeps no state: most windows do not change
@@ -45,29 +43,25 @@ class SpeculativeEvaluator:
 
     Cost: a change costs the windows it affects. In each, an incremental module that has a state is updated with the
     change; any other is computed from the members, which one sweep finds for all windows of the batch.
-
-    Attributes:
-        windows_closed: How many windows with members it has closed.
     """
 
-    def __init__(self, query: WindowedQuery) -> None:
+    def __init__(self, query: WindowedQuery, results: WindowResults) -> None:
+        super().__init__()
         self._query = query
-        self._computations = [Computation(binding, query.clip) for binding in query.bindings]
-        self._affected = AffectedWindows(query, self._computations)
-        self._stamper = Stamper(query)
-        self._as_known = ResultsAsKnown(query, self._computations, self._stamper)
-        self.windows_closed = 0
+        self._results = results
+        self._computations = results.computations
+        self._stamper = results.stamper
+        self._as_known = ResultsAsKnown(query, results.computations, results.stamper)
 
-    def evaluate(
-        self, key: object, state: KeyState, admission: Admission, before: Progress, now: Progress
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
-        """Take a batch into a key's state and return the net change of its output."""
-        affected = self._affected.find(state, admission, before, now)
+        """Return the difference between the affected windows as they are now and what is live of them."""
+        del before, now  # all that they say is in the affected windows
         contents = self._contents(key, state, affected)
         output = self._shorten_past(state, affected, contents) if self._query.is_time_bound else []
         for window in sorted(contents, key=by_extent):
             output += self._replace(state, window, contents[window], affected[window])
-        self.windows_closed += retire(self._query, state, now.punctuation)
         return output
 
     def _contents(self, key: object, state: KeyState, affected: dict[Window, Affected]) -> dict[Window, Content]:
@@ -96,7 +90,7 @@ class SpeculativeEvaluator:
     ) -> Iterator[tuple[Window, Content]]:
         """Yield the windows that have members, computed from them."""
         events = state.events.overlapping(windows[0].start, windows[-1].end) if windows else []
-        slides = [Slide(computation, key) for computation in self._computations]
+        slides = self._results.slides(key)
         for step in sweep(windows, events):
             if step.members:
                 entry = state.windows.get(step.window)

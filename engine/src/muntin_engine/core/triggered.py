@@ -10,19 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from muntin import EarlyEmission, Refinement, Window
-from muntin_engine.core.admission import Admission
-from muntin_engine.core.affected import Affected, AffectedWindows
+from muntin_engine.core.affected import Affected
 from muntin_engine.core.asking import Asking
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
-from muntin_engine.core.closing import Closing
-from muntin_engine.core.computation import Computation, OutputRow, Stamper
+from muntin_engine.core.closing_windows import Closing
+from muntin_engine.core.computation import OutputRow
+from muntin_engine.core.emission import Emission
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.retirement import retire
-from muntin_engine.core.sweep import Slide, Step, sweep
+from muntin_engine.core.sweep import Step, sweep
 from muntin_engine.core.watch import Watch
 from muntin_engine.core.window_index import NEW, StandingRow, WindowEntry, by_extent
+from muntin_engine.core.window_results import WindowResults
 
 
 class _Happening(NamedTuple):
@@ -34,51 +34,50 @@ class _Happening(NamedTuple):
     left: int = 0
 
 
-class TriggeredEvaluator:
+class TriggeredEmission(Emission):
     """Keeps a trigger's state for each open window with members, and evaluates the windows that fire in one sweep.
 
     Cost: a change costs the windows it is a member of, each a step of the trigger. A firing costs what closing the
     window would: windows that fire together share the sweep, and nothing is kept of what was computed. Open windows
     that did not change and are not due cost reading and writing their trigger's state.
-
-    Attributes:
-        windows_closed: How many windows with members it has closed.
     """
 
-    def __init__(self, query: WindowedQuery, emission: EarlyEmission, signals: frozenset[str]) -> None:
+    def __init__(
+        self, query: WindowedQuery, results: WindowResults, emission: EarlyEmission, signals: frozenset[str]
+    ) -> None:
         """Prepare for a batch.
 
         Args:
             query: The query.
+            results: Its results.
             emission: Its emission.
             signals: The names of the external events that the batch brings.
         """
+        super().__init__()
         self._query = query
         self._refinement = emission.refinement
         self._asking = Asking(query, emission.trigger, signals)
+        self.is_signalled = self._asking.is_signalled
         self._closing = Closing(query)
-        self._computations = [Computation(binding, query.clip) for binding in query.bindings]
-        self._affected = AffectedWindows(query, self._computations)
-        self._stamper = Stamper(query)
-        self.windows_closed = 0
+        self._results = results
 
-    def evaluate(
-        self, key: object, state: KeyState, admission: Admission, before: Progress, now: Progress
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
-        """Take a batch into a key's state and return what it puts out."""
-        affected = self._affected.find(state, admission, before, now)
+        """Return the rows of the windows that close, and of the open ones that fire."""
         output = self._take_back(state, affected)
         closed: set[Window] = set()
-        for step, rows in self._closed(key, state, before, now):
+        limit = self._closing.limit(state, now.punctuation)
+        closing = () if limit is None else self._closing.steps(state, limit, before.punctuation, now)
+        for step, rows in self._rows(key, state, closing):
             output += self._put_out(state, step.window, rows, Timing.FINAL)
             closed.add(step.window)
         self.windows_closed += len(closed)
         firing = self._ask_all(key, state, self._happenings(state, affected, closed, now), now)
-        for step, rows in self._computed(key, state, firing):
+        for step, rows in self._rows(key, state, _sweep(state, firing)):
             output += self._put_out(state, step.window, rows, Timing.EARLY)
         for window in closed:
             state.windows.put(window, NEW)
-        retire(self._query, state, now.punctuation)
         return output
 
     def _take_back(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
@@ -91,14 +90,6 @@ class TriggeredEvaluator:
                 state.windows.put(window, NEW)
                 change.exists = False
         return output
-
-    def _closed(
-        self, key: object, state: KeyState, before: Progress, now: Progress
-    ) -> Iterator[tuple[Step, list[OutputRow]]]:
-        """Yield the windows that close, with their final rows."""
-        limit = self._closing.limit(state, now.punctuation)
-        if limit is not None:
-            yield from self._rows(key, state, self._closing.steps(state, limit, before.punctuation, now))
 
     def _happenings(
         self, state: KeyState, affected: dict[Window, Affected], closed: set[Window], now: Progress
@@ -132,7 +123,7 @@ class TriggeredEvaluator:
     def _is_due(self, watch: Watch | None, now: Progress) -> bool:
         if watch is None or watch.is_finished:
             return False
-        return self._asking.is_signalled or watch.is_due(now.clock, now.watermark)
+        return self.is_signalled or watch.is_due(now.clock, now.watermark)
 
     def _ask_all(
         self, key: object, state: KeyState, happenings: dict[Window, _Happening], now: Progress
@@ -148,20 +139,10 @@ class TriggeredEvaluator:
                 firing.append(window)
         return firing
 
-    def _computed(self, key: object, state: KeyState, windows: list[Window]) -> Iterator[tuple[Step, list[OutputRow]]]:
-        """Yield the windows that are put out early, with their rows."""
-        yield from self._rows(key, state, _sweep(state, windows))
-
     def _rows(self, key: object, state: KeyState, steps: Iterable[Step]) -> Iterator[tuple[Step, list[OutputRow]]]:
-        slides = [Slide(computation, key) for computation in self._computations]
-        for step in steps:
-            if not step.members:
-                for slide in slides:
-                    slide.skip()
-            elif self._refinement is Refinement.DISCARD:
-                yield step, self._rest(key, state, step)
-            else:
-                yield step, self._stamper.rows(step.window, [slide.result(step) for slide in slides])
+        if self._refinement is Refinement.DISCARD:
+            return ((step, self._rest(key, state, step)) for step in steps if step.members)
+        return self._results.rows(key, steps)
 
     def _rest(self, key: object, state: KeyState, step: Step) -> list[OutputRow]:
         """Return the rows of the members that came since the window was last put out."""
@@ -169,8 +150,8 @@ class TriggeredEvaluator:
         rest = [event for event in step.members.values() if _serial(event) > watch.since]
         if not rest:
             return []
-        results = [computation.result_of_members(rest, key, step.window) for computation in self._computations]
-        return self._stamper.rows(step.window, results)
+        results = [one.result_of_members(rest, key, step.window) for one in self._results.computations]
+        return self._results.stamper.rows(step.window, results)
 
     def _put_out(self, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing) -> list[OutputChange]:
         """Put out a window, and take back what stands of it if that is asked for."""

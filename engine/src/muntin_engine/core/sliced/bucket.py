@@ -121,10 +121,8 @@ class SliceBucket(Generic[Output]):
         journal = Journal.from_data(self._cells, ledger.journal, ledger.editions)
         now, tracked = self._tracker.advance(ledger.progress, ledger.tracked, arrived, observed)
         brought = list(blobs)
-        before, after = (
-            [grid.windows.first_open(progress.punctuation) for grid in self._grids]
-            for progress in (ledger.progress, now)
-        )
+        windows = [grid.windows for grid in self._grids]
+        before, after = ([one.first_open(at.punctuation) for one in windows] for at in (ledger.progress, now))
         if not brought and before == after:
             has_moved = (now, tracked) != (ledger.progress, ledger.tracked)
             size = self._put(ledger, now, tracked) if has_moved else len(stored or b"")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
+from muntin_engine.core.closing_limits import boundary_limit, closing_limit
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.retirement import boundary_limit, closing_limit
 from muntin_engine.core.sweep import Step, sweep
 
 

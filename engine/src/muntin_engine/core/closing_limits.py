@@ -1,0 +1,35 @@
+"""Closing limits: the ticks up to which no legal change can alter a window."""
+
+from __future__ import annotations
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.query import WindowedQuery
+
+
+def boundary_limit(query: WindowedQuery, punctuation: int) -> int:
+    """Return the largest end of a window whose extent no legal change can alter.
+
+    That is the punctuation; one tick less where a boundary at the punctuation can still move.
+    """
+    is_movable = query.boundary_moves and punctuation not in (EARLIEST, INFINITY)
+    return punctuation - 1 if is_movable else punctuation
+
+
+def closing_limit(query: WindowedQuery, state: KeyState, punctuation: int) -> int:
+    """Return a tick such that no legal change can alter a window that ends there or before.
+
+    Where results depend on ends outside the window, it is no later than the earliest membership of an event that can
+    still be prolonged. The paper's "every member has RE <= c" (section V.F) lets an event that ends at c be prolonged
+    after its window was dropped; a watermark is strict, so its end must lie below.
+    """
+    limit = boundary_limit(query, punctuation)
+    if not query.waits_for_ends or punctuation in (EARLIEST, INFINITY):
+        return limit
+    return min([limit, *(event.since for event in movable(state, punctuation))])
+
+
+def movable(state: KeyState, punctuation: int) -> list[StoredEvent]:
+    """Return the members of windows whose end a legal change can still move."""
+    return [event for event in state.events if event.end >= punctuation and event.since < event.until]

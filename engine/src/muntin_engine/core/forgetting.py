@@ -1,0 +1,50 @@
+"""Forgetting: close windows, and drop what no open window and no legal revision needs (the paper, section V.F)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import partial
+
+from muntin import EARLIEST, INFINITY, Window
+from muntin_engine.core.assignment import CountAssigner
+from muntin_engine.core.closing_limits import closing_limit, movable
+from muntin_engine.core.event_index import StoredEvent
+from muntin_engine.core.key_state import KeyState
+from muntin_engine.core.query import WindowedQuery
+
+
+def forget_closed(query: WindowedQuery, state: KeyState, punctuation: int) -> int:
+    """Close windows and drop the events that belong to closed windows alone.
+
+    Returns:
+        How many windows that were out are closed now.
+    """
+    assigner = state.assigner
+    forgotten: list[StoredEvent] = []
+    is_closed = None
+    if query.closes_out_of_order and isinstance(assigner, CountAssigner) and EARLIEST < punctuation < INFINITY:
+        waiting = sorted({event.since for event in movable(state, punctuation)})
+        needed = assigner.release(waiting, punctuation)
+        forgotten += [event for event in state.events if event.is_member and event.since not in needed]
+        state.replace(forgotten, ())
+        is_closed = partial(_is_closed, waiting, punctuation)
+    assigner.frontier = assigner.frontier_at(closing_limit(query, state, punctuation))
+    closed = state.windows.close(assigner.frontier, punctuation, is_closed)
+    past = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, punctuation))
+    assigner.remove(past)
+    forgotten += past
+    if state.samples is not None:
+        for event in forgotten:
+            state.samples.discard(event.start)
+    return closed
+
+
+def may_be_revised(query: WindowedQuery, event: StoredEvent, punctuation: int) -> bool:
+    """True if a legal revision, or an edge stream's next sample, may still move the event's end."""
+    return query.ends_move and event.end >= punctuation and punctuation != INFINITY
+
+
+def _is_closed(waiting: Sequence[int], punctuation: int, window: Window) -> bool:
+    """True if a window that counts times has ended, and has no member for whose end it waits."""
+    return window.end <= punctuation and bisect_left(waiting, window.start) == bisect_left(waiting, window.end)
