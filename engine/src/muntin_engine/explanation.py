@@ -241,7 +241,7 @@ def _explain_completeness(plan: Plan) -> str:
         return "is never complete before the stream closes, as its module promises nothing about its lifetimes"
     if plan.contract is OutputContract.TIME_BOUND:
         return "is complete up to the punctuation, as nothing is put out before what caused it"
-    if _waits_for_ends(plan):
+    if plan.waits_for_ends:
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if isinstance(plan.window, SnapshotWindows) else "reaches"
     late = plan.input.late
@@ -254,7 +254,7 @@ def _explain_lag(plan: Plan) -> str:
         return "no output punctuation before the stream closes"
     if plan.contract is OutputContract.TIME_BOUND:
         return "none"
-    if _waits_for_ends(plan):
+    if plan.waits_for_ends:
         return "until the members of the earliest window have ended; one that never ends holds the output back for ever"
     grids = [window for window in plan.windows if isinstance(window, HoppingWindows)]
     if not grids:
@@ -266,9 +266,3 @@ def _explain_lag(plan: Plan) -> str:
         return f"{length}, as results lie where their windows end{corrected}"
     longest = max(window.size for window in grids)
     return f"less than {plan.axis.spell_length(longest + allowed)}, as results start where their windows do{corrected}"
-
-
-def _waits_for_ends(plan: Plan) -> bool:
-    reads_times = any(module.module.reads_times for module in plan.modules)
-    ends_move = plan.columns.id is not None or plan.is_edge
-    return reads_times and ends_move and not plan.clip.clips_right

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +43,17 @@ class Binding:
         return Choosy(self.module) if isinstance(self.select, Present | Accepted) else self.module
 
 
+def waits_for_ends(
+    modules: Iterable[Module], clip: ClipPolicy, timestamps: TimestampPolicy, *, ends_move: bool
+) -> bool:
+    """Return whether a window's result depends on ends that lie after it and may still move.
+
+    It does not where each tick of a window has the result of what the input says up to that tick.
+    """
+    sees_later = ends_move and not clip.clips_right and timestamps is not TimestampPolicy.TIME_BOUND
+    return sees_later and any(module.reads_times for module in modules)
+
+
 @dataclass(frozen=True, slots=True)
 class WindowedQuery:
     """A windowed query in the terms of the evaluator.
@@ -64,7 +75,7 @@ class WindowedQuery:
             needs `emit=SPECULATIVE`.
         axis: What ticks measure; only messages depend on it.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
-        waits_for_ends: True if a window's result depends on ends that lie after it and may still move (SI-43).
+        waits_for_ends: True if a window's result depends on ends that lie after it and may still move.
     """
 
     window: WindowSpecification
@@ -83,9 +94,9 @@ class WindowedQuery:
     waits_for_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        reads_times = any(binding.module.reads_times for binding in self.bindings)
-        sees_later = reads_times and self.ends_move and not self.clip.clips_right
-        object.__setattr__(self, "waits_for_ends", sees_later and not self.is_cut_at_changes)
+        modules = [binding.module for binding in self.bindings]
+        waits = waits_for_ends(modules, self.clip, self.timestamps, ends_move=self.ends_move)
+        object.__setattr__(self, "waits_for_ends", waits)
         if isinstance(self.emit, EarlyEmission):
             self.emit.check(self.window, is_revised=self.ends_move)
         if self.is_time_bound and self.emit is not EmitPolicy.EAGER:

@@ -23,6 +23,7 @@ from muntin.modules.needs import check_needs
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import spell_window, to_dict
+from muntin_engine.core.query import waits_for_ends
 from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_time_bound, check_window
 from muntin_engine.plan.columns import Columns
 from muntin_engine.plan.evaluators import Choice, Evaluator, choose_evaluator, forbids_steps
@@ -92,7 +93,7 @@ class Plan:
             check_policies(module.module, self.clip, self.timestamps)
         check_time_bound(self)
         if self.early is not None:
-            self.early.check(self.window, is_revised=self.columns.id is not None or self.is_edge)
+            self.early.check(self.window, is_revised=self.ends_move)
         self.input.check(self)
         object.__setattr__(self, "choice", choose_evaluator(self, self.wanted))
 
@@ -121,7 +122,18 @@ class Plan:
     @property
     def keeps_filtered(self) -> bool:
         """True if events that a filter leaves out are kept for what may still be said of them."""
-        return bool(self.columns.conditions) and (self.columns.id is not None or self.is_edge)
+        return bool(self.columns.conditions) and self.ends_move
+
+    @property
+    def ends_move(self) -> bool:
+        """True if the end of an event may change after it came."""
+        return self.columns.id is not None or self.is_edge
+
+    @property
+    def waits_for_ends(self) -> bool:
+        """True if a window's result depends on ends that lie after it and may still move."""
+        modules = [module.module for module in self.modules]
+        return waits_for_ends(modules, self.clip, self.timestamps, ends_move=self.ends_move)
 
     @property
     def emission(self) -> EmitPolicy | EarlyEmission:
