@@ -10,8 +10,8 @@ import pytest
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.checked_cells import CheckedCells
 from muntin_engine.errors import StateError
+from muntin_engine.exchange.job import Job
 from muntin_engine.spark.bucket_task import run_bucket
-from muntin_engine.spark.job import Job
 from tests.spark_units.jobs import arrived, job_of, rows
 from tests.spark_units.test_closed import Largest, Told, sliced
 

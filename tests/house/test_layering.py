@@ -54,6 +54,15 @@ SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
 QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core")
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.measures", "muntin_engine.monitoring")
+ARRAYS = ("muntin_engine.columnar", "muntin_engine.exchange", "numpy", "pyarrow")
+ASKED_WHILE_PLANNING = (
+    "muntin_engine.evaluators.columnar.evaluator",
+    "muntin_engine.evaluators.evaluator",
+    "muntin_engine.evaluators.general.evaluator",
+    "muntin_engine.evaluators.over_slices",
+    "muntin_engine.evaluators.registry",
+    "muntin_engine.evaluators.slices.evaluator",
+)
 TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
@@ -62,7 +71,24 @@ LAYERS = (
     Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest", "numpy")),
     Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),
-    Layer("muntin_engine.columnar", (*PLAIN, "muntin_engine.columnar", "numpy", "pyarrow", "msgpack"), never=TESTING),
+    Layer("muntin_engine.plan.planner", (*PLAIN, *ASKED_WHILE_PLANNING), never=TESTING),
+    *(
+        Layer(
+            name,
+            (*PLAIN, *ASKED_WHILE_PLANNING),
+            in_functions=("muntin_engine.columnar", "muntin_engine.evaluators"),
+            for_types=("muntin_engine.evaluators.batch", "muntin_engine.exchange", "pyarrow"),
+            never=TESTING,
+        )
+        for name in ASKED_WHILE_PLANNING
+    ),
+    Layer("muntin_engine.evaluators", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
+    Layer("muntin_engine.exchange", (*PLAIN, *ARRAYS), never=TESTING),
+    Layer(
+        "muntin_engine.columnar",
+        (*PLAIN, "muntin_engine.columnar", "muntin_engine.exchange.blobs", "numpy", "pyarrow", "msgpack"),
+        never=TESTING,
+    ),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
     Layer(
@@ -81,12 +107,19 @@ LAYERS = (
     ),
     Layer(
         "muntin_engine.testing",
-        (*PLAIN, *TESTING, "muntin_engine.columnar", "muntin_engine.testing", "numpy", "pyarrow"),
+        (*PLAIN, *TESTING, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.testing"),
     ),
     Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
     Layer(
         "muntin_engine",
-        (*SHIPPING, *PLANNING, *QUERYING, "muntin_engine.monitoring", "muntin_engine.writing"),
+        (
+            *SHIPPING,
+            *PLANNING,
+            *QUERYING,
+            "muntin_engine.evaluators.registry",
+            "muntin_engine.monitoring",
+            "muntin_engine.writing",
+        ),
         in_functions=("muntin_engine.spark",),
         for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,
@@ -167,6 +200,12 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.core.anything", "from ..columnar import anything"),
         ("muntin_engine.core.anything", "from muntin_engine.spark.session import local_session"),
         ("muntin_engine.plan", "import pyspark.sql"),
+        ("muntin_engine.plan.anything", "from muntin_engine.evaluators import registry"),
+        ("muntin_engine.exchange.anything", "import pyspark"),
+        ("muntin_engine.exchange.anything", "from muntin_engine.evaluators import registry"),
+        ("muntin_engine.evaluators.anything", "import pyspark"),
+        ("muntin_engine.evaluators.anything", "from muntin_engine.spark import distribute"),
+        ("muntin_engine.evaluators.registry", "import numpy"),
         ("muntin_engine.columnar.anything", "from pyspark.sql import functions"),
         ("muntin_engine.testing.anything", "from muntin_engine.spark import job"),
         ("muntin_engine.testing.anything", "def late():\n    import pyspark"),

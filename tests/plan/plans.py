@@ -8,6 +8,7 @@ from typing import Any
 from muntin import Axis, ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbling
 from muntin.schemas import describe
 from muntin_engine.plan import Column, Columns, ModulePlan, Plan, plan_module
+from muntin_engine.plan.planner import checked_plan
 from tests.spark.modules import Count
 
 AT = Column("at", "timestamp")
@@ -30,4 +31,4 @@ def plan_of(*modules: ModulePlan, columns: Mapping[str, Any] | None = None, **ch
         "emit": EmitPolicy.FINAL,
         "modules": modules or (planned(Count),),
     }
-    return Plan(columns=Columns(**(named | dict(columns or {}))), **(settings | changed))
+    return checked_plan(Plan(columns=Columns(**(named | dict(columns or {}))), **(settings | changed)))

@@ -21,7 +21,7 @@ from muntin import (
 from muntin.triggers import every_count
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.plan import Column, Evaluator, Input, Plan
+from muntin_engine.plan import Column, Input, Plan
 from muntin_engine.plan.continuing import check_plans
 from tests.core.editions import First, Second, Without
 from tests.plan.plans import plan_of, planned
@@ -115,7 +115,7 @@ def test_a_query_goes_on_with_what_it_wrote_and_with_what_its_modules_upgrade() 
 
 
 def test_an_evaluator_that_would_go_on_is_named() -> None:
-    stored = plan_of(modules=(planned(First),), wanted=Evaluator.GENERAL)
+    stored = plan_of(modules=(planned(First),), wanted="general")
     error = refused(stored, plan_of(modules=(planned(First),)))
     assert error.differences == (Difference("evaluator", "general", "sliced"),)
     assert error.remedies == ("go on with window(..., evaluator='general')",)

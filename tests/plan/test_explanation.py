@@ -23,8 +23,10 @@ from muntin import (
     snapshot,
 )
 from muntin.triggers import any_of, every_count, on_signal, repeat
+from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Column, Evaluator, Input, parse_evaluator
+from muntin_engine.plan import Column, Input
+from muntin_engine.plan.planner import keeping_late_rows
 from tests.differential.forms import Statistics
 from tests.plan.plans import plan_of, planned
 from tests.plan.test_plan import Bound, Free
@@ -204,12 +206,12 @@ LENGTHS = {"columns": {"end": Column("end", "timestamp")}}
     [
         (Members, {}, "evaluator", "general: show.members 1.0.0 has no combine"),
         (Sketch, {}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),
-        (Sketch, {"wanted": Evaluator.GENERAL}, "evaluator", "general: asked for"),
+        (Sketch, {"wanted": "general"}, "evaluator", "general: asked for"),
         (Sketch, {"window": snapshot()}, "evaluator", "general: snapshot() is cut by each key's own events"),
         (Sketch, {"columns": ID}, "evaluator", "general: events have ids, so they may be revised"),
         (Sketch, LENGTHS, "evaluator", "general: events have lifetimes, so a row may lie in several slices"),
         (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
-        (Statistics, {"wanted": Evaluator.SLICED}, "evaluator", "sliced: asked for"),
+        (Statistics, {"wanted": "sliced"}, "evaluator", "sliced: asked for"),
         (Statistics, {"keeps_late_rows": True}, "evaluator", "general: late rows are wanted, and partial states have"),
         (Statistics, LENGTHS, "row", "merged once into the range of windows that it overlaps, where it is"),
         (Statistics, {"window": hopping(9, 6)}, "row", "merged once into its slice of 3 microseconds, where it is"),
@@ -244,12 +246,12 @@ def test_it_says_which_evaluator_runs_and_what_it_costs(
 
 def test_an_evaluator_that_cannot_run_the_query_is_refused_with_the_reason() -> None:
     with pytest.raises(QueryError, match=r"the columnar evaluator cannot run this query: show.sketch 1.0.0 has no col"):
-        plan_of(planned(Sketch), wanted=Evaluator.COLUMNAR)
+        plan_of(planned(Sketch), wanted="columnar")
     with pytest.raises(QueryError, match=r"the sliced evaluator cannot run this query: emit='eager'"):
-        plan_of(planned(Sketch), wanted=Evaluator.SLICED, emit=EmitPolicy.EAGER)
+        plan_of(planned(Sketch), wanted="sliced", emit=EmitPolicy.EAGER)
     with pytest.raises(QueryError, match=r"this one has none: show.members 1.0.0 has no combine"):
         plan_of(planned(Members), named_windows={"a": hopping(9, 6), "b": hopping(4, 4)})
     with pytest.raises(QueryError, match=r"the columnar evaluator cannot run this query: late rows are wanted"):
-        plan_of(planned(Statistics), wanted=Evaluator.COLUMNAR).keeping_late_rows()
+        keeping_late_rows(plan_of(planned(Statistics), wanted="columnar"))
     with pytest.raises(PolicyError, match=r"'fast' is not an evaluator; there are 'auto', 'columnar', 'sliced'"):
         parse_evaluator("fast")

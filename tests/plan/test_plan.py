@@ -35,6 +35,7 @@ from muntin import (
 )
 from muntin.triggers import every, every_count, on_signal, repeat
 from muntin_engine.plan import Column, Input, Plan, check_kind, check_trigger
+from muntin_engine.plan.planner import keeping_late_rows
 from tests.differential.forms import Statistics
 from tests.plan.plans import AT, plan_of, planned
 from tests.spark.modules import Count, Echo, Lifetimes, Members
@@ -379,6 +380,6 @@ def test_what_the_state_does_not_depend_on_may_change(changed: dict[str, Any]) -
 
 def test_late_rows_that_are_kept_change_what_the_state_depends_on_only_where_there_were_slices() -> None:
     general, sliced = plan_of(planned(Count), emit=EmitPolicy.EAGER), plan_of(planned(Statistics))
-    assert general.keeping_late_rows().identity() == general.identity()
+    assert keeping_late_rows(general).identity() == general.identity()
     assert sliced.identity()["evaluator"] == "columnar"
-    assert sliced.keeping_late_rows().identity()["evaluator"] == "general"
+    assert keeping_late_rows(sliced).identity()["evaluator"] == "general"

@@ -11,10 +11,11 @@ from muntin import Module, tumbling
 from muntin.schemas import Field, describe
 from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.exchange.job import Job, Read
 from muntin_engine.inputs import bind_inputs
 from muntin_engine.spark.bucket_task import Arrived
 from muntin_engine.spark.distribute import Distributor
-from muntin_engine.spark.job import Job, Read, pack_job
+from muntin_engine.spark.packed_job import pack_job
 from muntin_engine.spark.stateful import collect
 from tests.spark.modules import Members
 
@@ -48,6 +49,7 @@ def job_of(
         "buckets": (12, 6, 2, 0),
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
         "outputs": (Field("m", bound.result.type, is_nullable=True),),
+        "evaluator": "general",
     }
     return Job(query=WindowedQuery(**(windowed | (query or {}))), **(settings | changed))
 

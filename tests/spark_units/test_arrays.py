@@ -17,7 +17,7 @@ import pytest
 from muntin import INFINITY, Instant
 from muntin.schemas import describe
 from muntin.testing.fitting import misfit
-from muntin_engine.spark.arrays import MisfitError, first_misfit, to_arrow
+from muntin_engine.exchange.arrays import MisfitError, first_misfit, to_arrow
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
 SPAN = pa.struct([("low", pa.float64()), ("high", pa.float64())])

@@ -25,12 +25,11 @@ from muntin.schemas import Field, describe
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.progress import ProgressTracker
-from muntin_engine.plan import Evaluator
-from muntin_engine.spark import bucket_task
-from muntin_engine.spark.blobs import from_blob
+from muntin_engine.evaluators import slice_processing
+from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.spark.bucket_task import run_bucket
-from muntin_engine.spark.job import Job
-from muntin_engine.spark.worker_settings import WorkerSettings
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows
 
 
@@ -73,7 +72,7 @@ def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None
     is_columnar = isinstance(module, ColumnarAggregate)
     forms = (BoundForm(module, "test.told 1", (0,), (describe(int, "x"),)),) if is_columnar else ()
     settings: dict[str, Any] = {
-        "evaluator": Evaluator.COLUMNAR if is_columnar else Evaluator.SLICED,
+        "evaluator": "columnar" if is_columnar else "sliced",
         "forms": forms,
         "is_point": True,
         "steps": (tumbling(10),),
@@ -146,8 +145,8 @@ def test_arrays_become_columns_of_the_declared_type(
 @pytest.mark.parametrize(
     ("tell", "result", "message"),
     [
-        (lambda sums: sums / 2, int, r"test.told 1 computed results that are not .* for 'm': an array of float64"),
-        (lambda sums: sums, str, r"for 'm': 'm' is 5 of type int, declared string"),
+        (lambda sums: sums / 2, int, r"test.told 1 returned a value that is not .*: 'm' is an array of float64"),
+        (lambda sums: sums, str, r"declares: 'm' is 5 of type int, declared string"),
     ],
 )
 def test_results_of_another_type_are_refused_with_the_value(
@@ -171,5 +170,5 @@ def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
     for most in (0, 2**20):
         job = sliced(Largest(), worker=WorkerSettings(kept_bytes=most))
         run(job, batch)
-        kept[most] = [name for name in bucket_task._KEPT._stores if name == (job.name, 0)]
+        kept[most] = [name for name in slice_processing._KEPT._stores if name == (job.name, 0)]
     assert [len(names) for names in kept.values()] == [0, 1]

@@ -10,11 +10,11 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, hopping
 from muntin_engine.core.changes import Progress
+from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.job import Job
 from muntin_engine.plan import LATEST
 from muntin_engine.spark import distribute
-from muntin_engine.spark.blobs import from_blob
 from muntin_engine.spark.distribute import read_rows
-from muntin_engine.spark.job import Job
 from tests.spark_units.jobs import job_of, rows, sent
 
 CHANGING = job_of(has_changes=True)

@@ -11,8 +11,8 @@ import pytest
 
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange
+from muntin_engine.exchange.job import Job
 from muntin_engine.spark.intake import Intake, take_in
-from muntin_engine.spark.job import Job
 from tests.spark_units.jobs import UTC, arrived, job_of, rows
 
 CHANGING = job_of(

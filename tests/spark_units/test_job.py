@@ -15,7 +15,7 @@ import pytest
 from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.shipping.packing import pack
-from muntin_engine.spark.job import open_job, pack_job
+from muntin_engine.spark.packed_job import open_job, pack_job
 from muntin_engine.spark.references import Reference, references_of
 from tests.installed import install
 from tests.spark.modules import Members

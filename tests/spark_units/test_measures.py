@@ -29,12 +29,11 @@ from muntin_engine.core.checked_cells import CHECKSUM_BYTES
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import Binding
+from muntin_engine.exchange.job import Job
 from muntin_engine.measures import LEVELS, MEASURES, STAGES, measures_of
-from muntin_engine.plan import Evaluator
 from muntin_engine.spark import durations
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.durations import Durations
-from muntin_engine.spark.job import Job
 from tests.plan.plans import plan_of
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows, sent
 
@@ -74,7 +73,7 @@ def sliced(module: Any, **changed: Any) -> Job:
     """Return a job over point events and tumbling windows of ten ticks."""
     is_columnar = isinstance(module, ColumnarAggregate)
     settings: dict[str, Any] = {
-        "evaluator": Evaluator.COLUMNAR if is_columnar else Evaluator.SLICED,
+        "evaluator": "columnar" if is_columnar else "sliced",
         "forms": (BoundForm(module, "test.sums 1", (0,), (describe(int, "x"),)),) if is_columnar else (),
         "is_point": True,
         "steps": (tumbling(10),),

@@ -13,8 +13,8 @@ from muntin import INFINITY, Aggregate, Event, ModuleContractError, Operator, Ti
 from muntin.schemas import Field, describe
 from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.core.query import Binding
-from muntin_engine.spark import output
-from muntin_engine.spark.output import result_tables
+from muntin_engine.evaluators.general import result_tables as output
+from muntin_engine.evaluators.general.result_tables import result_tables
 from tests.spark.modules import Members
 from tests.spark_units.jobs import TICKS, UTC, X, job_of
 

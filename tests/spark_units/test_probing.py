@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 
 from muntin_engine import WorkerEnvironmentError
 from muntin_engine.spark.driver_python import trouble_with
-from muntin_engine.spark.job import pack_job
 from muntin_engine.spark.packages import Needed, needed_by
+from muntin_engine.spark.packed_job import pack_job
 from muntin_engine.spark.probing import ask_workers, judge
 from muntin_engine.spark.references import Reference, references_of
 from muntin_engine.spark.survey import surveying
@@ -133,7 +133,7 @@ def test_a_worker_says_what_it_has() -> None:
 def test_what_a_job_imports_is_found_without_opening_it() -> None:
     found = references_of(pack_job(job_of(Average())))
     assert Reference("muntin_stats.average", "Average") in found
-    assert Reference("muntin_engine.spark.job", "Job") in found
+    assert Reference("muntin_engine.exchange.job", "Job") in found
     assert not any(reference.module.startswith(("builtins", "collections")) for reference in found)
 
 

@@ -32,12 +32,12 @@ from muntin_engine.core.computation import Computation
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.query import Binding
 from muntin_engine.core.running import RUNNING
+from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.spark.bucket_task import run_bucket
-from muntin_engine.spark.job import Job
 from muntin_engine.spark.lookout import last_words
 from muntin_engine.spark.traces import FileTrace, read_traces
 from muntin_engine.spark.watchdog import overseen
-from muntin_engine.spark.worker_settings import WorkerSettings
 from tests.conftest import ROOT
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows
 from tests.spark_units.test_measures import sliced, timed

@@ -83,19 +83,24 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
 
 def _plan(module: Module, parameters: Mapping[str, Any], window: WindowSpecification, *, has_ends: bool) -> Plan:
     from muntin_engine.plan import Column, Columns, Plan
+    from muntin_engine.plan.planner import checked_plan
 
     planned = _plan_module(module, parameters)
     if isinstance(window, HoppingWindows):  # a query that is refused for its reach is told what to write
         window = replace(window, reach=module.needs.reach)
     inputs = tuple(Column(field.name, "") for field in planned.reads)
-    return Plan(
-        columns=Columns(Column("start", "timestamp"), Column("end", "timestamp") if has_ends else None, inputs=inputs),
-        axis=Axis.TIME,
-        window=window,
-        clip=clip_of([module]) or ClipPolicy.NONE,
-        timestamps=TimestampPolicy.ALIGN,
-        emit=EmitPolicy.FINAL,
-        modules=(planned,),
+    return checked_plan(
+        Plan(
+            columns=Columns(
+                Column("start", "timestamp"), Column("end", "timestamp") if has_ends else None, inputs=inputs
+            ),
+            axis=Axis.TIME,
+            window=window,
+            clip=clip_of([module]) or ClipPolicy.NONE,
+            timestamps=TimestampPolicy.ALIGN,
+            emit=EmitPolicy.FINAL,
+            modules=(planned,),
+        )
     )
 
 
@@ -110,4 +115,4 @@ def _evaluation(window: str, events: str, plan: Plan) -> Evaluation:
     from muntin_engine.explanation import topics_of
 
     said = dict(topics_of(plan))
-    return Evaluation(window, events, str(plan.choice.evaluator), plan.choice.reason, said["row"])
+    return Evaluation(window, events, plan.choice.evaluator, plan.choice.reason, said["row"])

@@ -32,8 +32,9 @@ from muntin_engine.arguments import (
     check_specification,
     key_columns,
 )
+from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.heartbeats import Heartbeat, heartbeat_of
-from muntin_engine.plan import check_buckets, check_columns, check_sources, parse_evaluator
+from muntin_engine.plan import check_buckets, check_columns, check_sources
 from muntin_engine.query import WindowedStream
 
 if TYPE_CHECKING:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from muntin import (
     EarlyEmission,
-    EmitPolicy,
     HoppingWindows,
     LatePolicy,
-    Merge,
     OutputContract,
     Punctuated,
     Refinement,
     SnapshotWindows,
-    SupportsDeduct,
-    SupportsRemove,
     TimestampPolicy,
 )
 from muntin.axis import spell_ticks
-from muntin_engine.core.bucket import SHELVES
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.plan import Evaluator, ModulePlan, Plan
+from muntin_engine.plan import ModulePlan, Plan
+from muntin_engine.plan.planner import evaluator_of
 
 
 def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
@@ -54,6 +49,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         plan: The query.
         is_chained: True if its input is the results of another one.
     """
+    evaluator = evaluator_of(plan)
     return [
         ("window", f"{plan.spelled_window}, {_explain_policies(plan)}, emit {plan.emit}"),
         *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
@@ -61,17 +57,21 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         *([("where", _explain_filter(plan))] if plan.columns.conditions else []),
         ("progress", _CHAINED if is_chained else _explain_progress(plan)),
         ("late", _explain_late(plan)),
-        ("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"),
-        *(("module", _explain_module(plan, module)) for module in plan.modules),
+        ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
+        *(("module", f"{_name(module)}: {evaluator.explain_module(plan, module)}") for module in plan.modules),
         *([("early", _explain_early(plan.early))] if plan.early is not None else []),
-        ("row", _explain_row(plan)),
-        ("state", _explain_state(plan)),
+        ("row", evaluator.explain_row(plan)),
+        ("state", evaluator.explain_state(plan)),
         ("output", _explain_completeness(plan)),
         ("lag", _explain_lag(plan)),
     ]
 
 
 _CHAINED: Final = "up to where the results of the query before are settled"
+
+
+def _name(module: ModulePlan) -> str:
+    return f"{module.output} = {module.label}" if module.output else module.label
 
 
 def _explain_policies(plan: Plan) -> str:
@@ -121,58 +121,6 @@ def _explain_late(plan: Plan) -> str:
     return _LATE[late.policy]
 
 
-def _explain_module(plan: Plan, module: ModulePlan) -> str:
-    name = f"{module.output} = {module.label}" if module.output else module.label
-    return f"{name}: {_STRATEGIES[plan.choice.evaluator](plan, module)}"
-
-
-def _columnar(plan: Plan, planned: ModulePlan) -> str:
-    assert planned.form is not None
-    components = planned.form.components()
-    kept = ", ".join(f"{name} ({part.merge} {part.dtype})" for name, part in components.items())
-    if any(part.merge is Merge.COLLECT for part in components.values()):
-        return f"keeps {kept}; each window sorts all its values"
-    if plan.lifetimes != "point":
-        return f"keeps {kept}; windows share the blocks of a tree"
-    if all(part.has_inverse or part.is_exact for part in components.values()):
-        return f"keeps {kept}; windows are differences of running totals"
-    return f"keeps {kept}; windows are merged from running values, as not all of it can be taken back exactly"
-
-
-def _sliced(plan: Plan, planned: ModulePlan) -> str:
-    if isinstance(plan.window, HoppingWindows) and plan.window.hop >= plan.window.size:
-        return "its states are combined per slice, each window has slices of its own"
-    if isinstance(planned.module, SupportsDeduct):
-        return "its states are combined per slice; a window deducts the slices that leave it"
-    return "its states are combined per slice; windows share them on two stacks, as it has no deduct"
-
-
-def _general(plan: Plan, planned: ModulePlan) -> str:
-    module = planned.module
-    if plan.early is not None and plan.early.refinement is Refinement.DISCARD:
-        return "computed from the members that came since the window was last put out"
-    can_remove = isinstance(module, SupportsRemove)
-    if not module.is_incremental:
-        return "computed from the members of each window, as it is not incremental"
-    if plan.emission in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
-        updates = "is updated with each change" if can_remove else "is rebuilt when a member goes"
-        return f"the state of a window that changes after it was put out {updates}" + (
-            "" if can_remove else ", as it has no remove_events"
-        )
-    if can_remove and not module.is_time_sensitive:
-        return "its state slides from window to window"
-    return "its state is built from the members of each window, as " + (
-        "what it sees depends on the window" if module.is_time_sensitive else "it has no remove_events"
-    )
-
-
-_STRATEGIES: Final[Mapping[Evaluator, Callable[[Plan, ModulePlan], str]]] = {
-    Evaluator.COLUMNAR: _columnar,
-    Evaluator.SLICED: _sliced,
-    Evaluator.GENERAL: _general,
-}
-
-
 def _explain_early(early: EarlyEmission) -> str:
     trigger = early.trigger
     told = ["its members change", "a time comes that it waits for"]
@@ -187,53 +135,11 @@ _REFINEMENTS: Final = {
 }
 
 
-def _explain_row(plan: Plan) -> str:
-    if plan.choice.evaluator is Evaluator.GENERAL:
-        if plan.early is not None:
-            return "a step of the trigger for each window that it is a member of; a firing costs what a closing does"
-        slides = all(_slides(module) for module in plan.modules) and plan.emission is EmitPolicy.FINAL
-        return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
-    return f"merged once into {_unit(plan)}, where it is, whatever size/hop"
-
-
-def _slides(planned: ModulePlan) -> bool:
-    module = planned.module
-    return module.is_incremental and not module.is_time_sensitive and isinstance(module, SupportsRemove)
-
-
 _LATE: Final = {
     LatePolicy.SIDE: "rows behind the punctuation are set aside",
     LatePolicy.DROP: "rows behind the punctuation are counted and dropped",
     LatePolicy.ADJUST: "insertions start at the punctuation if they end after it; other rows behind it are set aside",
 }
-
-
-def _unit(plan: Plan) -> str:
-    if plan.lifetimes != "point":
-        return "the range of windows that it overlaps"
-    return f"its slice of {plan.axis.spell_length(SliceGrid.shared(plan.steps)[0].width)}"
-
-
-def _explain_state(plan: Plan) -> str:
-    if plan.choice.evaluator is not Evaluator.GENERAL:
-        unit = "range of windows" if plan.lifetimes != "point" else "slice"
-        kept = f"a partial state per key and {unit} of the open windows"
-        return f"{kept}{_explain_size(plan)}; a batch writes what it brings, and no more"
-    kept = "the events of open windows"
-    if plan.early is not None:
-        kept += ", and the trigger's state of each open window with members"
-        kept += ", with its last output" if plan.early.may_retract else ""
-    elif plan.emission is not EmitPolicy.FINAL:
-        kept += ", and the last output of each window that may change"
-    return f"{kept}; {SHELVES} cells per bucket, each read and written only when its keys are touched or due"
-
-
-def _explain_size(plan: Plan) -> str:
-    sizes = [getattr(module.module, "state_bytes", None) for module in plan.modules]
-    declared = [size for size in sizes if size is not None]
-    if plan.choice.evaluator is not Evaluator.SLICED or not declared:
-        return ""
-    return f", or its rows while they take less than {sum(declared)} bytes"
 
 
 def _explain_completeness(plan: Plan) -> str:

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import Final
 
 from muntin import EmitPolicy, HoppingWindows
-from muntin_engine.plan import Evaluator, Plan
+from muntin_engine.plan import Plan
+from muntin_engine.plan.planner import evaluator_of
 
 
 class Total(StrEnum):
@@ -94,7 +95,6 @@ LEVELS: Final = frozenset(measure.name for measure in MEASURES if measure.is_lev
 """The names of those that say how things stand."""
 
 _TIMES: Final = frozenset(map(_STAGE.format, STAGES))
-_OF_EVENTS: Final = frozenset({"keys_held", "events_held"})
 
 
 def stage_measure(stage: str) -> str:
@@ -189,8 +189,7 @@ def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
     """
     stages = {stage_measure(stage) for stage in STAGES}
     absent = set() if is_timed else stages
-    if plan.choice.evaluator is not Evaluator.GENERAL:
-        absent |= _OF_EVENTS
+    absent |= evaluator_of(plan).unreported
     if not plan.columns.conditions:
         absent.add("filtered")
     if plan.emit is EmitPolicy.FINAL:

@@ -30,7 +30,8 @@ from muntin_engine.arguments import (
     check_session,
 )
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Evaluator, Plan, check_kind
+from muntin_engine.plan import Plan, check_kind
+from muntin_engine.plan.planner import keeping_late_rows
 from muntin_engine.query_text import html_of, text_of
 from muntin_engine.shipping.code_version import with_version
 
@@ -91,7 +92,7 @@ class WindowedStream:
     clip: ClipPolicy | None
     timestamps: TimestampPolicy | None
     emit: EmitPolicy | EarlyEmission
-    evaluator: Evaluator | None = None
+    evaluator: str | None = None
     named: Mapping[str, HoppingWindows] = field(default_factory=dict)
 
     def aggregate(self, *unnamed: Never, **modules: ModuleCall) -> Query:
@@ -396,7 +397,7 @@ class Query:
         Raises:
             QueryError: Late rows cannot be kept, as several windows share their slices.
         """
-        return explain_plan(self.plan.keeping_late_rows() if late else self.plan, self.inner)
+        return explain_plan(keeping_late_rows(self.plan) if late else self.plan, self.inner)
 
 
 def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:

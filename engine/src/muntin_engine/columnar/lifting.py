@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from muntin_engine.columnar.forms import PAYLOADS, BoundForm
 from muntin_engine.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part
 from muntin_engine.columnar.wire import to_blob
 from muntin_engine.core.keys import Key
+from muntin_engine.core.sliced.bucket_blob import BucketBlob
 from muntin_engine.core.sliced.grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER
 
@@ -41,18 +42,6 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.starts)
-
-
-class BucketBlob(NamedTuple):
-    """The partial states for one bucket.
-
-    Attributes:
-        bucket: Its number.
-        blob: They, as bytes.
-    """
-
-    bucket: int
-    blob: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from muntin.columnar import Sums
 from muntin_engine.columnar.partials import Collected, Part, Partials
+from muntin_engine.exchange import blobs
 
 _HEAD = ("slice", "key", "rows")
 
@@ -25,7 +26,7 @@ def to_blob(keys: pa.Table, partials: Partials) -> bytes:
     if partials.lasts is not None:
         arrays["last"] = pa.array(partials.lasts)
     arrays |= {_name(part): _to_arrow(part, values) for part, values in partials.parts.items()}
-    blob: bytes = msgpack.packb([_to_stream(keys), _to_stream(pa.table(arrays))])
+    blob: bytes = msgpack.packb([blobs.to_blob(keys), blobs.to_blob(pa.table(arrays))])
     return blob
 
 
@@ -36,7 +37,7 @@ def from_blob(blob: bytes, parts: Sequence[Part]) -> tuple[pa.Table, Partials]:
         blob: The bytes.
         parts: What partial states of the query may hold.
     """
-    keys, table = map(_from_stream, msgpack.unpackb(blob))
+    keys, table = map(blobs.from_blob, msgpack.unpackb(blob))
     slices, codes, rows = (_to_numpy(table.column(name)) for name in _HEAD)
     held = {part: table.column(_name(part)) for part in parts if _name(part) in table.column_names}
     lasts = _to_numpy(table.column("last")) if "last" in table.column_names else None
@@ -87,15 +88,3 @@ def _plain(values: Any) -> Any:
 
 def _to_numpy(array: Any) -> Any:
     return array.to_numpy() if isinstance(array, pa.ChunkedArray) else array.to_numpy(zero_copy_only=False)
-
-
-def _to_stream(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
-
-
-def _from_stream(data: bytes) -> pa.Table:
-    with pa.ipc.open_stream(data) as reader:
-        return reader.read_all()

@@ -1,8 +1,8 @@
 """The plan of a query."""
 
 from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_kind, check_trigger
+from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.columns import Column, Columns, check_columns
-from muntin_engine.plan.evaluators import Choice, Evaluator, parse_evaluator
 from muntin_engine.plan.inputs import Input, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
 from muntin_engine.plan.plan import LATEST, Plan
@@ -14,7 +14,6 @@ __all__ = [
     "Choice",
     "Column",
     "Columns",
-    "Evaluator",
     "Input",
     "ModulePlan",
     "Plan",
@@ -23,7 +22,6 @@ __all__ = [
     "check_kind",
     "check_sources",
     "check_trigger",
-    "parse_evaluator",
     "plan_module",
     "windowed_query",
 ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from muntin import (
     ClipPolicy,
     CountWindows,
     EmitPolicy,
     HoppingWindows,
+    LatePolicy,
     Module,
     PolicyError,
     QueryError,
@@ -17,9 +18,7 @@ from muntin import (
     TimestampPolicy,
     WindowSpecification,
 )
-
-if TYPE_CHECKING:
-    from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.plan import Plan
 
 MOST_BUCKETS: Final = 256
 """How many buckets a query may have."""
@@ -65,6 +64,31 @@ def check_time_bound(plan: Plan) -> None:
             f"{sensitive[0]} sees its window, and where a snapshot ends is not known while it lasts, "
             "so timestamps='time_bound' has no result to start with\n"
             "  use timestamps='align', or another window"
+        )
+
+
+def check_input(plan: Plan) -> None:
+    """Refuse what an input cannot say or do.
+
+    Raises:
+        PolicyError: The policies do not fit the input.
+    """
+    given, has_rows_of_progress = plan.input, plan.columns.change is not None
+    if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
+        raise PolicyError(
+            "this input never says what time it is, so no source of it is ever idle\n"
+            "  give it a clock, events(...).with_clock(), or rows whose change is 'clock'"
+        )
+    if given.progress.idle is not None and given.progress.idle.lag is None and not given.sources:
+        raise PolicyError(
+            "the only source of an input cannot be left out while it is idle\n"
+            "  say how far behind the clock it then is: with_idle(..., lag='10 minutes')"
+        )
+    if given.progress.by_key and not has_rows_of_progress:
+        raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
+    if given.late.policy is LatePolicy.ADJUST and plan.is_edge:
+        raise PolicyError(
+            "samples last from one to the next, so late ones cannot be adjusted\n  use late='side' or correct('1 hour')"
         )
 
 

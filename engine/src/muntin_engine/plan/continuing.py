@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from muntin import QueryError
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.plan.evaluators import Evaluator
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.planner import checked_plan
 
 
 def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, Any]], checkpoint: str) -> None:
@@ -41,15 +40,9 @@ def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, Any]], chec
         raise StateMismatchError(differences, remedies, checkpoint)
 
 
-def lineage_of(plan: Plan) -> Lineage:
-    """Return what the state of a query depends on, with the modules that may go on from older versions."""
-    forms = [module.form for module in plan.modules] if plan.choice.evaluator is Evaluator.COLUMNAR else []
-    return Lineage(plan.identity(), [module.module for module in plan.modules], forms)
-
-
 def _mismatch(plan: Plan, stored: Mapping[str, Any]) -> StateMismatchError | None:
     try:
-        lineage_of(plan).check(stored)
+        plan.lineage().check(stored)
     except StateMismatchError as found:
         return found
     return None
@@ -57,14 +50,14 @@ def _mismatch(plan: Plan, stored: Mapping[str, Any]) -> StateMismatchError | Non
 
 def _evaluator_remedies(plan: Plan, stored: Mapping[str, Any]) -> Iterator[str]:
     """Yield whether the evaluator that the checkpoint is of would go on with it."""
-    evaluator = Evaluator(stored["evaluator"])
+    evaluator = stored["evaluator"]
     try:
-        same = replace(plan, wanted=evaluator)
+        same = checked_plan(replace(plan, wanted=evaluator))
     except QueryError as error:
         yield str(error).partition("\n")[0]
         return
     found = _mismatch(same, stored)
     if found is None:
-        yield f"go on with window(..., evaluator={str(evaluator)!r})"
+        yield f"go on with window(..., evaluator={evaluator!r})"
     else:
         yield from map(str, found.differences)

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from muntin import (
     Lateness,
-    LatePolicy,
-    PolicyError,
     ProgressPolicy,
     Punctuated,
     QueryError,
 )
 from muntin.progress import identity_of
-
-if TYPE_CHECKING:
-    from muntin_engine.plan.plan import Plan
 
 MOST_SOURCES: Final = 256
 """How many sources an input may have."""
@@ -46,31 +41,6 @@ class Input:
         """True if the input says so without rows of punctuation among its own."""
         implies = not isinstance(self.progress, Punctuated) or self.heartbeats > 0
         return implies or (self.progress.idle is not None and self.progress.idle.lag is not None)
-
-    def check(self, plan: Plan) -> None:
-        """Refuse what cannot be.
-
-        Raises:
-            PolicyError: The policies do not fit the input.
-        """
-        has_rows_of_progress = plan.columns.change is not None
-        if self.progress.idle is not None and not (has_rows_of_progress or self.has_clock):
-            raise PolicyError(
-                "this input never says what time it is, so no source of it is ever idle\n"
-                "  give it a clock, events(...).with_clock(), or rows whose change is 'clock'"
-            )
-        if self.progress.idle is not None and self.progress.idle.lag is None and not self.sources:
-            raise PolicyError(
-                "the only source of an input cannot be left out while it is idle\n"
-                "  say how far behind the clock it then is: with_idle(..., lag='10 minutes')"
-            )
-        if self.progress.by_key and not has_rows_of_progress:
-            raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
-        if self.late.policy is LatePolicy.ADJUST and plan.is_edge:
-            raise PolicyError(
-                "samples last from one to the next, so late ones cannot be adjusted\n"
-                "  use late='side' or correct('1 hour')"
-            )
 
     def identity(self) -> dict[str, Any]:
         """Return what the state in a checkpoint depends on, as plain data."""

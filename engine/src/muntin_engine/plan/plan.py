@@ -1,32 +1,30 @@
-"""The plan of a query: names, specifications and schemas turned into one validated, frozen description.
-
-Building a plan needs no Spark; everything a query writer can get wrong is refused here, before anything runs.
-"""
+"""The plan of a query: names, specifications and schemas in one frozen description. `planner` checks it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from muntin import (
     Axis,
     ClipPolicy,
+    ColumnarAggregate,
     EarlyEmission,
     EmitPolicy,
     HoppingWindows,
+    LatePolicy,
     OutputContract,
     TimestampPolicy,
     WindowSpecification,
 )
-from muntin.modules.needs import check_needs
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import spell_window, to_dict
+from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import waits_for_ends
-from muntin_engine.plan.checks import check_buckets, check_names, check_policies, check_time_bound, check_window
+from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import Columns
-from muntin_engine.plan.evaluators import Choice, Evaluator, choose_evaluator, forbids_steps
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.module_plan import ModulePlan
 
@@ -52,17 +50,11 @@ class Plan:
         buckets: Over how many buckets keys are spread. Part of a checkpoint.
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
-        wanted: The evaluator that was asked for; None to have the cheapest one that is right.
+        wanted: The name of the evaluator that was asked for; None to have the cheapest one that is right.
         unit: The unit of integer times, if they have one.
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
         from_modules: The policies that the query does not name, and that its modules are made for.
-        choice: The evaluator that it gets.
-
-    Raises:
-        QueryError: The window, the buckets or the names of the result cannot be, or the evaluator that was asked for
-            cannot evaluate the query.
-        PolicyError: A module is not right under the policies, or needs other windows; or a refinement of early results
-            is not right.
+        choice: The evaluator that the planner gave it.
     """
 
     columns: Columns
@@ -77,25 +69,11 @@ class Plan:
     buckets: int = 16
     expressions: Mapping[str, int] = field(default_factory=dict)
     named_windows: Mapping[str, HoppingWindows] = field(default_factory=dict)
-    wanted: Evaluator | None = None
+    wanted: str | None = None
     unit: str | None = None
     keeps_late_rows: bool = False
     from_modules: frozenset[str] = frozenset()
-    choice: Choice = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        for window in self.windows:
-            check_window(window)
-            check_needs([module.module for module in self.modules], window, self.axis)
-        check_buckets(self.buckets)
-        check_names([*(key.name for key in self.columns.keys), *self.added, *(part.name for part in self.outputs)])
-        for module in self.modules:
-            check_policies(module.module, self.clip, self.timestamps)
-        check_time_bound(self)
-        if self.early is not None:
-            self.early.check(self.window, is_revised=self.ends_move)
-        self.input.check(self)
-        object.__setattr__(self, "choice", choose_evaluator(self, self.wanted))
+    choice: Choice = field(default=OPEN, compare=False)
 
     @property
     def early(self) -> EarlyEmission | None:
@@ -178,9 +156,33 @@ class Plan:
         A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
         the punctuation. None if output may change elsewhere.
         """
-        if forbids_steps(self) is not None:
+        if self.why_no_steps is not None:
             return ()
         return tuple(window for window in self.windows if isinstance(window, HoppingWindows))
+
+    @property
+    def why_no_steps(self) -> str | None:
+        """Why windows may change or close elsewhere than at their ends; None if they do not."""
+        for window in self.windows:
+            if not isinstance(window, HoppingWindows):
+                return f"{window} is cut by each key's own events"
+            if window.reach:
+                return "events are members of windows that they do not overlap, by the window's reach"
+        if self.early is None and self.emit is not EmitPolicy.FINAL:
+            return f"emit={str(self.emit)!r} puts out results that may change"
+        if self.input.progress.by_key:
+            return "keys may punctuate themselves, so each closes windows of its own"
+        if self.input.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
+            return f"late={str(self.input.late)!r} takes late rows in"
+        if self.columns.id is not None:
+            return "events have ids, so they may be revised"
+        return "samples last until the next one of their key" if self.is_edge else None
+
+    @property
+    def forms(self) -> tuple[ColumnarAggregate[Any, Any], ...]:
+        """The columnar forms that the query computes with; none if its evaluator does not."""
+        forms = (module.form for module in self.modules) if self.choice.uses_forms else ()
+        return tuple(form for form in forms if form is not None)
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -205,13 +207,9 @@ class Plan:
         row = self.modules[0].result
         return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)
 
-    def keeping_late_rows(self) -> Plan:
-        """Return the plan with late rows kept. Partial states hold no rows, so there are no slices then.
-
-        Raises:
-            QueryError: There must be slices, as an evaluator over them was asked for or several windows share them.
-        """
-        return replace(self, keeps_late_rows=True)
+    def lineage(self) -> Lineage:
+        """Return what the state of the query depends on, with the modules that may go on from older versions."""
+        return Lineage(self.identity(), [module.module for module in self.modules], self.forms)
 
     def identity(self) -> dict[str, Any]:
         """Return what the state in a checkpoint depends on, as plain data."""
@@ -231,9 +229,12 @@ class Plan:
             **self.input.identity(),
             "results": self._retractable(),
             "buckets": self.buckets,
-            "evaluator": str(self.choice.evaluator),
+            "evaluator": self.choice.evaluator,
             "modules": [module.identity() for module in self.modules],
-            "components": self._components() if self.choice.evaluator is Evaluator.COLUMNAR else [],
+            "components": [
+                [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]
+                for form in self.forms
+            ],
         }
 
     def _retractable(self) -> list[str]:
@@ -242,14 +243,6 @@ class Plan:
             return []
         named = [f"{part.name} " if self.is_operator else "" for part in self.outputs]
         return [name + spell(part) for name, part in zip(named, self.outputs, strict=True)]
-
-    def _components(self) -> list[list[list[Any]]]:
-        """Return what partial states hold, module by module."""
-        forms = [module.form for module in self.modules if module.form is not None]
-        return [
-            [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]
-            for form in forms
-        ]
 
 
 def _describe(early: EarlyEmission) -> dict[str, Any]:

@@ -15,15 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import INFINITY
+from muntin import INFINITY, ModuleFailedError
 from muntin_engine.columnar.nulls import Flags, flags, forbidden_nulls
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.progress import Observation, merged
-from muntin_engine.spark.blobs import to_blob
+from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.exchange.blobs import to_blob
+from muntin_engine.exchange.job import Job
 from muntin_engine.spark.durations import Durations
-from muntin_engine.spark.job import Job, open_job
-from muntin_engine.spark.lifting import lift
 from muntin_engine.spark.observing import GoodRows, observe, pack_observations, progress_of
+from muntin_engine.spark.packed_job import open_job
 from muntin_engine.spark.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
 from muntin_engine.spark.signals import signals_in
 from muntin_engine.spark.watchdog import overseen
@@ -93,14 +94,15 @@ class Distributor:
         durations, progress = Durations(job), Progress()
         observed, signals = list[Observation](), frozenset[str]()
         skipped = [0] * (len(job.choosy_labels) + 1)
-        for batch in _gather(batches, MOST_LIFTED if job.grids else MOST_ROWS):
+        lifts = evaluator_named(job.evaluator).lifts_rows
+        for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
             with durations.of("distribute"):
                 rows, seen, sources, refused, filtered = read_rows(job, batch)
                 progress, observed = progress.advance(seen), merged([*observed, *sources], job.tracker.starts_kept)
                 skipped = list(map(add, skipped, [*refused, filtered]))
                 signals |= signals_in(batch)
-            with durations.of("lift" if job.grids else "distribute"):
-                sent = list(_lifted(job, rows) if job.grids else _blobs(job, rows))
+            with durations.of("lift" if lifts else "distribute"):
+                sent = list(_lifted(job, rows) if lifts else _blobs(job, rows))
             yield from sent
         told = {"signals": sorted(signals), "observed": pack_observations(observed) if observed else None}
         count = len(job.buckets)
@@ -226,7 +228,11 @@ def _lifted(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     if problems.null_count < len(problems):
         yield from _blobs(job, rows.filter(pc.is_valid(problems)))
         rows = rows.filter(pc.is_null(problems))
-    lifted = list(lift(job, rows))
+    try:
+        lifted = list(evaluator_named(job.evaluator).lift(job, rows))
+    except ModuleFailedError as error:
+        error.say_window(job.query.axis.spell_interval)
+        raise
     blobs = [blob.blob for blob in lifted]
     yield _exchange([job.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin_engine.core.meter import Meter
+from muntin_engine.exchange.job import Job
 from muntin_engine.measures import STAGES, long_calls_measure, longest_call_measure, module_measure, stage_measure
-from muntin_engine.spark.job import Job
 
 clock: Final = perf_counter_ns
 """What times are measured by."""

@@ -14,9 +14,9 @@ from muntin import INFINITY
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.keys import Key
 from muntin_engine.core.rows import freeze
+from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.job import Job
 from muntin_engine.plan import LATEST
-from muntin_engine.spark.blobs import from_blob
-from muntin_engine.spark.job import Job
 from muntin_engine.spark.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
 from muntin_engine.spark.refused import RefusedRow, row_as_json
 

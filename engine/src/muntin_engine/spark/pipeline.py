@@ -23,16 +23,17 @@ from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.progress import ProgressTracker
+from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.job import Job, Read
 from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels, reported_name
-from muntin_engine.plan import Evaluator, Plan, check_trigger, windowed_query
-from muntin_engine.spark.blobs import from_blob
+from muntin_engine.plan import Plan, check_trigger, planner, windowed_query
 from muntin_engine.spark.bucket_task import LATE, RESULTS, Arrived, OutputBlob, run_bucket
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
 from muntin_engine.spark.durations import clock
 from muntin_engine.spark.ended import in_session
-from muntin_engine.spark.job import Job, Read, open_job, pack_job
+from muntin_engine.spark.packed_job import open_job, pack_job
 from muntin_engine.spark.preconditions import check_session
 from muntin_engine.spark.probing import check_workers
 from muntin_engine.spark.refused import REFUSED
@@ -86,7 +87,7 @@ def keeping_late_rows(query: Query) -> Query:
     """
     if query.plan.input.late.policy is LatePolicy.DROP:
         raise QueryError("late rows are dropped, so there are none to return: give events() late='side' to have them")
-    return replace(query, plan=query.plan.keeping_late_rows())
+    return replace(query, plan=planner.keeping_late_rows(query.plan))
 
 
 def evaluated(query: Query, *, is_told: bool = True) -> DataFrame:
@@ -274,7 +275,7 @@ def _job(query: Query, schema: spark_types.StructType) -> Job:
 
 
 def _forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
-    if plan.choice.evaluator is not Evaluator.COLUMNAR:
+    if not plan.choice.uses_forms:
         return ()
     return tuple(
         BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result)

@@ -22,6 +22,7 @@ from muntin.triggers.when import conditions_of
 from muntin_engine.plan import Column as NamedColumn
 from muntin_engine.plan import Columns, Input, ModulePlan, Plan, plan_module
 from muntin_engine.plan.lengths import Scale
+from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.marks import with_marks
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of, with_digits
@@ -83,7 +84,7 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     """Return the projected input of a query, and its plan.
 
     Raises:
-        QueryError: The times are of different kinds, a column cannot travel, or what `Plan` and `plan_module` raise.
+        QueryError: The times are of different kinds, a column cannot travel, or what the planner raises.
     """
     events = stream.events
     inputs = _Inputs(events.df)
@@ -105,33 +106,35 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     made = [module.module for module in modules]
     clip = None if stream.clip else clip_of(made)
     timestamps = None if stream.timestamps else timestamps_of(made)
-    plan = Plan(
-        columns=Columns(
-            **{name: _named(part) for name, part in roles.items()},
-            keys=tuple(map(_named, keys.values())),
-            inputs=tuple(map(_named, inputs.fields)),
-            conditions=tuple(map(_named, tested.values())),
-        ),
-        axis=axis,
-        unit=events.unit,
-        window=scale.resolve(stream.specification),
-        clip=stream.clip or clip or ClipPolicy.NONE,
-        timestamps=stream.timestamps or timestamps or TimestampPolicy.ALIGN,
-        emit=scale.resolve(stream.emit),
-        modules=modules,
-        is_edge=events.is_edge,
-        input=Input(
-            scale.resolve(events.progress),
-            events.sources,
-            scale.resolve(events.late, "late"),
-            len(events.heartbeats),
-            has_clock=events.clock is not None,
-        ),
-        buckets=events.buckets if keys else 1,
-        expressions=expressions,
-        named_windows={name: scale.resolve(window) for name, window in stream.named.items()},
-        wanted=stream.evaluator,
-        from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
+    plan = checked_plan(
+        Plan(
+            columns=Columns(
+                **{name: _named(part) for name, part in roles.items()},
+                keys=tuple(map(_named, keys.values())),
+                inputs=tuple(map(_named, inputs.fields)),
+                conditions=tuple(map(_named, tested.values())),
+            ),
+            axis=axis,
+            unit=events.unit,
+            window=scale.resolve(stream.specification),
+            clip=stream.clip or clip or ClipPolicy.NONE,
+            timestamps=stream.timestamps or timestamps or TimestampPolicy.ALIGN,
+            emit=scale.resolve(stream.emit),
+            modules=modules,
+            is_edge=events.is_edge,
+            input=Input(
+                scale.resolve(events.progress),
+                events.sources,
+                scale.resolve(events.late, "late"),
+                len(events.heartbeats),
+                has_clock=events.clock is not None,
+            ),
+            buckets=events.buckets if keys else 1,
+            expressions=expressions,
+            named_windows={name: scale.resolve(window) for name, window in stream.named.items()},
+            wanted=stream.evaluator,
+            from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
+        )
     )
     if "id" in roles:
         arrow_type_of(roles["id"].dataType)

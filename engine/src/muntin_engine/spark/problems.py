@@ -13,8 +13,8 @@ from muntin import INFINITY
 from muntin_engine.columnar.nulls import Flags, flags
 from muntin_engine.columnar.readable import unreadable
 from muntin_engine.core.changes import Reason
+from muntin_engine.exchange.job import Job
 from muntin_engine.plan import LATEST
-from muntin_engine.spark.job import Job
 
 CHANGES: Final = ("insert", "revise", "retract", "punctuate_key", "punctuate", "close", "clock", "signal")
 """What a row can do."""

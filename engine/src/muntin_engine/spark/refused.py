@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from muntin import INFINITY, moment
 from muntin_engine.core.changes import Refusal
-from muntin_engine.spark.job import Job
+from muntin_engine.exchange.job import Job
 
 REFUSED: Final = pa.schema(
     [("reason", pa.string()), ("message", pa.string()), ("row", pa.string()), ("late_by", pa.int64())]

@@ -23,7 +23,7 @@ from pyspark import SparkContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
-from muntin_engine.spark.blobs import from_blob
+from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.spark.bucket_task import ACCEPTED, REJECTED, OutputBlob
 from muntin_engine.spark.sessions import AnySession
 

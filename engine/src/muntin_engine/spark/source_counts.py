@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from muntin_engine.core.changes import Refusal
 from muntin_engine.core.progress import Observation
-from muntin_engine.plan import Evaluator
-from muntin_engine.spark.job import Job
+from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.exchange.job import Job
 
 
 def names_of_counts(job: Job) -> tuple[str, ...]:
@@ -17,7 +17,7 @@ def names_of_counts(job: Job) -> tuple[str, ...]:
     Partial states do not say which source their rows came from, so a query over slices has the first kind alone.
     """
     sources = job.tracker.sources
-    late = sources if job.evaluator is Evaluator.GENERAL else ()
+    late = () if evaluator_named(job.evaluator).lifts_rows else sources
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 

@@ -12,8 +12,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from muntin_engine.core.changes import Progress
 from muntin_engine.spark.bucket_task import Arrived, run_bucket
 from muntin_engine.spark.distribute import PROGRESS
-from muntin_engine.spark.job import open_job
 from muntin_engine.spark.observing import unpack_observations
+from muntin_engine.spark.packed_job import open_job
 
 OUTPUT: Final = spark_types.StructType(
     [

@@ -1,12 +1,12 @@
-"""What a session says of how workers look after themselves."""
+"""Read from a session how workers look after themselves."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from muntin_engine.core.sliced.kept import MOST_BYTES
 from muntin_engine.errors import SetupError
+from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.spark.lookout import forget_the_dead, traces_folder
 from muntin_engine.spark.sessions import AnySession
 
@@ -20,23 +20,6 @@ FAIL: Final = "spark.muntin.watchdog.fail"
 """The setting that is `true` where such a call fails the micro-batch."""
 
 _SECONDS: Final = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
-    """How the workers of a query look after themselves.
-
-    Attributes:
-        kept_bytes: How much decoded state each keeps.
-        watchdog_seconds: After how many seconds in one call of a module the watchdog says so; 0 for no watchdog.
-        watchdog_fails: True if it then fails the micro-batch.
-        folder: Where workers leave traces of what runs; none if it is empty.
-    """
-
-    kept_bytes: int = MOST_BYTES
-    watchdog_seconds: float = 0.0
-    watchdog_fails: bool = False
-    folder: str = ""
 
 
 def settings_of(spark: AnySession) -> WorkerSettings:

@@ -27,7 +27,9 @@ from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.fitting import misfit
 from muntin_engine.core.codec import Codec, records_of
-from muntin_engine.plan import Column, Columns, Evaluator, ModulePlan, Plan, check_trigger
+from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
+from muntin_engine.plan import Column, Columns, ModulePlan, Plan, check_trigger
+from muntin_engine.plan.planner import checked_plan
 
 _TICKS: Final = "bigint"
 
@@ -62,13 +64,13 @@ class Asked:
                 f"{self.emit.trigger} reads {reads}, and a script has no columns\n"
                 "  use a trigger that does not, such as every_count(2)"
             )
-        check_trigger(self.plan(Evaluator.GENERAL))
+        check_trigger(self.plan(EVALUATORS[-1].name))
 
     @cached_property
-    def evaluators(self) -> tuple[Evaluator, ...]:
-        """The evaluators that can run it, the most general first."""
-        others = () if self._is_revised else (Evaluator.SLICED, Evaluator.COLUMNAR)
-        return (Evaluator.GENERAL, *(evaluator for evaluator in others if self._can(evaluator)))
+    def evaluators(self) -> tuple[str, ...]:
+        """The names of the evaluators that can run it, the most general first."""
+        fitting = [one.name for one in reversed(EVALUATORS) if one.takes_revisions or not self._is_revised]
+        return tuple(name for name in fitting if self._can(name))
 
     @cached_property
     def batches(self) -> tuple[Batch, ...]:
@@ -118,28 +120,30 @@ class Asked:
         events = [step.change.event for step in self.script.changes()]
         return not self._is_revised and all(event.end == event.start + 1 for event in events)
 
-    def plan(self, evaluator: Evaluator) -> Plan:
+    def plan(self, evaluator: str) -> Plan:
         """Return its plan, as a new process has it: with modules that nobody has used yet.
 
         Raises:
             QueryError: The evaluator cannot run it.
         """
-        has_ids = evaluator is Evaluator.GENERAL and self.has_ids
-        return Plan(
-            columns=Columns(
-                start=Column("start", _TICKS),
-                end=None if self.is_point else Column("end", _TICKS),
-                id=Column("id", _TICKS) if has_ids else None,
-                keys=(Column("key", _TICKS),),
-                inputs=tuple(Column(f"input {place}", "") for place in range(len(self.inputs))),
-            ),
-            axis=Axis.TICKS,
-            window=self.query.window,
-            clip=self.query.clip,
-            timestamps=self.query.timestamps,
-            emit=self.emit,
-            modules=tuple(map(self._plan_module, range(len(self.inputs)), self._fresh())),
-            wanted=evaluator,
+        has_ids = self.has_ids and evaluator_named(evaluator).takes_revisions
+        return checked_plan(
+            Plan(
+                columns=Columns(
+                    start=Column("start", _TICKS),
+                    end=None if self.is_point else Column("end", _TICKS),
+                    id=Column("id", _TICKS) if has_ids else None,
+                    keys=(Column("key", _TICKS),),
+                    inputs=tuple(Column(f"input {place}", "") for place in range(len(self.inputs))),
+                ),
+                axis=Axis.TICKS,
+                window=self.query.window,
+                clip=self.query.clip,
+                timestamps=self.query.timestamps,
+                emit=self.emit,
+                modules=tuple(map(self._plan_module, range(len(self.inputs)), self._fresh())),
+                wanted=evaluator,
+            )
         )
 
     def values(self, payload: Any) -> tuple[Any, ...]:
@@ -169,7 +173,7 @@ class Asked:
                 "  keep open files, connections and locks out of their attributes; open them at first use"
             ) from error
 
-    def _can(self, evaluator: Evaluator) -> bool:
+    def _can(self, evaluator: str) -> bool:
         try:
             self.plan(evaluator)
         except QueryError:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from muntin import EarlyEmission, EmitPolicy, StreamError
 from muntin.policies import parse_policy
 from muntin.testing import Script, WindowedQuery
-from muntin_engine.plan import Evaluator
 from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.error import RestartError
 from muntin_engine.testing.searching import Search, smallest
@@ -22,7 +21,7 @@ class Survived:
         steps: How many steps the stream has; there was a restart after each, and each was run twice.
     """
 
-    evaluators: tuple[Evaluator, ...]
+    evaluators: tuple[str, ...]
     steps: int
 
 

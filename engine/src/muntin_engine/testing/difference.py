@@ -12,7 +12,6 @@ from muntin.testing.batches import Step
 from muntin.testing.timeline import spell_value
 from muntin_engine.core.changes import Timing
 from muntin_engine.errors import StateError
-from muntin_engine.plan import Evaluator
 from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.following import Line, Mishap
 
@@ -62,7 +61,7 @@ class Difference:
     """
 
     asked: Asked
-    evaluator: Evaluator
+    evaluator: str
     mishap: Mishap
     place: int
     wanted: Sequence[Line] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from muntin import ModuleError
-from muntin_engine.plan import Evaluator
 from muntin_engine.testing.difference import Difference
 from muntin_engine.testing.following import Mishap
 
@@ -26,7 +25,7 @@ class RestartError(ModuleError, AssertionError):
     """
 
     def __init__(self, found: Difference) -> None:
-        self.evaluator: Evaluator = found.evaluator
+        self.evaluator: str = found.evaluator
         self.mishap: Mishap = found.mishap
         self.step = found.place + 1
         self.stream = found.drawing

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from muntin import EarlyEmission, EmitPolicy, Event, Window, fold
+from muntin import EarlyEmission, EmitPolicy, Event, Insertion, Window, fold
 from muntin.testing import Batch, equal
 from muntin.testing.ledger import Ledger
 from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
-from muntin_engine.plan import Evaluator
+from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress, Timing
+from muntin_engine.core.keys import Key
+from muntin_engine.evaluators.evaluator import InMemory
+from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.meaning import progress_of, standing_output
-from muntin_engine.testing.processes import Process, start
 
 
 class Mishap(StrEnum):
@@ -68,7 +69,7 @@ class Standing:
         return [line for _, _, line in self._lines]
 
 
-def follow(asked: Asked, evaluator: Evaluator, mishap: Mishap, only_after: int | None = None) -> Iterator[list[Line]]:
+def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Iterator[list[Line]]:
     """Yield the output as it stands after each step.
 
     Args:
@@ -82,16 +83,16 @@ def follow(asked: Asked, evaluator: Evaluator, mishap: Mishap, only_after: int |
     """
     cells, standing = MemoryCells(), Standing()
     names = {number: key for key, number in asked.keys.items()}
-    process = start(asked, evaluator, cells)
+    process = _start(asked, evaluator, cells)
     for place, batch in enumerate(asked.batches):
         arrived = progress_of(asked.query.window, batch)
         happens = only_after in (None, place)
         if happens and mishap is Mishap.CRASH:
-            _crash(process, cells, batch, arrived)
-        for key, change in process.take(batch, arrived):
+            _crash(process, cells, list(_rows(asked, batch)), arrived)
+        for (key,), change in process.take(list(_rows(asked, batch)), arrived):
             standing.apply(key, names[key], change)
         if happens and mishap is Mishap.RESTART:
-            process = start(asked, evaluator, cells)
+            process = _start(asked, evaluator, cells)
         yield standing.lines()
 
 
@@ -112,8 +113,29 @@ def _meant(asked: Asked, key: Hashable, events: list[Event[Any]], progress: Prog
         yield Line(key, row.window, row.start, row.end, row.value)
 
 
-def _crash(process: Process, cells: MemoryCells, batch: Batch, arrived: Progress) -> None:
+def _start(asked: Asked, evaluator: str, cells: MemoryCells) -> InMemory:
+    """Return a new process that finds in the cells what those before it wrote."""
+    return evaluator_named(evaluator).in_memory(asked.plan(evaluator), cells, asked.codec)
+
+
+def _rows(asked: Asked, batch: Batch) -> Iterator[tuple[Key, InputChange]]:
+    """Yield the rows of a step as evaluators take them."""
+    for step in batch.changes:
+        change = step.change
+        yield (
+            (asked.keys[step.key],),
+            InputChange(
+                asked.ids[change.id] if asked.has_ids else None,
+                change.event.start,
+                change.event.end,
+                asked.values(change.event.payload),
+                None if isinstance(change, Insertion) else change.new_end,
+            ),
+        )
+
+
+def _crash(process: InMemory, cells: MemoryCells, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> None:
     """Evaluate a micro-batch that is not committed."""
     before = dict(cells.cells)
-    process.take(batch, arrived)
+    process.take(rows, arrived)
     cells.cells = before

@@ -21,7 +21,6 @@ from muntin import (
 from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
-from muntin_engine.plan import Evaluator
 from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.difference import Difference
 from muntin_engine.testing.searching import Search
@@ -53,7 +52,8 @@ class RestartTrial(Trial):
             kind: What kind of stream is drawn, see `scripts`.
             emit: When results are put out.
         """
-        self._expect_none(self._asked(kind, emit), [Evaluator.GENERAL])
+        asked = self._asked(kind, emit)
+        self._expect_none(asked, asked.evaluators[:1])
 
     def survives_over_slices(self, kind: str) -> bool:
         """Raise unless no restart shows in the output of the evaluators over slices; return whether there is any."""
@@ -68,7 +68,7 @@ class RestartTrial(Trial):
         query = WindowedQuery(window, [Computation(self._module)], clip, timestamps)
         return Asked(self.draw(scripts(self._payloads, kind)), query, emit)
 
-    def _expect_none(self, asked: Asked, evaluators: Sequence[Evaluator]) -> None:
+    def _expect_none(self, asked: Asked, evaluators: Sequence[str]) -> None:
         search = Search(asked, self.tolerance)
         found = search.first(evaluators)
         if found is not None:

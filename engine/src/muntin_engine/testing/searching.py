@@ -10,7 +10,6 @@ from typing import NamedTuple
 from muntin import EarlyEmission, MuntinError, Refinement, TimestampPolicy
 from muntin.testing import Script, smallest_failing
 from muntin_engine.core.changes import Timing
-from muntin_engine.plan import Evaluator
 from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.difference import Difference, bag_difference
 from muntin_engine.testing.following import Line, Mishap, follow, meant
@@ -28,9 +27,9 @@ class Search:
         """
         self._asked = asked
         self._tolerance = tolerance
-        self._straight: dict[Evaluator, _Record] = {}
+        self._straight: dict[str, _Record] = {}
 
-    def first(self, evaluators: Iterable[Evaluator]) -> Difference | None:
+    def first(self, evaluators: Iterable[str]) -> Difference | None:
         """Return the first difference that any mishap makes to one of some evaluators, or None."""
         found = (
             self.difference(evaluator, mishap)
@@ -39,7 +38,7 @@ class Search:
         )
         return next((one for one in found if one is not None), None)
 
-    def difference(self, evaluator: Evaluator, mishap: Mishap, only_after: int | None = None) -> Difference | None:
+    def difference(self, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Difference | None:
         """Return the first difference that a mishap makes to an evaluator, or None.
 
         Nothing happening is compared with the reference, and all else with nothing happening. What raises without a
@@ -66,7 +65,7 @@ class Search:
         alone = (self.difference(found.evaluator, found.mishap, place) for place in places)
         return next((one for one in alone if one is not None), found)
 
-    def _run_straight(self, evaluator: Evaluator) -> _Record:
+    def _run_straight(self, evaluator: str) -> _Record:
         if evaluator not in self._straight:
             self._straight[evaluator] = _record(self._asked, evaluator, Mishap.NOTHING)
         return self._straight[evaluator]
@@ -104,7 +103,7 @@ class _Seen(NamedTuple):
     error: Exception | None = None
 
 
-def _record(asked: Asked, evaluator: Evaluator, mishap: Mishap, only_after: int | None = None) -> _Record:
+def _record(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> _Record:
     record = _Record()
     try:
         for lines in follow(asked, evaluator, mishap, only_after):

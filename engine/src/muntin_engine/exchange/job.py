@@ -1,22 +1,16 @@
-"""What travels to the workers: the query, its modules and its schemas, as one run of bytes.
-
-Modules are found on the driver and travel as cloudpickled instances inside bytes that a worker opens when the first
-rows come. Spark starts a Python process on the driver for every stateful query, before any package shipped with the
-session is importable there; that process must hold the bytes and never open them.
-"""
+"""What travels to the workers: the query, its modules and its schemas."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, Final
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
-from pyspark import cloudpickle
 
-from muntin import HoppingWindows, Module, MuntinError
+from muntin import HoppingWindows, Module
 from muntin.schemas import Field
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.codec import Codec, records_of
@@ -25,17 +19,7 @@ from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
-from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
-from muntin_engine.plan import Evaluator
-from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.by_value import pickled
-from muntin_engine.spark.fetched_archives import find_fetched_archives
-from muntin_engine.spark.worker_settings import WorkerSettings
-
-MOST_BYTES: Final = 900_000
-"""A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""
-
-_MOST_OPEN: Final = 32
+from muntin_engine.exchange.worker_settings import WorkerSettings
 
 
 @dataclass(frozen=True)
@@ -72,8 +56,8 @@ class Job:
         buckets: The ids of the buckets.
         results: The Arrow schema of the results.
         outputs: The types of the modules' results.
-        evaluator: How windows are computed.
-        forms: The modules' columnar forms, where the evaluator is the columnar one.
+        evaluator: The name of the evaluator.
+        forms: The modules' columnar forms, if the evaluator computes with them.
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
         window_names: What the results call them; none if there is one specification.
         tracker: What says how far the input is.
@@ -96,7 +80,7 @@ class Job:
     buckets: tuple[int, ...]
     results: pa.Schema
     outputs: tuple[Field, ...]
-    evaluator: Evaluator = Evaluator.GENERAL
+    evaluator: str
     forms: tuple[BoundForm, ...] = ()
     steps: tuple[HoppingWindows, ...] = ()
     window_names: tuple[str, ...] = ()
@@ -114,14 +98,17 @@ class Job:
     @property
     def lineage(self) -> Lineage:
         """What the state depends on, with the modules that may go on from older versions."""
-        return Lineage(self.identity, _modules(self), [bound.form for bound in self.forms])
+        return Lineage(self.identity, self.modules, [bound.form for bound in self.forms])
+
+    @property
+    def modules(self) -> list[Module]:
+        """The modules."""
+        return [binding.module for binding in self.query.bindings]
 
     @property
     def grids(self) -> tuple[Grid, ...]:
-        """The slices of the query, or its ranges of windows; none if it is evaluated from its events."""
-        if self.evaluator is Evaluator.GENERAL:
-            return ()
-        return SliceGrid.shared(self.steps) if self.is_point else tuple(map(RangeGrid.of, self.steps))
+        """The slices of the query, or its ranges of windows; none if windows close elsewhere than at their ends."""
+        return SliceGrid.shared(self.steps) if self.is_point and self.steps else tuple(map(RangeGrid.of, self.steps))
 
     @cached_property
     def sliced_query(self) -> SlicedQuery:
@@ -160,55 +147,3 @@ class Job:
     def codec(self) -> Codec:
         """The codec for this query's state."""
         return Codec(set().union(*(records_of(binding.module) for binding in self.query.bindings)))
-
-
-def pack_job(job: Job) -> bytes:
-    """Return a job as bytes. Code of no installed package travels itself, if it can, and is imported where it cannot.
-
-    Raises:
-        ShippingError: A module cannot be pickled, or the job is too large for a stateful operator.
-    """
-    data = _pickled(job)
-    if len(data) > MOST_BYTES:
-        raise ShippingError(f"the query's modules take {len(data):,} bytes, more than {MOST_BYTES:,}", _modules(job))
-    return data
-
-
-def _pickled(job: Job) -> bytes:
-    failures = []
-    for modules in (local_modules(), []):
-        try:
-            return pickled(job, modules)
-        except Exception as error:
-            failures.append(error)
-    reason = f"the query's modules cannot travel to the workers: {failures[0]}"
-    raise ShippingError(reason, _modules(job)) from failures[0]
-
-
-@lru_cache(_MOST_OPEN)
-def open_job(data: bytes) -> Job:
-    """Return the job in some bytes; a worker opens it once and keeps the last few.
-
-    Raises:
-        ModuleNotOnWorkerError: A module's package is not installed where the worker runs.
-    """
-    try:
-        return _opened(data)
-    except ModuleNotOnWorkerError:
-        if not find_fetched_archives():
-            raise
-        return _opened(data)
-
-
-def _opened(data: bytes) -> Job:
-    try:
-        job: Job = cloudpickle.loads(data)
-    except MuntinError:
-        raise
-    except (ImportError, AttributeError) as error:
-        raise ModuleNotOnWorkerError(str(error)) from error
-    return job
-
-
-def _modules(job: Job) -> list[Module]:
-    return [binding.module for binding in job.query.bindings]

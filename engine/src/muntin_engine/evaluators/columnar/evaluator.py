@@ -1,0 +1,64 @@
+"""The columnar evaluator: components are merged on arrays, and windows made of them for all keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from muntin import Merge
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.sliced.bucket_blob import BucketBlob
+from muntin_engine.evaluators.evaluator import InMemory
+from muntin_engine.evaluators.over_slices import OverSlices, without_form
+from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from muntin_engine.evaluators.batch import Batch, Evaluated
+    from muntin_engine.exchange.job import Job
+
+
+class ColumnarEvaluator(OverSlices):
+    """Merges components per key and slice, or range of windows, on arrays."""
+
+    name = "columnar"
+    advantage = "all modules have a columnar form"
+    uses_forms = True
+
+    def lacks(self, plan: Plan) -> str | None:
+        """Return that a module has no columnar form."""
+        return without_form(plan)
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module, and why so."""
+        components = {} if module.form is None else module.form.components()
+        kept = ", ".join(f"{name} ({part.merge} {part.dtype})" for name, part in components.items())
+        if any(part.merge is Merge.COLLECT for part in components.values()):
+            return f"keeps {kept}; each window sorts all its values"
+        if plan.lifetimes != "point":
+            return f"keeps {kept}; windows share the blocks of a tree"
+        if all(part.has_inverse or part.is_exact for part in components.values()):
+            return f"keeps {kept}; windows are differences of running totals"
+        return f"keeps {kept}; windows are merged from running values, as not all of it can be taken back exactly"
+
+    def lift(self, job: Job, rows: pa.Table) -> Iterator[BucketBlob]:
+        """Yield the partial states of good rows for each bucket that has any."""
+        from muntin_engine.columnar.lifting import lift_rows
+        from muntin_engine.evaluators.lifted_rows import rows_to_lift
+
+        return lift_rows(job.grids[0], job.forms, rows_to_lift(job, rows))
+
+    def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.columnar.processing import process
+
+        return process(job, bucket, cells, batch)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it."""
+        from muntin_engine.evaluators.columnar.in_memory import ArraysInMemory
+
+        return ArraysInMemory(plan, cells, codec)

@@ -1,0 +1,58 @@
+"""The columnar evaluator in memory, for restart tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.columnar.results import python_values
+from muntin_engine.columnar.forms import BoundForm
+from muntin_engine.columnar.lifting import Rows, lift_rows
+from muntin_engine.columnar.results import form_results
+from muntin_engine.columnar.store import Closed, ColumnarStore
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.changes import InputChange
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.keys import Key
+from muntin_engine.evaluators.columnar.column_arrays import column_of
+from muntin_engine.evaluators.slices_in_memory import SlicesInMemory
+from muntin_engine.plan.plan import Plan
+
+
+class ArraysInMemory(SlicesInMemory):
+    """Merges the components of columnar forms; a key is one integer, and each module reads one input of its own."""
+
+    def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
+        super().__init__(plan, cells, codec)
+        self._is_point = plan.lifetimes == "point"
+        self._inputs = [module.known[0] for module in plan.modules]
+        self._forms = [
+            BoundForm(module.form, module.label, module.columns, module.known)
+            for module in plan.modules
+            if module.form is not None
+        ]
+
+    def lift(self, key: Key, row: InputChange) -> Iterator[bytes]:
+        """Return the partial states of a row."""
+        rows = Rows(
+            np.zeros(1, np.int32),
+            np.array([row.start], np.int64),
+            None if self._is_point else np.array([row.end], np.int64),
+            [pa.array([part], pa.int64()) for part in key],
+            [column_of(field, [value]) for field, value in zip(self._inputs, row.payload, strict=True)],
+        )
+        return (blob.blob for blob in lift_rows(self.grids[0], self._forms, rows))
+
+    def store(self) -> ColumnarStore:
+        """Return an empty store."""
+        return ColumnarStore(self.grids, self._forms)
+
+    def results(self, output: Closed) -> Iterator[tuple[Key, int, tuple[Any, ...]]]:
+        """Return key, number and results of windows that are complete."""
+        results = [python_values(form_results(form, place, output.windows)) for place, form in enumerate(self._forms)]
+        keys = zip(*(column.to_pylist() for column in output.keys.columns), strict=True)
+        for key, number, *values in zip(keys, output.windows.windows.tolist(), *results, strict=True):
+            yield key, number, tuple(values)

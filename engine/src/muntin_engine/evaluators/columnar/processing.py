@@ -1,0 +1,19 @@
+"""A micro-batch of a bucket, evaluated on arrays."""
+
+from __future__ import annotations
+
+from muntin_engine.columnar.store import Closed, ColumnarStore
+from muntin_engine.core.cells import Cells
+from muntin_engine.evaluators.batch import Batch, Evaluated
+from muntin_engine.evaluators.columnar.result_tables import closed_tables
+from muntin_engine.evaluators.slice_processing import process_slices
+from muntin_engine.exchange.job import Job
+
+
+def process(job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    """Evaluate a micro-batch of a bucket and write its state."""
+
+    def count(closed: Closed) -> int:
+        return len(closed.windows.keys)
+
+    return process_slices(job, bucket, cells, batch, lambda: ColumnarStore(job.grids, job.forms), closed_tables, count)

@@ -1,0 +1,75 @@
+"""Windows of columnar aggregates as typed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY, ModuleFailedError, Window
+from muntin.schemas import Field, Scalar, ScalarKind, spell
+from muntin_engine.columnar.failing import failing_window
+from muntin_engine.columnar.results import form_results
+from muntin_engine.columnar.store import Closed
+from muntin_engine.core.keys import Key
+from muntin_engine.core.sliced.bucket import Complete
+from muntin_engine.evaluators.window_tables import window_tables
+from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.result_columns import Source
+
+_LARGEST: Final = np.iinfo(np.int64).max
+
+_FITTING: Final[Mapping[ScalarKind, str]] = {
+    ScalarKind.BOOLEAN: "b",
+    ScalarKind.INTEGER: "iu",
+    ScalarKind.FLOAT: "fiu",
+    ScalarKind.TIMESTAMP: "M",
+    ScalarKind.DATE: "M",
+    ScalarKind.INTERVAL: "m",
+    ScalarKind.INSTANT: "iu",
+}
+"""The NumPy kinds of array that a type of result may come in; any type may come as objects."""
+
+
+def closed_tables(job: Job, complete: Complete[Closed]) -> Iterator[pa.Table]:
+    """Yield the windows of columnar aggregates as tables of the query's result schema.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+        ModuleContractError: A module's results are not of the type that its class declares.
+    """
+    closed = complete.output
+    keys = [closed.keys.column(name) for name in job.key_names]
+
+    def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        form, windows = job.forms[place], closed.windows
+
+        def at(row: int) -> tuple[Key, Window]:
+            key = tuple(column[row].as_py() for column in keys)
+            return key, job.grids[complete.place].windows.window(int(windows.windows[row]))
+
+        try:
+            results = form_results(form, place, windows)
+        except ModuleFailedError as failure:
+            row = failing_window(form, place, windows)
+            raise failure if row is None else failure.at(*at(row)) from failure.__cause__
+        return _column(results, field, arrow_type, Source(job, form.label, at))
+
+    yield from window_tables(job, complete.place, closed.windows.windows, keys, output)
+
+
+def _column(results: Any, output: Field, arrow_type: pa.DataType, source: Source) -> pa.Array:
+    data, is_null = np.ma.getdata(results), np.ma.getmaskarray(results)
+    kind = output.type.kind if isinstance(output.type, Scalar) else None
+    if data.dtype == object or kind is None or kind not in _FITTING:
+        values = [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
+        return source.column(values, output, arrow_type)
+    if data.dtype.kind not in _FITTING[kind]:
+        raise source.contract_error(f"{output.name!r} is an array of {data.dtype}, declared {spell(output)}")
+    if kind is ScalarKind.INSTANT:
+        is_null = is_null | (data >= INFINITY)
+    if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT:
+        is_null = is_null | (data > _LARGEST)  # as `to_arrow` has it: what the column cannot hold is null
+    return pa.array(data, mask=is_null if is_null.any() else None).cast(arrow_type)

@@ -1,0 +1,108 @@
+"""The contract of an evaluator: all that the engine asks of a way to compute windows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.changes import InputChange, OutputChange, Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.keys import Key
+from muntin_engine.core.sliced.bucket_blob import BucketBlob
+from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from muntin_engine.evaluators.batch import Batch, Evaluated
+    from muntin_engine.exchange.job import Job
+
+
+class InMemory(Protocol):
+    """An evaluator around cells in memory, as a process opens it: all that is lost when the process ends."""
+
+    def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+        """Evaluate a micro-batch, write the state and return the changes of the output.
+
+        Args:
+            rows: The rows, in any order.
+            arrived: The progress of the whole input that comes with them.
+        """
+        ...
+
+
+class Evaluator(ABC):
+    """A way to compute windows. All ways give the same results.
+
+    The engine asks the evaluator of a query and never which one it is. An evaluator has no state of its own. The driver
+    asks it while a query is planned, which needs neither NumPy nor Arrow; the workers ask it in each micro-batch.
+
+    Attributes:
+        name: What queries and checkpoints call it.
+        advantage: Why it is chosen, where no cheaper one was in question.
+        uses_forms: True if it computes with the columnar forms of the modules, and its state holds their components.
+        takes_revisions: True if events may have ids, by which they are revised.
+        takes_several_windows: True if a query may have several specifications of windows.
+        lifts_rows: True if it merges rows where they are, before the shuffle, and no row reaches the buckets.
+        unreported: The metrics that it cannot report.
+    """
+
+    name: ClassVar[str]
+    advantage: ClassVar[str]
+    uses_forms: ClassVar[bool] = False
+    takes_revisions: ClassVar[bool] = False
+    takes_several_windows: ClassVar[bool] = False
+    lifts_rows: ClassVar[bool] = False
+    unreported: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query; None if it can."""
+
+    @abstractmethod
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module, and why so."""
+
+    @abstractmethod
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+
+    @abstractmethod
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+
+    def lift(self, job: Job, rows: pa.Table) -> Iterator[BucketBlob]:
+        """Yield the partial states of good rows for each bucket that has any, if `lifts_rows`.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+        """
+        raise AssertionError(f"{self.name} does not lift rows: {job.names}, {rows.num_rows}")
+
+    @abstractmethod
+    def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state.
+
+        Args:
+            job: The query.
+            bucket: The id of the bucket.
+            cells: Its state. It stays as it was if anything is raised.
+            batch: What the micro-batch brings.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+            StateMismatchError: Another query wrote the state.
+        """
+
+    @abstractmethod
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it, for restart tests.
+
+        Args:
+            plan: The query.
+            cells: What the processes before it wrote.
+            codec: Writes the state.
+        """

@@ -1,0 +1,1 @@
+"""The general evaluator: any window, module and policy, from the events themselves."""

@@ -1,0 +1,82 @@
+"""The general evaluator: events are kept, and windows computed from their members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from muntin import EmitPolicy, Refinement, SupportsRemove
+from muntin_engine.core.bucket import SHELVES
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.codec import Codec
+from muntin_engine.evaluators.evaluator import Evaluator, InMemory
+from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from muntin_engine.evaluators.batch import Batch, Evaluated
+    from muntin_engine.exchange.job import Job
+
+
+class GeneralEvaluator(Evaluator):
+    """Runs any window, any module, any policy, revisions in and retractions out, key by key in plain Python."""
+
+    name = "general"
+    advantage = "it runs any query"
+    takes_revisions = True
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return None: it can run any query."""
+        del plan
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module, and why so."""
+        if plan.early is not None and plan.early.refinement is Refinement.DISCARD:
+            return "computed from the members that came since the window was last put out"
+        if not module.module.is_incremental:
+            return "computed from the members of each window, as it is not incremental"
+        can_remove = isinstance(module.module, SupportsRemove)
+        if plan.emission in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
+            updates = "is updated with each change" if can_remove else "is rebuilt when a member goes"
+            return f"the state of a window that changes after it was put out {updates}" + (
+                "" if can_remove else ", as it has no remove_events"
+            )
+        if _slides(module):
+            return "its state slides from window to window"
+        return "its state is built from the members of each window, as " + (
+            "what it sees depends on the window" if module.module.is_time_sensitive else "it has no remove_events"
+        )
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        if plan.early is not None:
+            return "a step of the trigger for each window that it is a member of; a firing costs what a closing does"
+        slides = all(map(_slides, plan.modules)) and plan.emission is EmitPolicy.FINAL
+        return "a constant, whatever the overlap" if slides else "a constant for each window that it is a member of"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        kept = "the events of open windows"
+        if plan.early is not None:
+            kept += ", and the trigger's state of each open window with members"
+            kept += ", with its last output" if plan.early.may_retract else ""
+        elif plan.emission is not EmitPolicy.FINAL:
+            kept += ", and the last output of each window that may change"
+        return f"{kept}; {SHELVES} cells per bucket, each read and written only when its keys are touched or due"
+
+    def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.general.processing import process
+
+        del bucket  # nothing is kept in the worker
+        return process(job, cells, batch)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it."""
+        from muntin_engine.evaluators.general.in_memory import GeneralInMemory
+
+        return GeneralInMemory(plan, cells, codec)
+
+
+def _slides(planned: ModulePlan) -> bool:
+    module = planned.module
+    return module.is_incremental and not module.is_time_sensitive and isinstance(module, SupportsRemove)

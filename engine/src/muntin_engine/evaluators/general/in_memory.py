@@ -1,0 +1,27 @@
+"""The general evaluator in memory, for restart tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muntin_engine.core.bucket import Bucket
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.changes import InputChange, OutputChange, Progress
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.keys import Key
+from muntin_engine.core.meter import Meter
+from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.windowed import windowed_query
+
+
+class GeneralInMemory:
+    """Evaluates windows from their events."""
+
+    def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
+        query = windowed_query(plan, [Meter() for _ in plan.modules])
+        self._bucket = Bucket(query, cells, codec, plan.identity())
+
+    def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+        """Evaluate a micro-batch, write the state and return the changes of the output."""
+        result = self._bucket.process([(key, [row]) for key, row in rows], arrived)
+        return [(key, change) for key, changes in result.output for change in changes]

@@ -1,0 +1,46 @@
+"""A micro-batch of a bucket, evaluated from its events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from muntin import EarlyEmission
+from muntin_engine.core.bucket import BatchResult, Bucket
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.changes import OutputChange, OutputKind, Timing
+from muntin_engine.core.measured_cells import MeasuredCells
+from muntin_engine.evaluators.batch import Batch, Evaluated
+from muntin_engine.evaluators.general.result_tables import result_tables
+from muntin_engine.evaluators.progress_metrics import progress_metrics
+from muntin_engine.exchange.job import Job
+
+
+def process(job: Job, cells: Cells, batch: Batch) -> Evaluated:
+    """Evaluate a micro-batch of a bucket and write its state."""
+    measured = MeasuredCells(cells)
+    result = Bucket(job.query, measured, job.codec, job.identity, job.tracker).process(
+        batch.changes,
+        batch.progress,
+        observed=batch.observed,
+        promises=batch.promises,
+        signals=batch.signals,
+    )
+    may_retract, is_early = job.query.emit.may_retract, isinstance(job.query.emit, EarlyEmission)
+    metrics = {
+        "retractions": _count(result, lambda change: change.kind is not OutputKind.INSERT) if may_retract else 0,
+        "early": _count(result, lambda change: change.timing is Timing.EARLY) if is_early else 0,
+        "keys": result.keys,
+        "windows_closed": result.windows_closed,
+        "windows_revisable": result.held.windows,
+        "keys_held": result.held.keys,
+        "events_held": result.held.events,
+        "state_bytes": result.held.bytes,
+        "bytes_written": measured.written,
+        **progress_metrics(job, result.progress),
+    }
+    tables = result_tables(job, result.output)
+    return Evaluated(tables, result.accepted, result.punctuation, metrics, result.refusals)
+
+
+def _count(result: BatchResult, is_wanted: Callable[[OutputChange], bool]) -> int:
+    return sum(is_wanted(change) for _, changes in result.output for change in changes)

@@ -1,0 +1,116 @@
+"""Changes of the output as typed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from muntin import INFINITY, Window
+from muntin.schemas import Struct
+from muntin_engine.core.changes import OutputChange
+from muntin_engine.core.keys import Key
+from muntin_engine.exchange.arrays import MisfitError, part_of
+from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.result_columns import Source, extents, result_table
+
+MOST_ROWS: Final = 100_000
+"""How many rows one blob of output has at the most; fewer if they take more than `MOST_BYTES`."""
+
+MOST_BYTES: Final = 32 * 2**20
+
+
+class _Change(NamedTuple):
+    """A change of the output with its key."""
+
+    key: Key
+    change: OutputChange
+
+
+def result_tables(job: Job, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
+    """Yield the results of a batch as tables of the query's result schema.
+
+    Raises:
+        ModuleContractError: A module's value is not of the type its class declares.
+    """
+    keyed = [_Change(key, change) for key, changes in output for change in changes]
+    for start in range(0, len(keyed), MOST_ROWS):
+        some = keyed[start : start + MOST_ROWS]
+        table = result_table(job, _context(job, some) | _outputs(job, some))
+        rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
+        yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
+
+
+def _context(job: Job, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
+    """Return the columns that are no module's."""
+    changes = [change for _, change in keyed]
+    makers: Mapping[str, Callable[[], pa.Array]] = {
+        "window": lambda: _extents(job, [(change.window.start, change.window.end) for change in changes]),
+        "lifetime": lambda: _extents(job, [(change.start, change.end) for change in changes]),
+        "change": lambda: pa.array([str(change.kind) for change in changes], pa.string()),
+        "event_id": lambda: pa.array([change.id for change in changes], pa.int64()),
+        "new_end": lambda: pa.array(_finite(change.new_end for change in changes), job.time_type),
+        "timing": lambda: pa.array([str(change.timing) for change in changes], pa.string()),
+        "pane": lambda: pa.array([change.pane for change in changes], pa.int64()),
+    }
+    first, last = len(job.keys), len(job.results) - len(job.outputs)
+    keys = {
+        field.name: pa.array([key[place] for key, _ in keyed], field.type)
+        for place, field in enumerate(list(job.results)[:first])
+    }
+    return keys | {name: makers[name]() for name in job.results.names[first:last]}
+
+
+def _extents(job: Job, stretches: Sequence[tuple[int, int]]) -> pa.Array:
+    """Return stretches of the axis as a struct column; an end at infinity is null."""
+    starts, ends = (pa.array(_finite(ticks), pa.int64()) for ticks in zip(*stretches, strict=True))
+    return extents(job, starts, ends)
+
+
+def _finite(ticks: Iterable[int | None]) -> list[int | None]:
+    return [None if tick is None or tick >= INFINITY else tick for tick in ticks]
+
+
+def _outputs(job: Job, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
+    """Return the columns of the modules' results."""
+    fields = list(job.results)[len(job.results) - len(job.outputs) :]
+    columns: dict[str, pa.Array] = {}
+    for place, (output, values) in enumerate(zip(job.outputs, _values(job, keyed), strict=True)):
+        source = _source(job, keyed, 0 if job.query.is_operator else place)
+        columns[fields[place].name] = source.column(values, output, fields[place].type)
+    return columns
+
+
+def _values(job: Job, keyed: Sequence[_Change]) -> Iterator[list[Any]]:
+    """Yield the values of each result column: one per aggregate, or the parts of an operator's rows."""
+    values = [change.value for _, change in keyed]
+    row = job.query.bindings[0].module.result_field().type
+    if not job.query.is_operator:
+        yield from map(list, zip(*values, strict=True))
+    elif isinstance(row, Struct):
+        yield from (_parts(job, keyed, values, row, place) for place in range(len(row.fields)))
+    else:
+        yield values
+
+
+def _parts(job: Job, keyed: Sequence[_Change], values: Sequence[Any], row: Struct, place: int) -> list[Any]:
+    """Return one field of an operator's rows."""
+    parts: list[Any] = []
+    for number, value in enumerate(values):
+        try:
+            parts.append(part_of(value, row, place))
+        except MisfitError as error:
+            raise _source(job, keyed, 0).contract_error(str(error), number) from error
+    return parts
+
+
+def _source(job: Job, keyed: Sequence[_Change], place: int) -> Source:
+    """Return where the results of a module come from."""
+    module = job.query.bindings[place].module
+
+    def at(number: int) -> tuple[Key, Window]:
+        key, change = keyed[number]
+        return key, change.window
+
+    return Source(job, f"{module.name} {module.version}", at)

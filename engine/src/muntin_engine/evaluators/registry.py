@@ -1,0 +1,38 @@
+"""The evaluators there are. Another one is a folder beside this file, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from muntin import PolicyError
+from muntin_engine.evaluators.columnar.evaluator import ColumnarEvaluator
+from muntin_engine.evaluators.evaluator import Evaluator
+from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
+from muntin_engine.evaluators.slices.evaluator import SlicedEvaluator
+
+EVALUATORS: Final[tuple[Evaluator, ...]] = (ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator())
+"""All of them, the cheapest first; the last one runs any query."""
+
+_BY_NAME: Final[Mapping[str, Evaluator]] = {evaluator.name: evaluator for evaluator in EVALUATORS}
+
+
+def evaluator_named(name: str) -> Evaluator:
+    """Return the evaluator of a name."""
+    return _BY_NAME[name]
+
+
+def parse_evaluator(value: str) -> str | None:
+    """Return the name of an evaluator as a query gives it; None for `"auto"`.
+
+    Raises:
+        PolicyError: There is no such evaluator.
+
+    Example:
+        >>> parse_evaluator("columnar"), parse_evaluator("auto")
+        ('columnar', None)
+    """
+    if value != "auto" and value not in _BY_NAME:
+        names = ", ".join(map(repr, _BY_NAME))
+        raise PolicyError(f"{value!r} is not an evaluator; there are 'auto', {names}")
+    return None if value == "auto" else value

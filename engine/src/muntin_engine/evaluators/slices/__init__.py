@@ -1,0 +1,1 @@
+"""The sliced evaluator: Python states per key and slice."""

@@ -1,0 +1,69 @@
+"""The sliced evaluator: Python states are merged per key and slice, and windows made of them key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from muntin import HoppingWindows, SupportsCombine, SupportsDeduct
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.sliced.bucket_blob import BucketBlob
+from muntin_engine.evaluators.evaluator import InMemory
+from muntin_engine.evaluators.over_slices import OverSlices
+from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from muntin_engine.evaluators.batch import Batch, Evaluated
+    from muntin_engine.exchange.job import Job
+
+
+class SlicedEvaluator(OverSlices):
+    """Merges the states of modules that define `combine`."""
+
+    name = "sliced"
+    advantage = "all modules define combine"
+
+    def lacks(self, plan: Plan) -> str | None:
+        """Return that rows have several slices, or that a module cannot merge states."""
+        if plan.lifetimes != "point":
+            return "events have lifetimes, so a row may lie in several slices"
+        for module in plan.modules:
+            if not (module.module.is_incremental and isinstance(module.module, SupportsCombine)):
+                return f"{module.label} has no combine"
+        return None
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module, and why so."""
+        if isinstance(plan.window, HoppingWindows) and plan.window.hop >= plan.window.size:
+            return "its states are combined per slice, each window has slices of its own"
+        if isinstance(module.module, SupportsDeduct):
+            return "its states are combined per slice; a window deducts the slices that leave it"
+        return "its states are combined per slice; windows share them on two stacks, as it has no deduct"
+
+    def explain_bound(self, plan: Plan) -> str:
+        """Say that rows are kept while they take less than states, where modules say what those take."""
+        sizes = [getattr(module.module, "state_bytes", None) for module in plan.modules]
+        declared = [size for size in sizes if size is not None]
+        return f", or its rows while they take less than {sum(declared)} bytes" if declared else ""
+
+    def lift(self, job: Job, rows: pa.Table) -> Iterator[BucketBlob]:
+        """Yield the partial states of good rows for each bucket that has any."""
+        from muntin_engine.evaluators.slices.lifting import lift_states
+
+        return lift_states(job, rows)
+
+    def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.slices.processing import process
+
+        return process(job, bucket, cells, batch)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it."""
+        from muntin_engine.evaluators.slices.in_memory import StatesInMemory
+
+        return StatesInMemory(plan, cells, codec)

@@ -1,0 +1,43 @@
+"""The sliced evaluator in memory, for restart tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.changes import InputChange
+from muntin_engine.core.codec import Codec
+from muntin_engine.core.keys import Key
+from muntin_engine.core.meter import Meter
+from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.sliced.lifting import GroupedRows, lift
+from muntin_engine.core.sliced.runs import WindowRuns
+from muntin_engine.core.sliced.sliced_query import SlicedQuery
+from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.evaluators.slices_in_memory import SlicesInMemory
+from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.windowed import windowed_query
+
+
+class StatesInMemory(SlicesInMemory):
+    """Merges the states of modules that define `combine`."""
+
+    def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
+        super().__init__(plan, cells, codec)
+        bindings = windowed_query(plan, [Meter() for _ in plan.modules]).bindings
+        slices = [grid for grid in self.grids if isinstance(grid, SliceGrid)]
+        self._query = SlicedQuery.of(slices, bindings, len(plan.columns.inputs), codec)
+
+    def lift(self, key: Key, row: InputChange) -> Iterator[bytes]:
+        """Return the partial states of a row."""
+        number = self._query.grids[0].slice_at(row.start)
+        yield lift(self._query, GroupedRows([key], [0], [number], [0, 1], [[value] for value in row.payload]))
+
+    def store(self) -> StateStore:
+        """Return an empty store."""
+        return StateStore(self._query)
+
+    def results(self, output: WindowRuns) -> Iterator[tuple[Key, int, tuple[Any, ...]]]:
+        """Return key, number and results of windows that are complete."""
+        return output.rows()

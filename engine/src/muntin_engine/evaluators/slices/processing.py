@@ -1,0 +1,22 @@
+"""A micro-batch of a bucket, evaluated with Python states."""
+
+from __future__ import annotations
+
+from operator import sub
+
+from muntin_engine.core.cells import Cells
+from muntin_engine.core.sliced.runs import WindowRuns
+from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.evaluators.batch import Batch, Evaluated
+from muntin_engine.evaluators.slice_processing import process_slices
+from muntin_engine.evaluators.slices.result_tables import run_tables
+from muntin_engine.exchange.job import Job
+
+
+def process(job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    """Evaluate a micro-batch of a bucket and write its state."""
+
+    def count(runs: WindowRuns) -> int:
+        return sum(map(sub, runs.lasts, runs.firsts))
+
+    return process_slices(job, bucket, cells, batch, lambda: StateStore(job.sliced_query), run_tables, count)

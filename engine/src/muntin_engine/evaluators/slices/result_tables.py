@@ -1,0 +1,41 @@
+"""Windows of modules that keep Python states as typed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import Window
+from muntin.schemas import Field
+from muntin_engine.core.keys import Key
+from muntin_engine.core.sliced.bucket import Complete
+from muntin_engine.core.sliced.runs import WindowRuns
+from muntin_engine.evaluators.window_tables import window_tables
+from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.result_columns import Source
+
+
+def run_tables(job: Job, complete: Complete[WindowRuns]) -> Iterator[pa.Table]:
+    """Yield the windows of modules that keep Python states as tables of the query's result schema.
+
+    Raises:
+        ModuleContractError: A module's results are not of the type that its class declares.
+    """
+    runs = complete.output
+    firsts, counts = np.array(runs.firsts, np.int64), np.subtract(runs.lasts, runs.firsts)
+    places = np.repeat(np.arange(len(firsts)), counts)
+    within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    columns = list(zip(*runs.keys, strict=True)) if job.keys else []
+    keys = [pa.array(column, key).take(pa.array(places)) for column, key in zip(columns, job.keys, strict=True)]
+
+    def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        def at(run: int) -> tuple[Key, Window]:
+            return runs.keys[run], job.grids[complete.place].windows.window(runs.firsts[run])
+
+        module = job.query.bindings[place].module
+        source = Source(job, f"{module.name} {module.version}", at)
+        return source.column(runs.values[place], field, arrow_type).take(pa.array(places))
+
+    yield from window_tables(job, complete.place, firsts[places] + within, keys, output)

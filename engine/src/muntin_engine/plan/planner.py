@@ -1,0 +1,91 @@
+"""The planner: check a query, and choose the evaluator that computes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from muntin import QueryError
+from muntin.modules.needs import check_needs
+from muntin_engine.evaluators.evaluator import Evaluator
+from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
+from muntin_engine.plan.checks import (
+    check_buckets,
+    check_input,
+    check_names,
+    check_policies,
+    check_time_bound,
+    check_window,
+)
+from muntin_engine.plan.choice import Choice
+from muntin_engine.plan.plan import Plan
+
+
+def checked_plan(plan: Plan) -> Plan:
+    """Return a plan that is checked, with the evaluator that computes it.
+
+    Raises:
+        QueryError: The window, the buckets or the names of the result cannot be, or the evaluator that was asked for
+            cannot evaluate the query.
+        PolicyError: A module is not right under the policies, or needs other windows; or a refinement of early results
+            is not right.
+    """
+    for window in plan.windows:
+        check_window(window)
+        check_needs([module.module for module in plan.modules], window, plan.axis)
+    check_buckets(plan.buckets)
+    check_names([*(key.name for key in plan.columns.keys), *plan.added, *(part.name for part in plan.outputs)])
+    for module in plan.modules:
+        check_policies(module.module, plan.clip, plan.timestamps)
+    check_time_bound(plan)
+    if plan.early is not None:
+        plan.early.check(plan.window, is_revised=plan.ends_move)
+    check_input(plan)
+    return replace(plan, choice=_choose(plan))
+
+
+def keeping_late_rows(plan: Plan) -> Plan:
+    """Return a plan with late rows kept. Partial states hold no rows, so they are computed from the events then.
+
+    Raises:
+        QueryError: An evaluator without rows was asked for, or several windows share one.
+    """
+    return checked_plan(replace(plan, keeps_late_rows=True))
+
+
+def evaluator_of(plan: Plan) -> Evaluator:
+    """Return the evaluator of a plan that `checked_plan` returned."""
+    return evaluator_named(plan.choice.evaluator)
+
+
+def _choose(plan: Plan) -> Choice:
+    evaluator, reason = _asked_for(plan, plan.wanted) if plan.wanted is not None else _cheapest(plan)
+    if plan.named_windows and not evaluator.takes_several_windows:
+        raise QueryError(
+            f"several windows of a query share its slices, and this one has none: {reason}\n"
+            "  run a query for each window, and union their results; each then decides by itself which rows are late"
+        )
+    return Choice(evaluator.name, reason, evaluator.uses_forms)
+
+
+def _asked_for(plan: Plan, name: str) -> tuple[Evaluator, str]:
+    evaluator = evaluator_named(name)
+    reason = evaluator.why_not(plan)
+    if reason is not None:
+        raise QueryError(
+            f"the {name} evaluator cannot run this query: {reason}\n  leave the choice open with evaluator='auto'"
+        )
+    return evaluator, evaluator.advantage if evaluator is EVALUATORS[0] else "asked for"
+
+
+def _cheapest(plan: Plan) -> tuple[Evaluator, str]:
+    """Return the first evaluator that can run a query, and why the one before it cannot."""
+    first = EVALUATORS[0]
+    why_not = first.why_not(plan)
+    if why_not is None:
+        return first, first.advantage
+    for _, evaluator in pairwise(EVALUATORS):
+        reason, why_not = why_not, evaluator.why_not(plan)
+        if why_not is None:
+            return evaluator, str(reason)
+    raise QueryError(f"no evaluator can run this query: {why_not}")

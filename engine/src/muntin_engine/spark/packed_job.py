@@ -1,0 +1,73 @@
+"""A query as one run of bytes.
+
+Modules are found on the driver and travel as cloudpickled instances inside bytes that a worker opens when the first
+rows come. Spark starts a Python process on the driver for every stateful query, before any package shipped with the
+session is importable there; that process must hold the bytes and never open them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from pyspark import cloudpickle
+
+from muntin import MuntinError
+from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
+from muntin_engine.exchange.job import Job
+from muntin_engine.shipping.local_code import local_modules
+from muntin_engine.spark.by_value import pickled
+from muntin_engine.spark.fetched_archives import find_fetched_archives
+
+MOST_BYTES: Final = 900_000
+"""A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""
+
+_MOST_OPEN: Final = 32
+
+
+def pack_job(job: Job) -> bytes:
+    """Return a job as bytes. Code of no installed package travels itself, if it can, and is imported where it cannot.
+
+    Raises:
+        ShippingError: A module cannot be pickled, or the job is too large for a stateful operator.
+    """
+    data = _pickled(job)
+    if len(data) > MOST_BYTES:
+        raise ShippingError(f"the query's modules take {len(data):,} bytes, more than {MOST_BYTES:,}", job.modules)
+    return data
+
+
+def _pickled(job: Job) -> bytes:
+    failures = []
+    for modules in (local_modules(), []):
+        try:
+            return pickled(job, modules)
+        except Exception as error:
+            failures.append(error)
+    reason = f"the query's modules cannot travel to the workers: {failures[0]}"
+    raise ShippingError(reason, job.modules) from failures[0]
+
+
+@lru_cache(_MOST_OPEN)
+def open_job(data: bytes) -> Job:
+    """Return the job in some bytes; a worker opens it once and keeps the last few.
+
+    Raises:
+        ModuleNotOnWorkerError: A module's package is not installed where the worker runs.
+    """
+    try:
+        return _opened(data)
+    except ModuleNotOnWorkerError:
+        if not find_fetched_archives():
+            raise
+        return _opened(data)
+
+
+def _opened(data: bytes) -> Job:
+    try:
+        job: Job = cloudpickle.loads(data)
+    except MuntinError:
+        raise
+    except (ImportError, AttributeError) as error:
+        raise ModuleNotOnWorkerError(str(error)) from error
+    return job

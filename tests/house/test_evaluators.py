@@ -1,0 +1,55 @@
+"""The engine asks the evaluator of a query, and never which one it is: another one is a folder and a line."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muntin_engine.evaluators.registry import EVALUATORS
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [ROOT / "engine/src/muntin_engine", ROOT / "cli/src/muntin_cli"]
+FOLDER = SOURCES[0] / "evaluators"
+NAMES = {evaluator.name for evaluator in EVALUATORS}
+FOLDERS = {type(evaluator).__module__.split(".")[2] for evaluator in EVALUATORS}
+FILES = [file for source in SOURCES for file in sorted(source.rglob("*.py")) if FOLDER not in file.parents]
+
+
+def questions(source: str) -> Iterator[str]:
+    """Yield where a file tells evaluators apart: by their names, their classes, or by importing one of them."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in NAMES:
+            yield f"line {node.lineno} says {node.value!r}"
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}".split(".") for alias in node.names]
+            own = [name for name in names if name[:2] == ["muntin_engine", "evaluators"] and name[2] in FOLDERS]
+            yield from (f"line {node.lineno} imports {'.'.join(name)}" for name in own)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_nobody_asks_which_evaluator_it_is(file: Path) -> None:
+    assert list(questions(file.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if job.evaluator == 'columnar': pass",
+        "match plan.choice.evaluator:\n    case 'general': pass",
+        "from muntin_engine.evaluators.general.evaluator import GeneralEvaluator",
+        "def late():\n    from muntin_engine.evaluators.slices import processing",
+        "from muntin_engine.evaluators import columnar",
+    ],
+)
+def test_whoever_asks_is_found(source: str) -> None:
+    assert len(list(questions(source))) == 1
+
+
+def test_each_evaluator_has_a_folder_and_a_name_of_its_own() -> None:
+    assert len(FILES) > 100
+    assert len(NAMES) == len(FOLDERS) == len(EVALUATORS) >= 3
+    assert {folder.name for folder in FOLDER.iterdir() if (folder / "evaluator.py").exists()} == FOLDERS
