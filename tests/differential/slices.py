@@ -20,7 +20,7 @@ from muntin.testing.ledger import Ledger as StreamLedger
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.columnar.lifting import BucketBlob, Rows, lift_rows
+from muntin_engine.columnar.lifting import Rows, lift_rows
 from muntin_engine.columnar.results import form_results
 from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.core.cells import MemoryCells
@@ -28,6 +28,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
+from muntin_engine.core.sliced.bucket_blob import BucketBlob
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.window_grid import settled

@@ -27,6 +27,7 @@ class GeneralEvaluator(Evaluator):
     def why_not(self, plan: Plan) -> str | None:
         """Return None: it can run any query."""
         del plan
+        return None
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
