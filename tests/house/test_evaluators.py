@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,3 +55,11 @@ def test_each_evaluator_has_a_folder_and_a_name_of_its_own() -> None:
     assert len(FILES) > 100
     assert len(NAMES) == len(FOLDERS) == len(EVALUATORS) >= 3
     assert {folder.name for folder in FOLDER.iterdir() if (folder / "evaluator.py").exists()} == FOLDERS
+
+
+def test_what_micro_batches_need_is_loaded_before_workers_are_forked_and_not_while_a_query_is_planned() -> None:
+    program = (
+        "import sys; from muntin_engine.evaluators.registry import EVALUATORS as all; print('numpy' in sys.modules)"
+    )
+    program += "; [one.load() for one in all]; print(sum('processing' in name for name in sys.modules) >= len(all))"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).split() == ["False", "True"]

@@ -27,16 +27,13 @@ from muntin_engine.core.kept_states import KeptStates
 from muntin_engine.core.key_evaluation import KeyEvaluation
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key, canonical
-from muntin_engine.core.ledger import Due, Ledger, soonest
+from muntin_engine.core.ledger import SHELVES, Due, Ledger, soonest
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.output_progress import output_punctuation
 from muntin_engine.core.progress import Observation, ProgressTracker
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.timers import due, sight
 from muntin_engine.errors import StateError
-
-SHELVES: Final = 64
-"""How many cells the keys of a bucket are spread over. Part of the layout of a checkpoint."""
 
 _LEDGER: Final = "ledger"
 

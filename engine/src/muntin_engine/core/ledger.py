@@ -16,6 +16,9 @@ from muntin_engine.errors import StateError
 LAYOUT: Final = 4
 """Version of the layout of the state in a checkpoint."""
 
+SHELVES: Final = 64
+"""How many cells the keys of a bucket are spread over, where they have cells of their own. Part of the layout."""
+
 SLICES: Final = "slices 3"
 """Version of the layout of the state over slices."""
 

@@ -83,6 +83,10 @@ class Evaluator(ABC):
         raise AssertionError(f"{self.name} does not lift rows: {job.names}, {rows.num_rows}")
 
     @abstractmethod
+    def load(self) -> None:
+        """Import what micro-batches need, before workers are forked: each then starts with it."""
+
+    @abstractmethod
     def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state.
 

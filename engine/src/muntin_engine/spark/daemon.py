@@ -14,6 +14,10 @@ from pyspark.daemon import manager
 
 import muntin_engine.spark.distribute
 import muntin_engine.spark.pipeline  # noqa: F401
+from muntin_engine.evaluators.registry import EVALUATORS
+
+for _evaluator in EVALUATORS:
+    _evaluator.load()
 
 if __name__ == "__main__":
     manager()

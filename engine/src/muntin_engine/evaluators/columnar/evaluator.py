@@ -51,6 +51,12 @@ class ColumnarEvaluator(OverSlices):
 
         return lift_rows(job.grids[0], job.forms, rows_to_lift(job, rows))
 
+    def load(self) -> None:
+        """Import what micro-batches need."""
+        import muntin_engine.columnar.lifting
+        import muntin_engine.evaluators.columnar.processing
+        import muntin_engine.evaluators.lifted_rows  # noqa: F401
+
     def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.columnar.processing import process

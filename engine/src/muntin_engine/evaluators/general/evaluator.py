@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from muntin import EmitPolicy, Refinement, SupportsRemove
-from muntin_engine.core.bucket import SHELVES
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.codec import Codec
+from muntin_engine.core.ledger import SHELVES
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
@@ -63,6 +63,10 @@ class GeneralEvaluator(Evaluator):
         elif plan.emission is not EmitPolicy.FINAL:
             kept += ", and the last output of each window that may change"
         return f"{kept}; {SHELVES} cells per bucket, each read and written only when its keys are touched or due"
+
+    def load(self) -> None:
+        """Import what micro-batches need."""
+        import muntin_engine.evaluators.general.processing  # noqa: F401
 
     def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""

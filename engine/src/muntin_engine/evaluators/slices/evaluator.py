@@ -56,6 +56,11 @@ class SlicedEvaluator(OverSlices):
 
         return lift_states(job, rows)
 
+    def load(self) -> None:
+        """Import what micro-batches need."""
+        import muntin_engine.evaluators.slices.lifting
+        import muntin_engine.evaluators.slices.processing  # noqa: F401
+
     def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.slices.processing import process
