@@ -36,7 +36,7 @@ help:
 demo: .venv/run.stamp
 	$(BIN)/python -m demo --months $(MONTHS) --emit $(EMIT)
 
-test: .venv/tools.stamp
+test: .venv/spark.jsa
 	$(TEST)
 
 test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
@@ -44,10 +44,10 @@ test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
 		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/foreign/test_$$name.py || exit 1; \
 	done
 
-torture: .venv/tools.stamp
+torture: .venv/spark.jsa
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)
 
-check: .venv/tools.stamp
+check: .venv/spark.jsa
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -91,6 +91,11 @@ clean:
 	@echo "installing the tools for tests and checks into .venv"
 	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre,connect]" --editable ./cli --requirement requirements-dev.txt --requirement requirements-docs.txt
 	@touch $@
+
+# The classes of Spark as the JVMs of the tests map them.
+.venv/spark.jsa: .venv/tools.stamp
+	@echo "preparing Spark for the tests"
+	@$(BIN)/python -m tests.quick_jvm
 
 # Their own pins stay away from ours.
 build/adapters/%.stamp: .venv/run.stamp sdk/pyproject.toml

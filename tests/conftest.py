@@ -57,6 +57,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from tests.quick_jvm import OPTIONS
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
-    session = local_session("muntin tests", log=log, conf={"spark.driver.extraJavaOptions": OPTIONS})
+    # One state partition: these streams have few rows, and every partition is a task and a worker more per micro-batch.
+    few = {"spark.sql.shuffle.partitions": "1"}
+    session = local_session("muntin tests", log=log, conf={"spark.driver.extraJavaOptions": OPTIONS, **few})
     yield session
     stop_session(session)

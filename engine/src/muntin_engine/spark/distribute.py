@@ -26,6 +26,7 @@ from muntin_engine.spark.durations import Durations
 from muntin_engine.spark.observing import GoodRows, observe, pack_observations, progress_of
 from muntin_engine.spark.packed_job import open_job
 from muntin_engine.spark.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
+from muntin_engine.spark.settling import settle
 from muntin_engine.spark.signals import signals_in
 from muntin_engine.spark.watchdog import overseen
 
@@ -87,6 +88,7 @@ class Distributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of all of them."""
         job = open_job(self._job)
+        settle()
         with overseen(job.worker, job.query.axis):
             yield from self._sent(job, batches)
 

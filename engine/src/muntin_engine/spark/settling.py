@@ -1,0 +1,36 @@
+"""Make cheap what PySpark does around every task in a Python worker.
+
+Before a task, PySpark has Python forget where it found modules; Python then reads the directory of every archive on its
+path anew, for each package in it. After a task, PySpark runs the cyclic garbage collector, which walks over everything
+that pandas, Arrow and the engine have imported. See decision 0048.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from functools import cache
+from pathlib import PurePath
+from typing import Final
+from zipimport import zipimporter
+
+_SPARKS: Final = ("pyspark.zip", "py4j-", "spark-core_")
+"""How the names of the archives begin that Spark puts on the path of its workers. None of them ever changes."""
+
+
+@cache
+def settle() -> None:
+    """Take what is there now out of the collector's walk, and keep what Python knows of Spark's archives.
+
+    Call it when a worker has imported what it needs. Later calls in a process, or in one that is forked from it, do
+    nothing. Archives that were shipped with a query are looked at anew before every task, as ever.
+    """
+    for importer in sys.path_importer_cache.values():
+        if isinstance(importer, zipimporter) and PurePath(importer.archive).name.startswith(_SPARKS):
+            importer.invalidate_caches = _keep_caches  # type: ignore[method-assign]
+    gc.collect()
+    gc.freeze()
+
+
+def _keep_caches() -> None:
+    """Stand in for `zipimporter.invalidate_caches`."""
