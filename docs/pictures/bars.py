@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from muntin import INFINITY, Module, WindowSpecification
+from muntin import INFINITY, Module, WindowKind
 from muntin.testing import Bar, Computation, Look, OutputEvent, Script, WindowedQuery
 
 
@@ -21,7 +21,7 @@ def punctuation(script: Script) -> Iterator[Bar]:
         yield Bar("punctuation", last, last, str(last))
 
 
-def counted(script: Script, window: WindowSpecification, module: Module, label: str = "windows") -> list[Bar]:
+def counted(script: Script, window: WindowKind, module: Module, label: str = "windows") -> list[Bar]:
     """Return the windows of a stream, each with what a module says of it."""
     rows = script.run(WindowedQuery(window, [Computation(module)])).get(None, [])
     return [pane(label, row, str(row.value[0])) for row in rows]

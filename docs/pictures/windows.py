@@ -9,7 +9,7 @@ from typing import Any, Final
 from docs.pictures.bars import counted, lifetimes, pane, punctuation
 from docs.pictures.modules import Longest
 from docs.pictures.picture import Picture
-from muntin import INFINITY, ClipPolicy, WindowSpecification, count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin import INFINITY, ClipPolicy, WindowKind, count_by_end, count_by_start, hopping, snapshot, tumbling
 from muntin.testing import Bar, Computation, Script, WindowedQuery
 from muntin_stats import Count, TimeWeightedAverage
 
@@ -37,7 +37,7 @@ def pictures() -> Iterator[Picture]:
     yield _command()
 
 
-def _kind(name: str, title: str, function: Callable[..., WindowSpecification], *sizes: int, **more: int) -> Picture:
+def _kind(name: str, title: str, function: Callable[..., WindowKind], *sizes: int, **more: int) -> Picture:
     rows = [*lifetimes(STREAM), *counted(STREAM, function(*sizes, **more), Count())]
     return Picture(name, f"three events, and how many are members of {title}", rows, (function,))
 

@@ -1,6 +1,6 @@
 """Pages of names: a list of links to sources on a code host, the names' docstrings on the site.
 
-A line ``- [`muntin.hopping`](../../../sdk/src/muntin/windows.py)`` asks mkdocstrings for the docstring of the name, and
+A line ``- [`muntin.ticks`](../../../sdk/src/muntin/axis.py)`` asks mkdocstrings for the docstring of the name, and
 one that names a command, such as ``- [`muntin new`](...)``, for what the command says of itself.
 """
 
@@ -30,8 +30,8 @@ class Entry:
         Example:
             >>> Entry("muntin.triggers.after", "../../../sdk/src/muntin/triggers/after.py").identifier
             'muntin.triggers.after.after'
-            >>> Entry("muntin.hopping", "../../../sdk/src/muntin/windows.py").identifier
-            'muntin.hopping'
+            >>> Entry("muntin.ticks", "../../../sdk/src/muntin/axis.py").identifier
+            'muntin.ticks'
         """
         _, _, module = self.source.removesuffix(".py").rpartition("/src/")
         last = self.name.rpartition(".")[2]

@@ -13,7 +13,7 @@ from muntin import (
     Module,
     TimeSensitiveAggregate,
     Window,
-    WindowSpecification,
+    WindowKind,
     tumbling,
 )
 from muntin_engine.core.admission import Admission
@@ -77,7 +77,7 @@ def first_value(payload: Sequence[Any]) -> Any:
     return payload[0]
 
 
-def query(window: WindowSpecification, module: Module | None = None, **policies: Any) -> WindowedQuery:
+def query(window: WindowKind, module: Module | None = None, **policies: Any) -> WindowedQuery:
     return WindowedQuery(window, (Binding(module or Members(), first_value),), **policies)
 
 
@@ -103,7 +103,7 @@ def index(*events: StoredEvent) -> EventIndex:
 class Axis:
     """A way of cutting the axis, with events on it."""
 
-    def __init__(self, specification: WindowSpecification, *lifetimes: tuple[int, int]) -> None:
+    def __init__(self, specification: WindowKind, *lifetimes: tuple[int, int]) -> None:
         self.assigner = assigner_of(specification)
         self.events = index(*(stored(self.assigner, i, *lifetime) for i, lifetime in enumerate(lifetimes)))
         self.assigner.add(self.events)
@@ -116,7 +116,7 @@ class Axis:
 
     def close(self, limit: int) -> int:
         """Move the frontier."""
-        self.assigner.frontier = self.assigner.frontier_at(limit)
+        self.assigner.close(limit)
         return self.assigner.frontier
 
     def first_open(self) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from typing import Any
 from muntin import (
     EarlyEmission,
     Trigger,
-    WindowSpecification,
+    WindowKind,
     early,
     tumbling,
 )
@@ -17,7 +17,7 @@ from tests.core.build import Feed, Total, output, query, row
 
 def fed(
     emission: EarlyEmission | Trigger,
-    window: WindowSpecification | None = None,
+    window: WindowKind | None = None,
     module: Any = None,
     **properties: Any,
 ) -> Feed:

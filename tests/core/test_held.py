@@ -11,7 +11,7 @@ from muntin import (
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
-    WindowSpecification,
+    WindowKind,
     count_by_end,
     count_by_start,
     early,
@@ -37,7 +37,7 @@ def held(feed: Feed, batches: int, end: int | None = None) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("window", [count_by_end(1), count_by_end(3)])
-def test_an_event_that_never_ends_is_no_part_of_windows_over_ends(window: WindowSpecification) -> None:
+def test_an_event_that_never_ends_is_no_part_of_windows_over_ends(window: WindowKind) -> None:
     feed = Feed(query(window, has_ids=False))
     assert set(held(feed, 20, end=INFINITY)) == {0}
     assert feed.shelves == []
@@ -99,7 +99,7 @@ def test_an_event_that_may_yet_end_is_kept_where_no_window_counts_it() -> None:
 
 
 @pytest.mark.parametrize("window", [tumbling(10), snapshot()])
-def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: WindowSpecification) -> None:
+def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: WindowKind) -> None:
     """Each later window waits for its end, so there is nothing to forget; a clip frees them."""
     feed = Feed(query(window, Lengths()))
     feed.batch(row("first", 5), punctuation=6)

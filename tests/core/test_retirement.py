@@ -16,7 +16,7 @@ from muntin import (
     EmitPolicy,
     OutputContract,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
     count_by_end,
     count_by_start,
     hopping,
@@ -28,7 +28,7 @@ from muntin_engine.core.key_state import KeyState
 from tests.core.build import Feed, Lengths, Members, query, reasons, revision, row, spelled
 
 
-def fed(window: WindowSpecification, module: Any = None, **policies: Any) -> Feed:
+def fed(window: WindowKind, module: Any = None, **policies: Any) -> Feed:
     return Feed(query(window, module, **policies))
 
 
@@ -189,7 +189,7 @@ def test_punctuation_alone_puts_out_what_it_closes() -> None:
 
 @pytest.mark.parametrize("emit", EmitPolicy)
 @pytest.mark.parametrize("window", [tumbling(10), snapshot(), count_by_start(2), count_by_end(1)])
-def test_a_closed_stream_leaves_nothing_behind(window: WindowSpecification, emit: EmitPolicy) -> None:
+def test_a_closed_stream_leaves_nothing_behind(window: WindowKind, emit: EmitPolicy) -> None:
     feed = fed(window, emit=emit)
     feed.batch(row("a", 0), row("b", 3, 8), revision("c", 9, 20, 15), key="x")
     feed.batch(row("d", -40, 8), key="y", punctuation=5)
@@ -197,7 +197,7 @@ def test_a_closed_stream_leaves_nothing_behind(window: WindowSpecification, emit
     assert list(feed.cells.cells) == ["ledger"]
 
 
-def promise(window: WindowSpecification, *rows: Any, punctuation: int, **policies: Any) -> int:
+def promise(window: WindowKind, *rows: Any, punctuation: int, **policies: Any) -> int:
     feed = fed(window, **policies)
     feed.batch(*rows)
     return feed.batch(punctuation=punctuation).punctuation

@@ -21,7 +21,7 @@ from muntin import (
     Refinement,
     StreamError,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
     count_by_start,
     hopping,
     snapshot,
@@ -52,7 +52,7 @@ NEGATIVE = Script().point("a", 1, 2).point("b", 2, -1).close()
 REVISED = Script().insert("a", 1, 9, 2).insert("b", 3, INFINITY, 3).punctuate(2).revise("b", 6).retract("b").close()
 
 
-def query(module: Module, window: WindowSpecification | None = None) -> WindowedQuery:
+def query(module: Module, window: WindowKind | None = None) -> WindowedQuery:
     return WindowedQuery(window or tumbling(10), [Computation(module)])
 
 

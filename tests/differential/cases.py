@@ -15,7 +15,7 @@ from muntin import (
     OutputContract,
     Punctuation,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
     count_by_end,
     count_by_start,
     hopping,
@@ -29,7 +29,7 @@ from muntin_engine.core.query import Binding, WindowedQuery
 from tests.differential.modules import OWN_TIMES, SHAPES
 from tests.differential.remembered import remembered
 
-WINDOWS: dict[str, WindowSpecification] = {
+WINDOWS: dict[str, WindowKind] = {
     "tumbling": tumbling(8),
     "one tick": tumbling(1),
     "wide": tumbling(50),
@@ -50,7 +50,7 @@ class Cut(Protocol):
     """Something with windows."""
 
     @property
-    def window(self) -> WindowSpecification: ...
+    def window(self) -> WindowKind: ...
 
 
 class Described(Protocol):

@@ -17,7 +17,7 @@ from muntin import (
     LatePolicy,
     Refinement,
     Window,
-    WindowSpecification,
+    WindowKind,
 )
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
@@ -58,7 +58,7 @@ class Course:
         return last_end(query.window, punctuation) if is_step else punctuation
 
 
-def last_end(window: WindowSpecification, punctuation: int) -> int:
+def last_end(window: WindowKind, punctuation: int) -> int:
     """Return the last end of a window that a punctuation has reached, if events are members of what they overlap."""
     if punctuation in (EARLIEST, INFINITY) or not isinstance(window, HoppingWindows) or window.reach:
         return punctuation

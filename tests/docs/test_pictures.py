@@ -6,7 +6,6 @@ import inspect
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
@@ -21,7 +20,7 @@ from tests.docs.pages import DOCS, PAGES, name_of
 ALBUM = {picture.name: picture for picture in album()}
 POLICIES = (ClipPolicy, TimestampPolicy, EmitPolicy, LatePolicy, Refinement)
 MEMBERS = [member for policy in POLICIES for member in policy]
-RETURNED = {kind.__name__ for kind in get_args(windows.WindowSpecification)}
+RETURNED = {kind.__name__ for kind in windows.OWN_KINDS.values()}
 KINDS = [
     function
     for _, function in inspect.getmembers(windows, inspect.isfunction)

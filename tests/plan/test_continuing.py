@@ -58,7 +58,8 @@ def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
         (
             {"window": TEN},
             {"window": tumbling("5 minutes", "30 seconds")},
-            "window: the checkpoint has hopping(10 minutes, 1 minute), the query has tumbling(5 minutes) + 30 seconds",
+            "window: the checkpoint has hopping('10 minutes', '1 minute'), "
+            "the query has tumbling('5 minutes', offset='30 seconds')",
         ),
         (
             {"window": tumbling(60), "axis": "ticks"},

@@ -20,7 +20,7 @@ from muntin import (
     TimeSensitiveOperator,
     TimestampPolicy,
     Window,
-    WindowSpecification,
+    WindowKind,
     count_by_start,
     hopping,
     snapshot,
@@ -42,7 +42,7 @@ ENOUGH = [
     hopping(20, 10, reach=1),
     hopping(10, 30, reach=11),
 ]
-TOO_LITTLE: list[tuple[WindowSpecification, str]] = [
+TOO_LITTLE: list[tuple[WindowKind, str]] = [
     (tumbling(20), "write: tumbling(20, reach=11)"),
     (tumbling(20, 5), "write: tumbling(20, offset=5, reach=11)"),
     (tumbling(20, reach=10), "write: tumbling(20, reach=11)"),
@@ -63,7 +63,7 @@ class Weighs(TimeSensitiveAggregate[int, int]):
         return len(events)
 
 
-def pairs_found(window: WindowSpecification, start: int) -> int:
+def pairs_found(window: WindowKind, start: int) -> int:
     """Return in how many windows a pair is found whose second starts 10 after the end of the first."""
     script = Script().insert("a", start, start + 1, Step("a")).insert("b", start + 11, start + 12, Step("b")).close()
     module: FollowedBy[str] = FollowedBy(10)
@@ -80,7 +80,7 @@ def test_windows_that_are_enough_find_a_pair_wherever_it_lies(window: HoppingWin
 
 @pytest.mark.parametrize(("window", "instead"), TOO_LITTLE, ids=str)
 def test_windows_that_are_not_enough_are_refused_by_the_plan_and_by_the_reference(
-    window: WindowSpecification, instead: str
+    window: WindowKind, instead: str
 ) -> None:
     module: FollowedBy[str] = FollowedBy(10)
     for build in (

@@ -19,12 +19,12 @@ def manager() -> pluggy.PluginManager:
 
 def test_the_hooks_are_those_of_the_specification() -> None:
     specified = [name for name, value in vars(hooks).items() if hasattr(value, f"{hooks.PROJECT}_spec")]
-    assert specified == ["muntin_modules", "muntin_functions", "muntin_triggers"]
+    assert specified == ["muntin_modules", "muntin_functions", "muntin_triggers", "muntin_windows"]
     assert all(inspect.getdoc(getattr(hooks, name)) for name in specified)
 
 
 def test_a_hook_specification_is_never_called() -> None:
-    for hook in (hooks.muntin_modules, hooks.muntin_functions, hooks.muntin_triggers):
+    for hook in (hooks.muntin_modules, hooks.muntin_functions, hooks.muntin_triggers, hooks.muntin_windows):
         with pytest.raises(AssertionError):
             hook()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from muntin import Function, Module, ModuleDefinitionError, Trigger, testing
-from muntin.testing import FunctionLaws, LawError, Outcome, TriggerLaws, laws_of, try_laws
+from muntin.testing import FunctionLaws, LawError, Outcome, TriggerLaws, WindowKindLaws, laws_of, try_laws
 from muntin.testing.laws.conformance import Conformance
 from muntin.triggers import when
 from tests.hostile.muntin_hostile import (
@@ -24,12 +24,13 @@ from tests.hostile.muntin_hostile import (
     honest_triggers,
     honest_vectorised_function,
 )
+from tests.hostile.muntin_hostile.windows import HOSTILE_KINDS
 from tests.naming import spelled
 
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
 ]
-OTHERS = (FunctionLaws, TriggerLaws)
+OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws)
 BY_EXAMPLE = "test_old_states_are_upgraded"
 """A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
 MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws) if law != BY_EXAMPLE]
@@ -127,9 +128,10 @@ def test_every_law_of_every_class_has_a_module_that_breaks_it() -> None:
     assert set(HOSTILE) == set(MODULE_LAWS)
     assert set(HOSTILE_FUNCTIONS) == set(laws_of(FunctionLaws))
     assert set(HOSTILE_TRIGGERS) == set(laws_of(TriggerLaws))
+    assert set(HOSTILE_KINDS) == set(laws_of(WindowKindLaws))
 
 
-def test_there_is_one_laws_class_per_base_class_and_one_for_functions_and_triggers_each() -> None:
+def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_and_windows_each() -> None:
     assert {laws._subject_type.__name__ for laws in LAWS_CLASSES} == {
         "Aggregate",
         "ColumnarAggregate",
@@ -142,6 +144,7 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_and_trigge
         "TimeSensitiveIncrementalOperator",
         "TimeSensitiveOperator",
         "Trigger",
+        "WindowKind",
     }
-    assert len(LAWS_CLASSES) == 11
+    assert len(LAWS_CLASSES) == 12
     assert len(MODULE_LAWS) == 120

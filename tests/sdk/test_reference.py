@@ -12,7 +12,7 @@ from muntin import (
     ClipPolicy,
     Event,
     Window,
-    WindowSpecification,
+    WindowKind,
     count_by_end,
     count_by_start,
     hopping,
@@ -26,7 +26,7 @@ from tests.sdk.query_modules import Echo, Names, Stamps
 Rows = list[tuple[int, int, str]]
 
 
-def rows(specification: WindowSpecification, *events: Event[str], **limits: int) -> Rows:
+def rows(specification: WindowKind, *events: Event[str], **limits: int) -> Rows:
     """Return each window that is put out, with the names of its members."""
     output = evaluate(WindowedQuery(specification, [Computation(Names())]), events, **limits)
     assert all((row.start, row.end) == (row.window.start, row.window.end) for row in output)

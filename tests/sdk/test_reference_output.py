@@ -16,7 +16,7 @@ from muntin import (
     TimeSensitiveOperator,
     TimestampPolicy,
     Window,
-    WindowSpecification,
+    WindowKind,
     count_by_end,
     count_by_start,
     fold,
@@ -140,7 +140,7 @@ def test_a_time_bound_result_changes_where_more_becomes_known() -> None:
 
 @pytest.mark.parametrize("window", [tumbling(7), hopping(9, 4), snapshot(), count_by_start(2), count_by_end(2)])
 def test_what_changes_the_input_from_a_tick_on_changes_no_time_bound_result_before_it(
-    window: WindowSpecification,
+    window: WindowKind,
 ) -> None:
     """The sync time of each change of random streams is that tick (SI-48)."""
     module = Names() if window == snapshot() else Lengths()
@@ -190,7 +190,7 @@ def test_a_time_weighted_average_needs_full_clip_to_be_an_average() -> None:
     assert [row.value for row in none] == [(24.0,)]
 
 
-ONE_MODULE_EVERYWHERE: list[tuple[WindowSpecification, list[tuple[int, int, list[str]]]]] = [
+ONE_MODULE_EVERYWHERE: list[tuple[WindowKind, list[tuple[int, int, list[str]]]]] = [
     (tumbling(5), [(0, 5, ["a"]), (5, 10, ["a", "b"])]),
     (hopping(4, 8), [(0, 4, ["a"]), (8, 12, ["b"])]),
     (snapshot(), [(1, 6, ["a"]), (6, 7, ["a", "b"]), (7, 9, ["b"])]),
@@ -205,7 +205,7 @@ ONE_MODULE_EVERYWHERE: list[tuple[WindowSpecification, list[tuple[int, int, list
 @pytest.mark.parametrize(("window", "expected"), ONE_MODULE_EVERYWHERE, ids=str)
 @pytest.mark.parametrize("policy", ClipPolicy)
 def test_the_same_module_runs_under_every_window_and_clip(
-    window: WindowSpecification, expected: list[tuple[int, int, list[str]]], policy: ClipPolicy
+    window: WindowKind, expected: list[tuple[int, int, list[str]]], policy: ClipPolicy
 ) -> None:
     output = evaluate(WindowedQuery(window, [Computation(Echo())], policy), [Event(1, 7, "a"), Event(6, 9, "b")])
     found: dict[tuple[int, int], list[str]] = {}

@@ -13,7 +13,7 @@ from muntin import (
     HoppingWindows,
     Window,
     WindowError,
-    WindowSpecification,
+    WindowKind,
     count_by_end,
     count_by_start,
     hopping,
@@ -38,7 +38,7 @@ def test_a_tumbling_window_hops_by_its_size() -> None:
 
 
 @pytest.mark.parametrize("specification", SPECIFICATIONS, ids=str)
-def test_a_specification_survives_json_and_pickle(specification: WindowSpecification) -> None:
+def test_a_specification_survives_json_and_pickle(specification: WindowKind) -> None:
     assert from_dict(to_dict(specification)) == specification
     assert pickle.loads(pickle.dumps(specification)) == specification
 
@@ -46,8 +46,8 @@ def test_a_specification_survives_json_and_pickle(specification: WindowSpecifica
 def test_a_specification_spells_itself() -> None:
     assert [str(specification) for specification in SPECIFICATIONS] == [
         "hopping(10, 3)",
-        "hopping(3, 10) + 1",
-        "hopping(3600000000, 600000000) + 300000000, reach 21600000000",
+        "hopping(3, 10, offset=1)",
+        "hopping(3600000000, 600000000, offset=300000000, reach=21600000000)",
         "tumbling(86400000000)",
         "snapshot()",
         "count_by_start(3)",

@@ -53,7 +53,7 @@ def test_files_outside_of_the_pages_are_shown_too(site: Path) -> None:
 
 def test_a_signature_has_types_that_lead_to_their_names(site: Path) -> None:
     page = (site / "reference/api/windows.html").read_text(encoding="utf-8")
-    hopping = page[page.index('id="muntin.hopping"') :]
+    hopping = page[page.index('id="muntin.windows.hopping.hopping"') :]
     signature = hopping[: hopping.index("</pre>")]
     assert "Duration" in _plain(signature)
     assert 'href="#muntin.HoppingWindows"' in signature

@@ -21,6 +21,7 @@ MORE = {
     "muntin.hooks.muntin_functions",
     "muntin.hooks.muntin_modules",
     "muntin.hooks.muntin_triggers",
+    "muntin.hooks.muntin_windows",
 }
 """Names that users meet outside of these packages."""
 

@@ -14,11 +14,10 @@ from muntin import (
     EARLIEST,
     INFINITY,
     ClipPolicy,
-    HoppingWindows,
     Insertion,
     Module,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
 )
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery, evaluate
 from muntin_engine import Query, events, module
@@ -52,7 +51,7 @@ Row = Hashable
 class Case:
     """A query in words that both evaluators understand."""
 
-    window: WindowSpecification
+    window: WindowKind
     modules: tuple[type[Module], ...]
     clip: str = "none"
     timestamps: str = "align"
@@ -146,7 +145,7 @@ def _comparable(value: Any) -> Any:
 
 def _horizon(case: Case, script: Script) -> int:
     """Return the first tick of which the rows say nothing, also by ends that were revised later."""
-    reach = case.window.reach if isinstance(case.window, HoppingWindows) else 0
+    reach = case.window.reach
     known = [EARLIEST, *(batch.punctuation for batch in script.batches() if batch.punctuation not in (None, INFINITY))]
     for change in (step.change for step in script.changes()):
         ends = [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]

@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Event, Module, WindowSpecification, hopping, tumbling
+from muntin import Event, Module, WindowKind, hopping, tumbling
 from muntin.testing import Computation, WindowedQuery, evaluate
 from muntin_engine import Query, events, module
 from muntin_engine.spark.failures import root_cause
@@ -71,7 +71,7 @@ def queries(df: DataFrame, *, is_point: bool) -> dict[str, Query]:
     }
 
 
-def expected(window: WindowSpecification, tables: list[pa.Table], *, is_point: bool) -> Counter[Any]:
+def expected(window: WindowKind, tables: list[pa.Table], *, is_point: bool) -> Counter[Any]:
     query = WindowedQuery(window, [Computation(form, accepts=accepted_by(form)) for form in ASKED])
     inserted = [row for table in tables for row in table.to_pylist() if row["change"] == "insert"]
     found: Counter[Any] = Counter()

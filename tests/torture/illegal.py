@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from random import Random
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, HoppingWindows
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event
 from muntin.testing import reference
 from muntin_engine.core.bucket import Bucket
 from muntin_engine.core.cells import MemoryCells
@@ -36,7 +36,7 @@ def illegal(seed: int, folder: Path) -> Figures:
     random = Random(seed)
     window = WINDOWS[random.choice(list(WINDOWS))]
     asked = query(window, emit=random.choice(list(EmitPolicy)))
-    reach = window.reach if isinstance(window, HoppingWindows) else 0
+    reach = window.reach
     batches = _batches(random, reach, with_blind=random.random() < 0.5)
     first, second = (_Run(asked, batches, Random(random.random())) for _ in range(2))
     for place, (one, other) in enumerate(zip(first.steps, second.steps, strict=True)):

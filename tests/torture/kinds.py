@@ -29,6 +29,13 @@ KINDS: Final = (
         "tests.torture.streams:early",
     ),
     Kind(
+        "window-kinds",
+        "Muntin's kinds of windows without their fast assigners: the general one says what the reference says.",
+        Lane.PYTHON,
+        3,
+        "tests.torture.streams:without_special_assigners",
+    ),
+    Kind(
         "slices",
         "Columnar evaluation over random grids, on several tasks, with batches that fail and run again.",
         Lane.PYTHON,

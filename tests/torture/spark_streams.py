@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from muntin import WindowSpecification, count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin import WindowKind, count_by_end, count_by_start, hopping, snapshot, tumbling
 from muntin.testing.streams import random_stream, shuffle, split
 from tests.differential.cases import until_closed
 from tests.spark.modules import Count, Echo, Lifetimes, Members, Total
@@ -46,7 +46,7 @@ def _case(random: Random) -> Case:
     return Case(_window(random), modules, clip, random.choice(times), random.choice(("final", "speculative", "eager")))
 
 
-def _window(random: Random) -> WindowSpecification:
+def _window(random: Random) -> WindowKind:
     return random.choice(
         (
             tumbling(random.randint(1, 30)),

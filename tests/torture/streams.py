@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 from muntin import ClipPolicy, EmitPolicy, Insertion, OutputContract, Refinement, TimestampPolicy
 from muntin.testing.batches import Batch, KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
+from muntin_engine.core.assignment import SPECIAL
 from tests.differential import slices
 from tests.differential.cases import WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run
@@ -72,6 +74,12 @@ def early(seed: int, folder: Path) -> Figures:
     stream = case.stream if has_ids else insertions(case)
     check(case, stream, run_early)
     return _figures(stream)
+
+
+def without_special_assigners(seed: int, folder: Path) -> Figures:
+    """Run one of the above with Muntin's own kinds of windows cut by the general assigner."""
+    with patch.dict(SPECIAL, clear=True):
+        return (general, general, time_bound, early)[seed % 4](seed, folder)
 
 
 def sliced(seed: int, folder: Path) -> Figures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,11 +11,10 @@ from muntin import (
     Axis,
     ClipPolicy,
     EmitPolicy,
-    HoppingWindows,
     Module,
     MuntinError,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
     count_by_start,
     hopping,
     snapshot,
@@ -27,7 +26,7 @@ from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
 if TYPE_CHECKING:
     from muntin_engine.plan import ModulePlan, Plan
 
-_CASES: Final[tuple[tuple[str, str, WindowSpecification], ...]] = (
+_CASES: Final[tuple[tuple[str, str, WindowKind], ...]] = (
     ("tumbling", "points", tumbling("1 hour")),
     ("hopping", "points", hopping("1 hour", "10 minutes")),
     ("hopping", "lifetimes", hopping("1 hour", "10 minutes")),
@@ -81,13 +80,12 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
     return () if "" in variables_in(bound) and bound.is_nullable else (bound,)
 
 
-def _plan(module: Module, parameters: Mapping[str, Any], window: WindowSpecification, *, has_ends: bool) -> Plan:
+def _plan(module: Module, parameters: Mapping[str, Any], window: WindowKind, *, has_ends: bool) -> Plan:
     from muntin_engine.plan import Column, Columns, Plan
     from muntin_engine.plan.planner import checked_plan
 
     planned = _plan_module(module, parameters)
-    if isinstance(window, HoppingWindows):  # a query that is refused for its reach is told what to write
-        window = replace(window, reach=module.needs.reach)
+    window = window.with_reach(module.needs.reach)  # a query that is refused for its reach is told what to write
     inputs = tuple(Column(field.name, "") for field in planned.reads)
     return checked_plan(
         Plan(

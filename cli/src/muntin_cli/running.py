@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import muntin
-from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowError, WindowSpecification
+from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowError, WindowKind
 from muntin.modules.needs import clip_of, timestamps_of
 from muntin.policies import parse_policy
 from muntin.testing import Computation, Script, WindowedQuery
@@ -71,7 +71,7 @@ def read_script(file: Path) -> ScriptFile:
     return ScriptFile(script, _defined(file, defined, "query", WindowedQuery), own)
 
 
-def parse_window(text: str) -> WindowSpecification:
+def parse_window(text: str) -> WindowKind:
     """Return a window from text such as `tumbling 10`, `hopping 10 5` or `snapshot`; lengths are ticks, or durations.
 
     Raises:
@@ -85,7 +85,7 @@ def parse_window(text: str) -> WindowSpecification:
     try:
         name, lengths = words[0], words[1:]
         make: Any = _WINDOWS[name]
-        specification: WindowSpecification = make(*(int(length) if length.isdigit() else length for length in lengths))
+        specification: WindowKind = make(*(int(length) if length.isdigit() else length for length in lengths))
     except (LookupError, TypeError, WindowError, DurationError) as error:
         reason = "" if isinstance(error, LookupError) else f": {str(error).partition(chr(10))[0]}"
         raise UsageError(
@@ -95,7 +95,7 @@ def parse_window(text: str) -> WindowSpecification:
     return specification
 
 
-def query_of(module: Module, window: WindowSpecification, clip: str, timestamps: str) -> WindowedQuery:
+def query_of(module: Module, window: WindowKind, clip: str, timestamps: str) -> WindowedQuery:
     """Return a query of one module, under the policies that it is made for where none is named.
 
     Raises:

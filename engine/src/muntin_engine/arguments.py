@@ -12,14 +12,12 @@ from types import FunctionType
 from typing import Any
 
 from muntin import (
-    CountWindows,
     Function,
-    HoppingWindows,
     Module,
     ModuleDefinitionError,
     ProgressPolicy,
     QueryError,
-    SnapshotWindows,
+    WindowKind,
 )
 
 
@@ -134,7 +132,7 @@ def check_specification(window: object, argument: str = "") -> None:
     Raises:
         QueryError: It is something else.
     """
-    if isinstance(window, HoppingWindows | SnapshotWindows | CountWindows):
+    if isinstance(window, WindowKind):
         return
     named = f"{argument}=" if argument else ""
     written = f"tumbling({window!r})" if isinstance(window, str) else "tumbling('10 minutes')"

@@ -12,14 +12,13 @@ from muntin import (
     Duration,
     EarlyEmission,
     EmitPolicy,
-    HoppingWindows,
     Lateness,
     LatePolicy,
     ProgressPolicy,
     Punctuated,
     QueryError,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
     bounded_delay,
 )
 from muntin.lateness import parse_lateness
@@ -218,7 +217,7 @@ class EventStream:
 
     def window(
         self,
-        specification: WindowSpecification,
+        specification: WindowKind,
         *,
         clip: ClipPolicy | str | None = None,
         timestamps: TimestampPolicy | str | None = None,
@@ -259,7 +258,7 @@ class EventStream:
         self,
         *unnamed: Never,
         timestamps: TimestampPolicy | str | None = None,
-        **specifications: HoppingWindows,
+        **specifications: WindowKind,
     ) -> WindowedStream:
         """Cut the axis in several ways at once.
 

@@ -7,12 +7,10 @@ from typing import Final
 
 from muntin import (
     EarlyEmission,
-    HoppingWindows,
     LatePolicy,
     OutputContract,
     Punctuated,
     Refinement,
-    SnapshotWindows,
     TimestampPolicy,
 )
 from muntin.axis import spell_ticks
@@ -149,7 +147,7 @@ def _explain_completeness(plan: Plan) -> str:
         return "is complete up to the punctuation, as nothing is put out before what caused it"
     if plan.waits_for_ends:
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
-    meets = "passes" if isinstance(plan.window, SnapshotWindows) else "reaches"
+    meets = "passes" if plan.window.ends_move else "reaches"
     late = plan.input.late
     after = f", and {plan.axis.spell_length(late.allowed)} more" if late.corrects else ""
     return f"a window is complete when the punctuation {meets} its end{after}"
@@ -162,13 +160,16 @@ def _explain_lag(plan: Plan) -> str:
         return "none"
     if plan.waits_for_ends:
         return "until the members of the earliest window have ended; one that never ends holds the output back for ever"
-    grids = [window for window in plan.windows if isinstance(window, HoppingWindows)]
-    if not grids:
+    if plan.window.waits_for_events:
         return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
     allowed = plan.input.late.allowed
     corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:
         length = f"less than {plan.axis.spell_length(allowed)}" if allowed else "none"
         return f"{length}, as results lie where their windows end{corrected}"
-    longest = max(window.size for window in grids)
-    return f"less than {plan.axis.spell_length(longest + allowed)}, as results start where their windows do{corrected}"
+    lengths = [window.longest for window in plan.windows]
+    known = [length for length in lengths if length is not None]
+    if len(known) < len(lengths):
+        return f"as long as a window, as results start where their windows do{corrected}"
+    length = plan.axis.spell_length(max(known) + allowed)
+    return f"less than {length}, as results start where their windows do{corrected}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from muntin import EmitPolicy, HoppingWindows
+from muntin import EmitPolicy
 from muntin_engine.plan import Plan
 from muntin_engine.plan.planner import evaluator_of
 
@@ -196,7 +196,7 @@ def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
         absent.add("windows_revisable")
     if plan.early is None:
         absent.add("early")
-    if not all(isinstance(window, HoppingWindows) for window in plan.windows):
+    if any(window.grid() is None for window in plan.windows):
         absent.add("windows_open")
     labels = module_labels(plan)
     choosy = [label for label, module in zip(labels, plan.modules, strict=True) if module.is_choosy]

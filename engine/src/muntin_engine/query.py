@@ -13,11 +13,10 @@ from muntin import (
     EarlyEmission,
     EmitPolicy,
     Function,
-    HoppingWindows,
     Module,
     QueryError,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
     installed,
 )
 from muntin_engine.arguments import (
@@ -88,12 +87,12 @@ class WindowedStream:
     """Events with a window; made by `EventStream.window`."""
 
     events: EventStream
-    specification: WindowSpecification
+    specification: WindowKind
     clip: ClipPolicy | None
     timestamps: TimestampPolicy | None
     emit: EmitPolicy | EarlyEmission
     evaluator: str | None = None
-    named: Mapping[str, HoppingWindows] = field(default_factory=dict)
+    named: Mapping[str, WindowKind] = field(default_factory=dict)
 
     def aggregate(self, *unnamed: Never, **modules: ModuleCall) -> Query:
         """Compute one row per window and key, with a column per module.

@@ -66,13 +66,15 @@ from muntin.windows import (
     CountWindows,
     HoppingWindows,
     SnapshotWindows,
+    Stretches,
     Window,
-    WindowSpecification,
+    WindowKind,
     count_by_end,
     count_by_start,
     hopping,
     snapshot,
     tumbling,
+    window,
 )
 
 __all__ = [
@@ -130,6 +132,7 @@ __all__ = [
     "Revision",
     "SnapshotWindows",
     "StreamError",
+    "Stretches",
     "SupportsColumns",
     "SupportsCombine",
     "SupportsDeduct",
@@ -146,7 +149,7 @@ __all__ = [
     "UnknownModuleError",
     "Window",
     "WindowError",
-    "WindowSpecification",
+    "WindowKind",
     "bounded_delay",
     "bounded_disorder",
     "correct",
@@ -167,4 +170,5 @@ __all__ = [
     "snapshot",
     "ticks",
     "tumbling",
+    "window",
 ]

@@ -196,6 +196,10 @@ class Axis(StrEnum):
         """Return a length in words."""
         return spell_ticks(length) if self is Axis.TIME else f"{length} ticks"
 
+    def round_up(self, length: int) -> int:
+        """Return the next length that people would write: whole seconds where the axis is time."""
+        return -(-length // _UNITS["second"]) * _UNITS["second"] if self is Axis.TIME else length
+
 
 def _spell_moment(instant: int) -> str:
     return (_EPOCH + timedelta(microseconds=instant)).isoformat().replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Finding the modules, functions and triggers that installed plugins offer."""
+"""Finding the modules, functions, triggers and kinds of windows that installed plugins offer."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from muntin.plugin_entries import plugin_entries, spell_distribution
 from muntin.safe_text import safe_message, safe_repr
 from muntin.triggers.description import check_trigger
 from muntin.triggers.trigger import Trigger
+from muntin.windows import WindowKind
+from muntin.windows.definition import check_kind
 
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 """Environment variable with the names of the plugins that may load, separated by commas. Unset: all."""
@@ -35,6 +37,7 @@ class Plugin:
         modules: Module classes by full name.
         functions: Functions by full name.
         triggers: Trigger classes by full name.
+        windows: Kinds of windows by full name.
         aliases: Other names of modules: for each the full name.
     """
 
@@ -43,6 +46,7 @@ class Plugin:
     modules: Mapping[str, type[Module]]
     functions: Mapping[str, Function[..., Any]]
     triggers: Mapping[str, type[Trigger]] = field(default_factory=dict)
+    windows: Mapping[str, type[WindowKind]] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -93,6 +97,11 @@ class Catalog:
         """Return a trigger class by its full name; raises as `module` does."""
         found = self._plugin_of(name).triggers.get(name) if self._is_installed(name) else None
         return found or self._unknown("trigger", name, lambda plugin: plugin.triggers)
+
+    def window_kind(self, name: str) -> type[WindowKind]:
+        """Return a kind of windows by its full name; raises as `module` does."""
+        found = self._plugin_of(name).windows.get(name) if self._is_installed(name) else None
+        return found or self._unknown("window kind", name, lambda plugin: plugin.windows)
 
     def plugins(self) -> tuple[list[Plugin], list[MuntinError]]:
         """Import everything allowed; return what loaded and what did not, so that one bad plugin hides no other."""
@@ -169,12 +178,15 @@ def _load(entry: EntryPoint) -> Plugin:
         modules = _offered(manager.hook.muntin_modules(), _is_class_of(Module), "a list of module classes")
         functions = _offered(manager.hook.muntin_functions(), _is_function, "a list of what @function makes")
         triggers = _offered(manager.hook.muntin_triggers(), _is_class_of(Trigger), "a list of trigger classes")
+        windows = _offered(manager.hook.muntin_windows(), _is_class_of(WindowKind), "a list of kinds of windows")
         for cls in modules:
             cls.check_definition()
         for trigger in triggers:
             check_trigger(trigger)
-        by_name = [_by_name(entry.name, offered) for offered in (modules, functions, triggers)]
-        return Plugin(entry.name, distribution, by_name[0], by_name[1], by_name[2], _aliases(entry.name, modules))
+        for kind in windows:
+            check_kind(kind)
+        by_name = [_by_name(entry.name, offered) for offered in (modules, functions, triggers, windows)]
+        return Plugin(entry.name, distribution, *by_name, aliases=_aliases(entry.name, modules))
     except KeyboardInterrupt:
         raise
     except DuplicateNameError:

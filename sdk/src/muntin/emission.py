@@ -12,7 +12,7 @@ from muntin.policies import Refinement, parse_policy
 from muntin.triggers.description import to_dict
 from muntin.triggers.timer import every as at_every
 from muntin.triggers.trigger import Trigger
-from muntin.windows import HoppingWindows, WindowSpecification
+from muntin.windows import WindowKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class EarlyEmission:
     def __str__(self) -> str:
         return f"early({self.trigger}, {self.refinement})"
 
-    def check(self, window: WindowSpecification, *, is_revised: bool) -> None:
+    def check(self, window: WindowKind, *, is_revised: bool) -> None:
         """Refuse a refinement that could not keep its promise.
 
         Args:
@@ -50,7 +50,7 @@ class EarlyEmission:
         Raises:
             PolicyError: A window may cease to exist, or a member may change, and nothing would be taken back.
         """
-        if self.refinement is not Refinement.RETRACT and not isinstance(window, HoppingWindows):
+        if self.refinement is not Refinement.RETRACT and window.waits_for_events:
             raise PolicyError(
                 f"{window} is cut by events, so a window that was put out early may cease to exist\n"
                 f"  refinement={str(self.refinement)!r} would never take it back; use refinement='retract'"

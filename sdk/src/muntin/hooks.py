@@ -26,6 +26,7 @@ import pluggy
 from muntin.modules.function import Function
 from muntin.modules.module import Module
 from muntin.triggers.trigger import Trigger
+from muntin.windows import WindowKind
 
 PROJECT: Final = "muntin"
 """The pluggy project name and the entry-point group."""
@@ -50,4 +51,10 @@ def muntin_functions() -> Iterable[Function[..., Any]]:
 @hookspec
 def muntin_triggers() -> Iterable[type[Trigger]]:
     """Return the trigger classes this plugin offers."""
+    raise AssertionError("a hook specification is never called")
+
+
+@hookspec
+def muntin_windows() -> Iterable[type[WindowKind]]:
+    """Return the kinds of windows this plugin offers."""
     raise AssertionError("a hook specification is never called")

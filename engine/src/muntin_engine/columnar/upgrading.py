@@ -12,7 +12,7 @@ import pyarrow as pa
 from muntin import Component, Merge
 from muntin.columnar import Sums
 from muntin.columnar.states import component_array, plain_values, records_of
-from muntin.modules.versions import is_same_version
+from muntin.versions import is_same_version
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.columnar.partials import Collected, Part, Partials, parts_of
 from muntin_engine.columnar.wire import from_blob

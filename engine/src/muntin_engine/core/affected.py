@@ -99,12 +99,11 @@ class AffectedWindows:
         versions = [event for event in (before, after) if event is not None and event.is_member]
         first = min((event.since for event in versions), default=INFINITY)
         last = max((event.until for event in versions), default=INFINITY)
-        is_all_shown = self._query.counts or self._query.waits_for_ends or not _is_revision(before, after)
-        if len(versions) == 2 and not is_all_shown:
-            first = min(event.end for event in versions)
-        if self._query.boundary_moves:
-            first, last = first - 1, min(last + 1, INFINITY)
-        return _Shown(before, after, first, last)
+        if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(before, after):
+            one, other = versions
+            if one.since == other.since and one.until >= one.end and other.until >= other.end:
+                first = min(one.end, other.end)
+        return _Shown(before, after, *self._query.window.shows(first, last))
 
     def _note(self, affected: Affected, window: Window, change: _Shown) -> None:
         before, after = change.before, change.after
@@ -128,7 +127,9 @@ class AffectedWindows:
         self, assigner: Assigner, changes: Sequence[_Shown], now: Progress, affected: dict[Window, Affected]
     ) -> None:
         limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
-        ends = [change.seen_to(now.horizon) if assigner.has_horizon else change.end for change in changes]
+        ends = [
+            change.end if self._query.window.waits_for_events else change.seen_to(now.horizon) for change in changes
+        ]
         for start, end in union((change.start, end) for change, end in zip(changes, ends, strict=True)):
             for window in assigner.overlapping(start, end, limit):
                 affected.setdefault(window, Affected()).exists = True
@@ -148,7 +149,7 @@ class AffectedWindows:
         if self._query.emit is EmitPolicy.SPECULATIVE:
             events = [event for event in state.events.until_after(assigner.frontier) if event.since < now.watermark]
             return assigner.ending(events, before.watermark, now.watermark, now.horizon)
-        if before.horizon >= now.horizon or not assigner.has_horizon:
+        if before.horizon >= now.horizon or self._query.window.waits_for_events:
             return []
         were_endless = [
             change.after for change in changes if change.after and change.before and change.before.is_endless

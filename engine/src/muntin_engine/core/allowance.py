@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from muntin import EARLIEST, INFINITY, HoppingWindows
+from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.window_grid import settled
@@ -24,8 +24,9 @@ def effective(query: WindowedQuery, progress: Progress) -> Progress:
     newest = punctuation if query.waits_for_punctuation else progress.watermark
     is_finite = EARLIEST < punctuation < INFINITY
     closed = max(EARLIEST, punctuation - query.late.allowed) if is_finite else punctuation
-    if isinstance(query.window, HoppingWindows) and not query.window.reach and not query.ends_move:
-        closed = settled([query.window], closed)
+    grid = query.window.grid()
+    if grid is not None and not query.ends_move:
+        closed = settled([grid], closed)
     return replace(progress, punctuation=closed, newest=newest)
 
 

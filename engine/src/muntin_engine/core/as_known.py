@@ -32,14 +32,10 @@ class ResultsAsKnown:
         self._stamper = stamper
 
     def ticks(self, window: Window, members: Iterable[StoredEvent], since: int) -> list[int]:
-        """Return the ticks at which more becomes known of a window, from one on; none if that is past its end.
-
-        All that a snapshot says is known when it begins, and all that a count window says at its last tick.
-        """
-        if self._query.boundary_moves:
-            return [window.start]
-        if self._query.counts:
-            return [window.end - 1]
+        """Return the ticks at which more becomes known of a window, from one on; none if that is past its end."""
+        at_once = self._query.window.known_at(window)
+        if at_once is not None:
+            return [at_once]
         first = max(window.start, since)
         changes = {event.start for event in members}
         if self._query.hides_later_ends:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from muntin import EARLIEST, INFINITY
+from muntin_engine.core.assignment import Assigner
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.query import WindowedQuery
@@ -13,7 +14,7 @@ def boundary_limit(query: WindowedQuery, punctuation: int) -> int:
 
     That is the punctuation; one tick less where a boundary at the punctuation can still move.
     """
-    is_movable = query.boundary_moves and punctuation not in (EARLIEST, INFINITY)
+    is_movable = query.window.ends_move and punctuation not in (EARLIEST, INFINITY)
     return punctuation - 1 if is_movable else punctuation
 
 
@@ -28,6 +29,11 @@ def closing_limit(query: WindowedQuery, state: KeyState, punctuation: int) -> in
     if not query.waits_for_ends or punctuation in (EARLIEST, INFINITY):
         return limit
     return min([limit, *(event.since for event in movable(state, punctuation))])
+
+
+def closes_out_of_order(query: WindowedQuery, assigner: Assigner) -> bool:
+    """True if a window may close before an earlier one: an event that one waits for may be no member of the next."""
+    return query.waits_for_ends and not assigner.closes_in_order
 
 
 def movable(state: KeyState, punctuation: int) -> list[StoredEvent]:

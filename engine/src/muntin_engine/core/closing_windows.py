@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.closing_limits import boundary_limit, closing_limit
+from muntin_engine.core.closing_limits import boundary_limit, closes_out_of_order, closing_limit
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.sweep import Step, sweep
@@ -25,7 +25,7 @@ class Closing:
     def limit(self, state: KeyState, punctuation: int) -> int | None:
         """Return a tick at which, or before, windows that close now end; None if none closes."""
         limit = boundary_limit(self._query, punctuation)
-        if not self._query.closes_out_of_order:
+        if not closes_out_of_order(self._query, state.assigner):
             limit = closing_limit(self._query, state, punctuation)
         first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
         return limit if first is not None and first.end <= limit else None
@@ -43,7 +43,7 @@ class Closing:
             now: The progress after it.
         """
         events = [event for event in state.events.until_after(state.assigner.frontier) if event.since < limit]
-        in_order = not self._query.closes_out_of_order
+        in_order = not closes_out_of_order(self._query, state.assigner)
         for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
             if in_order or self.has_closed(step, now.punctuation) > self.has_closed(step, before):
                 yield step
@@ -57,4 +57,5 @@ class Closing:
         """
         if punctuation == INFINITY:
             return True
-        return step.window.end <= punctuation and all(event.end < punctuation for event in step.members.values())
+        limit = boundary_limit(self._query, punctuation)
+        return step.window.end <= limit and all(event.end < punctuation for event in step.members.values())

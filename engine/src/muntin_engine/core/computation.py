@@ -153,7 +153,7 @@ class Stamper:
         self._module = query.bindings[0].module
         self._allows_past = query.contract is OutputContract.UNRESTRICTED
         self._is_aligned = query.timestamps in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND)
-        self._is_last_tick = query.is_cut_at_changes and query.counts
+        self._known_at = query.window.known_at if query.is_cut_at_changes else None
 
     def rows(self, window: Window, results: Sequence[Any]) -> list[OutputRow]:
         """Return the rows of a window from one result per computation.
@@ -171,7 +171,8 @@ class Stamper:
         if self._policy is TimestampPolicy.POINT_AT_END:
             return OutputRow(window.end, window.end + 1, bare) if window.end < INFINITY else None
         if own is None or self._is_aligned:
-            return OutputRow(window.end - 1 if self._is_last_tick else window.start, window.end, bare)
+            at = None if self._known_at is None else self._known_at(window)
+            return OutputRow(window.start if at is None else at, window.end, bare)
         if self._policy is TimestampPolicy.UNCHANGED:
             self._check(own, window)
             return OutputRow(own.start, own.end, bare)

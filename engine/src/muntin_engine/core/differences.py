@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
-from muntin import HoppingWindows
+from muntin import Axis, WindowError
 from muntin.axis import spell_ticks
 from muntin.windows import from_dict
 from muntin_engine.errors import Difference
@@ -74,12 +74,12 @@ def _spell(name: str, identity: Mapping[str, Any]) -> str:
 
 
 def _window(value: Any, identity: Mapping[str, Any]) -> str:
-    window = from_dict(value)
-    if identity.get("times") == "ticks" or not isinstance(window, HoppingWindows):
-        return str(window)
-    size, hop, offset, reach = map(spell_ticks, (window.size, window.hop, window.offset, window.reach))
-    kind = f"tumbling({size})" if size == hop else f"hopping({size}, {hop})"
-    return kind + (f" + {offset}" if window.offset else "") + (f", reach {reach}" if window.reach else "")
+    try:
+        window = from_dict(value)
+    except WindowError:  # its plugin is gone, or has other fields now
+        return ", ".join(f"{name} {part}" for name, part in value.items())
+    spelled = window.spell(Axis.TICKS if identity.get("times") == "ticks" else Axis.TIME)
+    return f"{spelled}, version {value['version']}" if "." in window.name else spelled
 
 
 def _windows(value: Any, identity: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from muntin.modules.versions import is_same_version
+from muntin.versions import is_same_version
 
 
 class Edition(NamedTuple):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin_engine.core.assignment import CountAssigner
-from muntin_engine.core.closing_limits import closing_limit, movable
+from muntin_engine.core.closing_limits import boundary_limit, closes_out_of_order, closing_limit, movable
 from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.query import WindowedQuery
@@ -23,13 +21,12 @@ def forget_closed(query: WindowedQuery, state: KeyState, punctuation: int) -> in
     assigner = state.assigner
     forgotten: list[StoredEvent] = []
     is_closed = None
-    if query.closes_out_of_order and isinstance(assigner, CountAssigner) and EARLIEST < punctuation < INFINITY:
-        waiting = sorted({event.since for event in movable(state, punctuation)})
-        needed = assigner.release(waiting, punctuation)
-        forgotten += [event for event in state.events if event.is_member and event.since not in needed]
+    if closes_out_of_order(query, assigner) and EARLIEST < punctuation < INFINITY:
+        waiting = movable(state, punctuation)
+        forgotten += assigner.release(state.events, waiting, punctuation)
         state.replace(forgotten, ())
-        is_closed = partial(_is_closed, waiting, punctuation)
-    assigner.frontier = assigner.frontier_at(closing_limit(query, state, punctuation))
+        is_closed = partial(_is_closed, waiting, boundary_limit(query, punctuation))
+    assigner.close(closing_limit(query, state, punctuation))
     closed = state.windows.close(assigner.frontier, punctuation, is_closed)
     past = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, punctuation))
     assigner.remove(past)
@@ -45,6 +42,6 @@ def may_be_revised(query: WindowedQuery, event: StoredEvent, punctuation: int) -
     return query.ends_move and event.end >= punctuation and punctuation != INFINITY
 
 
-def _is_closed(waiting: Sequence[int], punctuation: int, window: Window) -> bool:
-    """True if a window that counts times has ended, and has no member for whose end it waits."""
-    return window.end <= punctuation and bisect_left(waiting, window.start) == bisect_left(waiting, window.end)
+def _is_closed(waiting: Sequence[StoredEvent], limit: int, window: Window) -> bool:
+    """True if a window has ended, and has no member for whose end it waits."""
+    return window.end <= limit and not any(e.since < window.end and e.until > window.start for e in waiting)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin.modules.versions import is_newer
+from muntin.versions import is_newer
+from muntin.windows import continues_windows
 from muntin_engine.core.differences import differences_between
 from muntin_engine.core.editions import Edition
 from muntin_engine.errors import StateMismatchError
@@ -48,9 +49,10 @@ class Lineage:
 
     def _reached(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a state depends on, with the query's own versions where its modules go on from others."""
+        windows = {name: self._windows_reached(name, stored) for name in ("window", "windows") if name in stored}
         modules, components = list(stored.get("modules", ())), list(stored.get("components", ()))
         if len(modules) != len(self.modules):
-            return dict(stored)
+            return {**stored, **windows}
         for place, (module, old, new) in enumerate(
             zip(self.modules, modules, self.identity.get("modules", ()), strict=True)
         ):
@@ -59,8 +61,19 @@ class Lineage:
             modules[place] = new
             if place < min(len(components), len(self.forms)) and hasattr(self.forms[place], "upgrade_state"):
                 components[place] = self.identity["components"][place]
-        reached = {"modules": modules, "components": components}
+        reached = {"modules": modules, "components": components, **windows}
         return {name: reached.get(name, value) for name, value in stored.items()}
+
+    def _windows_reached(self, name: str, stored: Mapping[str, Any]) -> Any:
+        """Return the windows of a state, or the query's own where their kinds go on from the versions of the state."""
+        old, new = stored[name], self.identity.get(name)
+        if not isinstance(old, Mapping) or not isinstance(new, Mapping):
+            return old
+        pairs = [(old, new)] if name == "window" else [(old[one], new.get(one)) for one in old]
+        goes_on = len(old) == len(new) and all(
+            had == has or (has and continues_windows(had, has)) for had, has in pairs
+        )
+        return new if goes_on else old
 
     def _remedies(self, reached: Mapping[str, Any]) -> Iterator[str]:
         """Yield what whoever wrote the modules can do."""

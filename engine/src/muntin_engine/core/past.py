@@ -53,16 +53,10 @@ def _heirs(
     """Yield the windows that are past with their heirs, if these are among the existing ones."""
     heirs = sorted(existing, key=by_start)
     for window, entry in past:
-        start = window.start if query.counts else min(out.row.start for out in entry.standing)
-        place = bisect_right(heirs, start, key=by_start) - 1
-        if place >= 0 and _inherits(query, heirs[place], start):
+        starts = query.window.heir(window, min(out.row.start for out in entry.standing))
+        if starts is None:
+            continue
+        least, most = starts
+        place = bisect_right(heirs, most, key=by_start) - 1
+        if place >= 0 and least <= heirs[place].start and most < heirs[place].end:
             yield window, heirs[place]
-
-
-def _inherits(query: WindowedQuery, window: Window, start: int) -> bool:
-    """True if a window inherits output that starts at a tick.
-
-    Snapshots do not overlap, so the heir is the one that has the tick; count windows do, and it is the one with the
-    same start. A window of a grid stays what it is.
-    """
-    return window.start == start if query.counts else query.boundary_moves and start < window.end

@@ -9,16 +9,14 @@ from typing import Any
 from muntin import (
     Axis,
     ClipPolicy,
-    CountWindows,
     EarlyEmission,
     EmitPolicy,
     Lateness,
     Module,
     OutputContract,
     PolicyError,
-    SnapshotWindows,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
 )
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.skipping import Accepted, Choosy, Present
@@ -78,7 +76,7 @@ class WindowedQuery:
         waits_for_ends: True if a window's result depends on ends that lie after it and may still move.
     """
 
-    window: WindowSpecification
+    window: WindowKind
     bindings: tuple[Binding, ...]
     clip: ClipPolicy = ClipPolicy.NONE
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
@@ -134,18 +132,3 @@ class WindowedQuery:
     def hides_later_ends(self) -> bool:
         """True if a result may not show ends that lie after its tick, since a legal change may still move them."""
         return self.is_cut_at_changes and self.ends_move and any(one.module.reads_times for one in self.bindings)
-
-    @property
-    def boundary_moves(self) -> bool:
-        """True if a window's end can still move while it equals the punctuation."""
-        return isinstance(self.window, SnapshotWindows)
-
-    @property
-    def counts(self) -> bool:
-        """True for count windows."""
-        return isinstance(self.window, CountWindows)
-
-    @property
-    def closes_out_of_order(self) -> bool:
-        """True if a window may close before an earlier one: an event in one count window may not be in the next."""
-        return self.counts and self.waits_for_ends

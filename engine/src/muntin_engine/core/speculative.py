@@ -101,7 +101,7 @@ class SpeculativeEmission(Emission):
 
     def _is_last_piece(self, window: Window, change: Affected, starts: Sequence[int]) -> bool:
         """True if a change alters a window from some tick on, and nothing more becomes known of it after that."""
-        if not self._query.is_cut_at_changes or self._query.counts or self._query.boundary_moves:
+        if not self._query.is_cut_at_changes or self._query.window.known_at(window) is not None:
             return not self._query.hides_later_ends
         since = max(window.start, change.sync_time)
         return not self._query.hides_later_ends and bisect_right(starts, since) == bisect_left(starts, window.end)

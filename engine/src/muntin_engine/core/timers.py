@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, Window
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.closing_limits import movable
+from muntin_engine.core.closing_limits import boundary_limit, closes_out_of_order, movable
 from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.ledger import Due
 from muntin_engine.core.output_progress import output_bound
@@ -39,12 +39,14 @@ def _closing(query: WindowedQuery, state: KeyState, first: Window | None, punctu
     """Return the smallest punctuation that closes a window."""
     if first is None:
         return INFINITY
-    at = first.end + 1 if query.boundary_moves else first.end
+    more = int(query.window.ends_move)
+    at = first.end + more
     if at > punctuation or not query.waits_for_ends:
         return at
     waiting = movable(state, punctuation)
-    if query.counts:
-        return min([state.assigner.next_end(state.events, punctuation), *(event.end + 1 for event in waiting)])
+    if closes_out_of_order(query, state.assigner):
+        next_end = state.assigner.next_end(state.events, boundary_limit(query, punctuation))
+        return min([min(next_end, INFINITY - more) + more, *(event.end + 1 for event in waiting)])
     return max((event.end + 1 for event in waiting if event.since < first.end), default=at)
 
 

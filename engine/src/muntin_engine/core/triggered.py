@@ -13,6 +13,7 @@ from muntin import EarlyEmission, Refinement, Window
 from muntin_engine.core.affected import Affected
 from muntin_engine.core.asking import Asking
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
+from muntin_engine.core.closing_limits import closes_out_of_order
 from muntin_engine.core.closing_windows import Closing
 from muntin_engine.core.computation import OutputRow
 from muntin_engine.core.emission import Emission
@@ -113,7 +114,7 @@ class TriggeredEmission(Emission):
 
     def _new(self, state: KeyState, windows: list[Window], now: Progress) -> dict[Window, _Happening]:
         """Return the windows that have members for the first time."""
-        in_order = not self._query.closes_out_of_order
+        in_order = not closes_out_of_order(self._query, state.assigner)
         return {
             step.window: _Happening(len(step.members), True, list(step.members.values()))
             for step in _sweep(state, windows)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from muntin import EARLIEST, INFINITY, HoppingWindows, Window
+from muntin import EARLIEST, INFINITY, Window
+from muntin.windows import RegularWindows
 
 NEVER: Final = 2**62
 """A slice, or a window, that lies after all others."""
@@ -24,6 +25,7 @@ class WindowGrid:
         offset: Where window 0 starts.
 
     Example:
+        >>> from muntin import HoppingWindows
         >>> grid = WindowGrid.of(HoppingWindows(size=9, hop=6))
         >>> grid.first_ending_after(8), grid.last_starting_before(13), grid.window(2)
         (0, 2, Window(start=12, end=21))
@@ -34,7 +36,7 @@ class WindowGrid:
     offset: int = 0
 
     @classmethod
-    def of(cls, windows: HoppingWindows) -> WindowGrid:
+    def of(cls, windows: RegularWindows) -> WindowGrid:
         """Return the grid of a specification."""
         return cls(windows.size, windows.hop, windows.offset)
 
@@ -94,25 +96,27 @@ class WindowGrid:
 _ENDS_OF_THE_AXIS: Final = (EARLIEST, INFINITY)
 
 
-def settled(specifications: Iterable[HoppingWindows], watermark: int) -> int:
+def settled(specifications: Iterable[RegularWindows], watermark: int) -> int:
     """Return the last end of a window of any specification at or before a watermark: up to there output is settled.
 
     Windows close at their ends and nowhere else, so the input's progress need not be known any finer.
 
     Example:
+        >>> from muntin import HoppingWindows
         >>> settled([HoppingWindows(size=10, hop=5)], 23)
         20
     """
     return max(WindowGrid.of(some).last_end(watermark) for some in specifications)
 
 
-def open_windows(specifications: Iterable[HoppingWindows], watermark: int, horizon: int) -> int | None:
+def open_windows(specifications: Iterable[RegularWindows], watermark: int, horizon: int) -> int | None:
     """Return how many windows have begun and are not complete, of all specifications.
 
     Returns:
         None if there is no specification, and while the input has not said how far it is: any window may be open then.
 
     Example:
+        >>> from muntin import HoppingWindows
         >>> open_windows([HoppingWindows(size=10, hop=5)], 23, 31)  # those that start at 15, 20, 25 and 30
         4
     """

@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin import HoppingWindows, Module
+from muntin import Module
 from muntin.schemas import Field
+from muntin.windows import RegularWindows
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.codec import Codec, records_of
 from muntin_engine.core.lineage import Lineage
@@ -82,7 +83,7 @@ class Job:
     outputs: tuple[Field, ...]
     evaluator: str
     forms: tuple[BoundForm, ...] = ()
-    steps: tuple[HoppingWindows, ...] = ()
+    steps: tuple[RegularWindows, ...] = ()
     window_names: tuple[str, ...] = ()
     tracker: ProgressTracker = ProgressTracker()  # noqa: RUF009  # it is frozen
     is_timed: bool = False

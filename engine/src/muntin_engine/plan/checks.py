@@ -7,16 +7,13 @@ from typing import Final
 
 from muntin import (
     ClipPolicy,
-    CountWindows,
     EmitPolicy,
-    HoppingWindows,
     LatePolicy,
     Module,
     PolicyError,
     QueryError,
-    SnapshotWindows,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
 )
 from muntin_engine.plan.plan import Plan
 
@@ -59,9 +56,15 @@ def check_time_bound(plan: Plan) -> None:
             "  use emit='eager'"
         )
     sensitive = [module.label for module in plan.modules if module.module.is_time_sensitive]
-    if sensitive and isinstance(plan.window, SnapshotWindows):
+    if not plan.window.can_be_time_bound:
         raise PolicyError(
-            f"{sensitive[0]} sees its window, and where a snapshot ends is not known while it lasts, "
+            f"timestamps='time_bound' needs to know when what a window holds becomes known, "
+            f"and {plan.window} does not say\n"
+            "  use timestamps='align', or another window"
+        )
+    if sensitive and plan.window.ends_move:
+        raise PolicyError(
+            f"{sensitive[0]} sees its window, and where a window of {plan.window} ends is not known while it lasts, "
             "so timestamps='time_bound' has no result to start with\n"
             "  use timestamps='align', or another window"
         )
@@ -107,18 +110,15 @@ def check_names(names: Sequence[str]) -> None:
         )
 
 
-def check_window(window: WindowSpecification) -> None:
+def check_window(window: WindowKind) -> None:
     """Refuse what is no window specification, and windows that no event could ever fill.
 
     Raises:
         QueryError: It is not a specification, or it is too long.
     """
-    if not isinstance(window, HoppingWindows | SnapshotWindows | CountWindows):
+    if not isinstance(window, WindowKind):
         raise QueryError(f"{window!r} is not a window specification; expected, for example, tumbling('10 minutes')")
-    if isinstance(window, HoppingWindows):
-        longest = max(window.size, window.hop, abs(window.offset), window.reach)
-        if longest > _LONGEST:
-            raise QueryError(f"{longest} ticks is too long for a window; expected at most {_LONGEST}")
+    window.check_lengths(_LONGEST)
 
 
 def check_buckets(buckets: int) -> None:

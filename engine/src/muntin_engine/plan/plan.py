@@ -12,15 +12,14 @@ from muntin import (
     ColumnarAggregate,
     EarlyEmission,
     EmitPolicy,
-    HoppingWindows,
     LatePolicy,
     OutputContract,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
 )
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
-from muntin.windows import spell_window, to_dict
+from muntin.windows import RegularWindows, to_dict
 from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice
@@ -59,7 +58,7 @@ class Plan:
 
     columns: Columns
     axis: Axis
-    window: WindowSpecification
+    window: WindowKind
     clip: ClipPolicy
     timestamps: TimestampPolicy
     emit: EmitPolicy | EarlyEmission
@@ -68,7 +67,7 @@ class Plan:
     input: Input = Input()  # noqa: RUF009  # it is frozen
     buckets: int = 16
     expressions: Mapping[str, int] = field(default_factory=dict)
-    named_windows: Mapping[str, HoppingWindows] = field(default_factory=dict)
+    named_windows: Mapping[str, WindowKind] = field(default_factory=dict)
     wanted: str | None = None
     unit: str | None = None
     keeps_late_rows: bool = False
@@ -136,21 +135,21 @@ class Plan:
     @property
     def reach(self) -> int:
         """For how long after its end an event stays a member of windows."""
-        return self.window.reach if isinstance(self.window, HoppingWindows) else 0
+        return self.window.reach
 
     @property
-    def windows(self) -> tuple[WindowSpecification, ...]:
+    def windows(self) -> tuple[WindowKind, ...]:
         """All specifications of the query."""
         return tuple(self.named_windows.values()) or (self.window,)
 
     @property
     def spelled_window(self) -> str:
         """The specifications of the query as one writes them, with durations where the axis is time."""
-        named = [f"{name}={spell_window(window, self.axis)}" for name, window in self.named_windows.items()]
-        return ", ".join(named) or spell_window(self.window, self.axis)
+        named = [f"{name}={window.describe(self.axis)}" for name, window in self.named_windows.items()]
+        return ", ".join(named) or self.window.describe(self.axis)
 
     @property
-    def steps(self) -> tuple[HoppingWindows, ...]:
+    def steps(self) -> tuple[RegularWindows, ...]:
         """The windows at whose ends alone output changes, so that progress need not be known any finer.
 
         A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
@@ -158,16 +157,18 @@ class Plan:
         """
         if self.why_no_steps is not None:
             return ()
-        return tuple(window for window in self.windows if isinstance(window, HoppingWindows))
+        return tuple(grid for window in self.windows if (grid := window.grid()) is not None)
 
     @property
     def why_no_steps(self) -> str | None:
         """Why windows may change or close elsewhere than at their ends; None if they do not."""
         for window in self.windows:
-            if not isinstance(window, HoppingWindows):
+            if window.waits_for_events:
                 return f"{window} is cut by each key's own events"
             if window.reach:
                 return "events are members of windows that they do not overlap, by the window's reach"
+            if window.grid() is None:
+                return f"{window} is no regular grid"
         if self.early is None and self.emit is not EmitPolicy.FINAL:
             return f"emit={str(self.emit)!r} puts out results that may change"
         if self.input.progress.by_key:

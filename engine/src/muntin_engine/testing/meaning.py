@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, HoppingWindows, Insertion, Window, WindowSpecification
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, Window, WindowKind
 from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, reference
 from muntin_engine.core.changes import Progress
 
 
-def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
+def progress_of(window: WindowKind, batch: Batch) -> Progress:
     """Return what a batch says of the progress of the whole input."""
-    reach = window.reach if isinstance(window, HoppingWindows) else 0
     starts = [step.change.event.start for step in batch.changes]
-    ends = [end + reach for step in batch.changes for end in _ends_of(step) if end != INFINITY]
+    ends = [end + window.reach for step in batch.changes for end in _ends_of(step) if end != INFINITY]
     punctuation = EARLIEST if batch.punctuation is None else batch.punctuation
     finite = [punctuation] if punctuation != INFINITY else []
     horizon = max([*(start + 1 for start in starts), *ends, *finite], default=EARLIEST)

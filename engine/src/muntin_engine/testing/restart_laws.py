@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from muntin import (
     EarlyEmission,
     EmitPolicy,
-    HoppingWindows,
     Module,
     Refinement,
     SupportsColumns,
     SupportsCombine,
-    WindowSpecification,
+    WindowKind,
     count_by_start,
     hopping,
     snapshot,
@@ -58,7 +57,7 @@ class RestartLaws(ModuleLaws):
         >>> TestLargestRestarts().test_final_results_survive_restarts()
     """
 
-    windows: ClassVar[Sequence[WindowSpecification]] = (
+    windows: ClassVar[Sequence[WindowKind]] = (
         tumbling(8),
         hopping(10, 4),
         hopping(3, 5),
@@ -112,6 +111,6 @@ class RestartLaws(ModuleLaws):
 _OVER_SLICES: Final = "results over slices survive restarts"
 
 
-def _hopping(windows: Sequence[WindowSpecification]) -> list[WindowSpecification]:
+def _hopping(windows: Sequence[WindowKind]) -> list[WindowKind]:
     """Return the windows that have slices."""
-    return [window for window in windows if isinstance(window, HoppingWindows) and not window.reach]
+    return [window for window in windows if window.grid() is not None]

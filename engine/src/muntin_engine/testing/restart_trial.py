@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -13,10 +12,9 @@ from muntin import (
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
-    HoppingWindows,
     Needs,
     TimestampPolicy,
-    WindowSpecification,
+    WindowKind,
 )
 from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law
@@ -35,7 +33,7 @@ class RestartTrial(Trial):
         law: Law,
         module: Any,
         payloads: SearchStrategy[Any],
-        windows: Sequence[WindowSpecification],
+        windows: Sequence[WindowKind],
         tolerance: float,
         data: Any,
     ) -> None:
@@ -79,12 +77,9 @@ class RestartTrial(Trial):
         return LawError(self.law.name, self.law.statement, self.module, found.facts, found.drawing, found.remedy)
 
 
-def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[WindowSpecification]:
+def _sufficient(windows: Sequence[WindowKind], needs: Needs) -> list[WindowKind]:
     """Return the windows in which a module finds something, with the reach that it needs."""
-    wide = [
-        replace(window, reach=max(window.reach, needs.reach)) if isinstance(window, HoppingWindows) else window
-        for window in windows
-    ]
+    wide = [window.with_reach(needs.reach) for window in windows]
     return [window for window in wide if not needs.lacks(window)] or list(windows)
 
 

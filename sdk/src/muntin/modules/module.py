@@ -9,9 +9,9 @@ from muntin.modules.generics import type_arguments
 from muntin.modules.methods import check_methods
 from muntin.modules.names import check_aliases, check_name
 from muntin.modules.needs import Needs
-from muntin.modules.versions import continues
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, describe
+from muntin.versions import continues
 
 
 class Module:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from muntin.axis import Axis
 from muntin.errors import PolicyError
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowSpecification, spell_window
+from muntin.windows import WindowKind
 
 if TYPE_CHECKING:
     from muntin.modules.module import Module
-
-_KINDS: Final = {
-    HoppingWindows: "hopping or tumbling windows",
-    SnapshotWindows: "snapshot windows",
-    CountWindows: "count windows",
-}
-_SECOND, _HOUR = 1_000_000, 3_600_000_000
 
 PolicyT = TypeVar("PolicyT", ClipPolicy, TimestampPolicy)
 
@@ -32,66 +25,64 @@ class Needs:
     none; one that names another has that one, as long as the module accepts it.
 
     Attributes:
-        windows: The kinds of windows in which the module finds something.
+        windows: The kinds of windows in which the module finds something; any, unless it says which.
         reach: For how many ticks after its end an event must be a member still, in at least one of the windows of what
             comes then. Overlapping windows hold some of that themselves; the rest is the `reach` of the windows.
         clip: The clip that the module is made for; None for the one among its `accepted_clips` that changes the least.
         timestamps: The timestamps that it is made for; None for `align`.
 
     Example:
+        >>> from muntin.windows import HoppingWindows
         >>> Needs(windows=(HoppingWindows,), reach=11).reach
         11
     """
 
-    windows: tuple[type[WindowSpecification], ...] = (HoppingWindows, SnapshotWindows, CountWindows)
+    windows: tuple[type[WindowKind], ...] = (WindowKind,)
     reach: int = 0
     clip: ClipPolicy | None = None
     timestamps: TimestampPolicy | None = None
 
     def __str__(self) -> str:
-        kinds = [name for kind, name in _KINDS.items() if kind in self.windows]
-        told = [" or ".join(kinds)] * (len(kinds) < len(_KINDS))
+        told = [] if WindowKind in self.windows else [self._kinds()]
         told += [f"a reach that keeps events as members for {self.reach} ticks after their end"] * bool(self.reach)
         return ", with ".join(told)
 
-    def lacks(self, window: WindowSpecification, axis: Axis = Axis.TICKS) -> str:
+    def lacks(self, window: WindowKind, axis: Axis = Axis.TICKS) -> str:
         """Return what a kind of windows lacks, and what to write instead; empty if nothing.
 
         Args:
             window: The windows.
             axis: What ticks measure, for the words.
         """
-        least = -(-self.reach // _SECOND) * _SECOND if axis is Axis.TIME else self.reach
         if not isinstance(window, self.windows):
-            size = -(-max(least, 1) // _HOUR) * _HOUR if axis is Axis.TIME else max(10, least)
-            kinds = " or ".join(name for kind, name in _KINDS.items() if kind in self.windows)
-            instead = {
-                HoppingWindows: spell_window(HoppingWindows(size, size, reach=least), axis),
-                SnapshotWindows: "snapshot()",
-                CountWindows: "count_by_start(2)",
-            }[self.windows[0]]
-            return f"finds nothing in {window}: it needs {kinds}\n  write, for example: {instead}"
-        if not isinstance(window, HoppingWindows) or window.reach >= self.reach - max(0, window.size - window.hop):
+            instead = self.windows[0].suggest(self.reach, axis)
+            return f"finds nothing in {window}: it needs {self._kinds()}\n  write, for example: {instead}"
+        if window.holds_past >= self.reach:
             return ""
         return (
             f"needs events to stay members for {axis.spell_length(self.reach)} after their end, "
-            f"and {spell_window(window, axis)} keeps them for {axis.spell_length(window.reach)}\n"
+            f"and {window.spell(axis)} keeps them for {axis.spell_length(window.reach)}\n"
             f"  what lies further apart would not be found, and nothing would say so\n"
-            f"  write: {spell_window(replace(window, reach=least), axis)}"
+            f"  write: {window.with_reach(axis.round_up(self.reach)).spell(axis)}"
         )
 
     def together_with(self, other: Needs) -> Needs:
         """Return what is needed by two modules that are one to a query; a policy on which they differ is left to it."""
         clips, stamps = {self.clip, other.clip} - {None}, {self.timestamps, other.timestamps} - {None}
+        both = [kind for kind in self.windows if issubclass(kind, other.windows)]
+        both += [kind for kind in other.windows if kind not in both and issubclass(kind, self.windows)]
         return Needs(
-            tuple(kind for kind in self.windows if kind in other.windows),
+            tuple(both),
             max(self.reach, other.reach),
             clips.pop() if len(clips) == 1 else None,
             stamps.pop() if len(stamps) == 1 else None,
         )
 
+    def _kinds(self) -> str:
+        return " or ".join(kind.title for kind in self.windows)
 
-def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Axis = Axis.TICKS) -> None:
+
+def check_needs(modules: Sequence[Module], window: WindowKind, axis: Axis = Axis.TICKS) -> None:
     """Refuse windows in which a module would not find what it is asked for.
 
     Raises:

@@ -19,7 +19,8 @@ from muntin.modules.module import Module
 from muntin.modules.needs import check_needs
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.testing.equality import equal
-from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, Window, WindowSpecification
+from muntin.testing.window_meaning import meaning_of
+from muntin.windows import Window, WindowKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class WindowedQuery:
         PolicyError: A module would not find what it is asked for in such windows.
     """
 
-    window: WindowSpecification
+    window: WindowKind
     computations: Sequence[Computation]
     clip: ClipPolicy = ClipPolicy.NONE
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
@@ -116,48 +117,23 @@ def evaluate(
     return output
 
 
-def horizon_of(specification: WindowSpecification, events: Iterable[Event[Any]], complete_to: int = INFINITY) -> int:
+def horizon_of(kind: WindowKind, events: Iterable[Event[Any]], complete_to: int = INFINITY) -> int:
     """Return the first tick of which events and punctuation say nothing."""
-    reach = specification.reach if isinstance(specification, HoppingWindows) else 0
-    known = [event.start + 1 for event in events] + [event.end + reach for event in events if event.end != INFINITY]
-    return max([*known, *([complete_to] if complete_to != INFINITY else [])], default=0)
+    whole = list(events)
+    ends = [event.end + kind.reach for event in whole if event.end != INFINITY]
+    complete = [complete_to] if complete_to != INFINITY else []
+    return max([*(event.start + 1 for event in whole), *ends, *complete], default=0)
 
 
-def windows(specification: WindowSpecification, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+def windows(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
     """Return every window that could have a member, in order of its start."""
-    if isinstance(specification, HoppingWindows):
-        return _hopping(specification, events, horizon)
-    if isinstance(specification, SnapshotWindows):
-        marks = sorted({event.start for event in events} | {event.end for event in events})
-        return [Window(start, end) for start, end in pairwise(marks)]
-    return _counted(specification, events)
+    return meaning_of(kind).windows(kind, events, horizon)
 
 
-def _hopping(specification: HoppingWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
-    starts: set[int] = set()
-    for event in events:
-        end = horizon if event.end == INFINITY else event.end + specification.reach
-        first = (event.start - specification.size - specification.offset) // specification.hop + 1
-        last = -((specification.offset - end) // specification.hop) - 1
-        starts.update(place * specification.hop + specification.offset for place in range(first, last + 1))
-    return [Window(start, start + specification.size) for start in sorted(starts)]
-
-
-def _counted(specification: CountWindows, events: Sequence[Event[Any]]) -> list[Window]:
-    counted = [event.start if specification.by == "start" else event.end for event in events]
-    times = sorted(set(counted) - {INFINITY})
-    pairs = zip(times, times[specification.count - 1 :], strict=False)
-    return [Window(first, last + 1) for first, last in pairs]
-
-
-def belongs(specification: WindowSpecification, event: Event[Any], window: Window) -> bool:
-    """True if the event is a member of the window (SI-20, SI-34, SI-35 with B6 item 6)."""
-    if isinstance(specification, CountWindows):
-        counted = event.start if specification.by == "start" else event.end
-        return window.start <= counted < window.end
-    reach = specification.reach if isinstance(specification, HoppingWindows) else 0
-    end = INFINITY if event.end == INFINITY else event.end + reach
-    return event.start < window.end and end > window.start
+def belongs(kind: WindowKind, event: Event[Any], window: Window) -> bool:
+    """True if the event is a member of the window: the stretch on which it counts shares a tick with the window."""
+    start, end = meaning_of(kind).counted(kind, event)
+    return start < end and start < window.end and end > window.start
 
 
 def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[Any]], complete_to: int) -> bool:
@@ -169,7 +145,7 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[Any]
     """
     if complete_to == INFINITY:
         return True
-    is_movable = isinstance(query.window, SnapshotWindows)
+    is_movable = meaning_of(query.window).closes_late
     if window.end > complete_to or (is_movable and window.end == complete_to):
         return False
     return not query.waits_for_ends or all(event.end < complete_to for event in members)
@@ -187,7 +163,7 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
 
     A count window is known at its last tick, which is the last of the times that it counts.
     """
-    first = window.end - 1 if isinstance(query.window, CountWindows) else window.start
+    first = window.end - 1 if meaning_of(query.window).is_known_at_end else window.start
     changes = {tick for event in members for tick in (event.start, event.end) if first < tick < window.end}
     output: list[OutputEvent] = []
     for start, end in pairwise([*sorted({first, *changes}), window.end]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.event_index import EventIndex, StoredEvent
@@ -18,11 +18,11 @@ class Assigner(ABC):
 
     Attributes:
         frontier: The start of the earliest window that may still change.
-        has_horizon: True if windows do not wait for events. An event without an end is then a member of more and more
-            windows as the horizon moves.
+        closes_in_order: True if a window that waits for the ends of members never closes before an earlier one, since
+            the event that the earlier one waits for is a member of all windows up to its end.
     """
 
-    has_horizon: ClassVar[bool] = False
+    closes_in_order: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.frontier = EARLIEST
@@ -64,6 +64,10 @@ class Assigner(ABC):
     def frontier_at(self, limit: int) -> int:
         """Return the frontier once everything that ends at `limit` or before is closed."""
 
+    def close(self, limit: int) -> None:
+        """Close everything that ends at `limit` or before. The events of closed windows may go right after that."""
+        self.frontier = self.frontier_at(limit)
+
     @abstractmethod
     def first_open(self, earliest: int) -> Window | None:
         """Return the earliest open window that has a member and whose end is known.
@@ -92,11 +96,26 @@ class Assigner(ABC):
         """Return a tick at or before the start of every window that only future events will open."""
         return punctuation
 
-    def to_data(self) -> list[int]:
+    def release(
+        self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], punctuation: int
+    ) -> list[StoredEvent]:
+        """Return the events that closed windows alone have, where windows close out of order; by default none.
+
+        They are kept until the frontier passes them.
+
+        Args:
+            events: Those of the key.
+            movable: Those for whose end their windows wait.
+            punctuation: No later event counts before it.
+        """
+        del events, movable, punctuation
+        return []
+
+    def to_data(self) -> list[Any]:
         """Return what it remembers besides the events that are stored."""
         return [self.frontier]
 
-    def restore(self, data: Sequence[int]) -> None:
+    def restore(self, data: Sequence[Any]) -> None:
         """Go on from what `to_data` returned."""
         (self.frontier,) = data
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 from muntin import INFINITY, CountWindows, Window
 from muntin_engine.core.assignment.assigner import Assigner
@@ -76,19 +77,19 @@ class CountAssigner(Assigner):
         """Return the tick after the punctuation: a window ends right after its last time."""
         return punctuation + 1
 
-    def release(self, waiting: Iterable[int], punctuation: int) -> set[int]:
-        """Return the counted times that a window counts which may still change, and leave breaks where others were.
+    def release(
+        self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], punctuation: int
+    ) -> list[StoredEvent]:
+        """Return the events that only closed windows count, and leave breaks where they were."""
+        needed = self._needed({event.since for event in movable}, punctuation)
+        return [event for event in events if event.is_member and event.since not in needed]
 
-        The events of all other times must then be removed.
-
-        Args:
-            waiting: The counted times of events for whose end their windows wait.
-            punctuation: No later event is counted before it.
-        """
+    def _needed(self, waiting: Iterable[int], punctuation: int) -> set[int]:
+        """Return the counted times that a window counts which may still change, and leave breaks where others were."""
         ticks, more = self._marks.all(), self._count - 1
         starts = [0, *(self._marks.place(tick) for tick in self._breaks)]
         needed: set[int] = set()
-        for place in map(self._marks.place, waiting):
+        for place in map(self._marks.place, sorted(waiting)):
             run = bisect_right(starts, place)
             stop = starts[run] if run < len(starts) else len(ticks)
             needed.update(ticks[max(place - more, starts[run - 1]) : min(place + more + 1, stop)])
@@ -97,11 +98,11 @@ class CountAssigner(Assigner):
         self._breaks = sorted(after_others | {tick for tick in self._breaks if tick in needed}) if more else []
         return needed
 
-    def to_data(self) -> list[int]:
+    def to_data(self) -> list[Any]:
         """Return the frontier and the breaks."""
         return [self.frontier, *self._breaks]
 
-    def restore(self, data: Sequence[int]) -> None:
+    def restore(self, data: Sequence[Any]) -> None:
         """Go on from what `to_data` returned."""
         self.frontier, *self._breaks = data
 

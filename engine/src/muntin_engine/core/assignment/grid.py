@@ -20,7 +20,7 @@ class GridAssigner(Assigner):
     Cost: arithmetic alone; listing windows takes time for each window listed, never for the gaps between events.
     """
 
-    has_horizon = True
+    closes_in_order = True
 
     def __init__(self, specification: HoppingWindows) -> None:
         super().__init__()

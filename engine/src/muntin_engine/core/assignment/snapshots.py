@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from muntin import EARLIEST, INFINITY, Window
+from muntin import EARLIEST, INFINITY, SnapshotWindows, Window
 from muntin_engine.core.assignment.assigner import Assigner
 from muntin_engine.core.assignment.marks import Marks
 from muntin_engine.core.event_index import EventIndex, StoredEvent
@@ -17,8 +17,11 @@ class SnapshotAssigner(Assigner):
     Cost: as `Marks`, plus the windows returned.
     """
 
-    def __init__(self) -> None:
+    closes_in_order = True
+
+    def __init__(self, specification: SnapshotWindows) -> None:
         super().__init__()
+        del specification
         self._marks = Marks()
 
     def membership(self, start: int, end: int) -> tuple[int, int]:

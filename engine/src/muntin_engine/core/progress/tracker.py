@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from muntin import INFINITY, HoppingWindows, ProgressPolicy, Punctuated
+from muntin import INFINITY, ProgressPolicy, Punctuated
+from muntin.windows import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.progress.observation import Observation
 from muntin_engine.core.progress.sources import SourceState, starts_kept
@@ -39,7 +40,7 @@ class ProgressTracker:
 
     policy: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
     sources: tuple[str, ...] = ()
-    steps: tuple[HoppingWindows, ...] = ()
+    steps: tuple[RegularWindows, ...] = ()
 
     @property
     def needs_observations(self) -> bool:

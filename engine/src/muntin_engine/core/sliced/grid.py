@@ -8,7 +8,8 @@ from functools import cached_property
 from math import gcd
 from typing import Any, TypeAlias
 
-from muntin import EARLIEST, INFINITY, HoppingWindows, Window
+from muntin import EARLIEST, INFINITY, Window
+from muntin.windows import RegularWindows
 from muntin_engine.core.window_grid import NEVER, WindowGrid
 
 
@@ -28,6 +29,7 @@ class SliceGrid:
         shift: The slice that window 0 starts with.
 
     Example:
+        >>> from muntin import HoppingWindows
         >>> grid = SliceGrid.of(HoppingWindows(size=9, hop=6))
         >>> grid.width, grid.stride, grid.slices, grid.slice_at(7), grid.windows_of(2)
         (3, 2, 3, 2, range(0, 2))
@@ -40,15 +42,16 @@ class SliceGrid:
     shift: int = 0
 
     @classmethod
-    def of(cls, windows: HoppingWindows) -> SliceGrid:
+    def of(cls, windows: RegularWindows) -> SliceGrid:
         """Return the slices of some windows."""
         return cls.shared([windows])[0]
 
     @classmethod
-    def shared(cls, specifications: Sequence[HoppingWindows]) -> tuple[SliceGrid, ...]:
+    def shared(cls, specifications: Sequence[RegularWindows]) -> tuple[SliceGrid, ...]:
         """Return the slices of several specifications, which are the same for all of them.
 
         Example:
+            >>> from muntin import HoppingWindows
             >>> short, long = SliceGrid.shared([HoppingWindows(6, 6), HoppingWindows(10, 5, offset=2)])
             >>> short.width, short.slices, long.slices, long.shift
             (1, 6, 10, 2)
@@ -115,6 +118,7 @@ class RangeGrid:
         windows: The windows.
 
     Example:
+        >>> from muntin import HoppingWindows
         >>> grid = RangeGrid.of(HoppingWindows(size=9, hop=6))
         >>> grid.slices_at(8), grid.last_windows(13)
         (0, 2)
@@ -123,7 +127,7 @@ class RangeGrid:
     windows: WindowGrid
 
     @classmethod
-    def of(cls, windows: HoppingWindows) -> RangeGrid:
+    def of(cls, windows: RegularWindows) -> RangeGrid:
         """Return the ranges of some windows."""
         return cls(WindowGrid.of(windows))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from muntin import HoppingWindows, SupportsCombine, SupportsDeduct
+from muntin import SupportsCombine, SupportsDeduct
 from muntin_engine.core.cells import Cells
 from muntin_engine.core.codec import Codec
 from muntin_engine.core.sliced.bucket_blob import BucketBlob
@@ -38,7 +38,8 @@ class SlicedEvaluator(OverSlices):
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
-        if isinstance(plan.window, HoppingWindows) and plan.window.hop >= plan.window.size:
+        grid = plan.window.grid()
+        if grid is not None and grid.hop >= grid.size:
             return "its states are combined per slice, each window has slices of its own"
         if isinstance(module.module, SupportsDeduct):
             return "its states are combined per slice; a window deducts the slices that leave it"

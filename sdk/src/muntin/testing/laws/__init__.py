@@ -20,6 +20,7 @@ from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperato
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.upgrading import OldState
 from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, laws_for, try_laws
+from muntin.testing.laws.window_kind_laws import WindowKindLaws
 
 __all__ = [
     "AggregateLaws",
@@ -37,6 +38,7 @@ __all__ = [
     "TimeSensitiveOperatorLaws",
     "TriggerLaws",
     "Verdict",
+    "WindowKindLaws",
     "laws_applying_to",
     "laws_for",
     "laws_of",

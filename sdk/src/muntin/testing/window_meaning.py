@@ -1,0 +1,96 @@
+"""What windows are there, and who is a member: the definitions that the reference evaluator goes by.
+
+Muntin's own kinds are defined here once more, plainly and from the events as they are, so that the evaluators of the
+engine are tested against something that they do not call. A kind of a plugin is asked, for all of its windows at once:
+its definition is its own, and `WindowKindLaws` tests that its shortcuts agree with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from muntin.axis import INFINITY
+from muntin.events import Event
+from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, Stretches, Window, WindowKind
+
+
+@dataclass(frozen=True, slots=True)
+class WindowMeaning:
+    """The definition of a kind of windows.
+
+    Attributes:
+        windows: Returns every window that could have a member, in order, from the kind, the events and the horizon.
+        counted: Returns the stretch on which an event counts.
+        closes_late: True if a window that ends at the watermark may still change.
+        is_known_at_end: True if all that a window says becomes known at its last tick.
+    """
+
+    windows: Callable[[Any, Sequence[Event[Any]], int], list[Window]]
+    counted: Callable[[Any, Event[Any]], tuple[int, int]]
+    closes_late: bool = False
+    is_known_at_end: bool = False
+
+
+def meaning_of(kind: WindowKind) -> WindowMeaning:
+    """Return the definition of a kind: one of those below, or what the kind says of itself."""
+    return _DEFINED.get(type(kind)) or WindowMeaning(_asked, _membership, kind.ends_move)
+
+
+def _hopping(kind: HoppingWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+    starts: set[int] = set()
+    for event in events:
+        end = horizon if event.end == INFINITY else event.end + kind.reach
+        first = (event.start - kind.size - kind.offset) // kind.hop + 1
+        last = -((kind.offset - end) // kind.hop) - 1
+        starts.update(place * kind.hop + kind.offset for place in range(first, last + 1))
+    return [Window(start, start + kind.size) for start in sorted(starts)]
+
+
+def _prolonged(kind: HoppingWindows, event: Event[Any]) -> tuple[int, int]:
+    return event.start, INFINITY if event.end == INFINITY else event.end + kind.reach
+
+
+def _snapshots(kind: SnapshotWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+    del kind, horizon
+    marks = sorted({event.start for event in events} | {event.end for event in events})
+    return [Window(start, end) for start, end in pairwise(marks)]
+
+
+def _lifetime(kind: SnapshotWindows, event: Event[Any]) -> tuple[int, int]:
+    del kind
+    return event.start, event.end
+
+
+def _counts(kind: CountWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+    del horizon
+    times = sorted({event.start if kind.by == "start" else event.end for event in events} - {INFINITY})
+    pairs = zip(times, times[kind.count - 1 :], strict=False)
+    return [Window(first, last + 1) for first, last in pairs]
+
+
+def _counted_tick(kind: CountWindows, event: Event[Any]) -> tuple[int, int]:
+    counted = event.start if kind.by == "start" else event.end
+    return counted, min(counted + 1, INFINITY)
+
+
+def _asked(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+    """Return the whole cut of all stretches, none of them forgotten; up to the horizon where it would not end."""
+    stretches = [(start, end) for start, end in (_membership(kind, event) for event in events) if start < end]
+    if not stretches:
+        return []
+    ends = [end if end < INFINITY or kind.waits_for_events else horizon for _, end in stretches]
+    return list(kind.cut(Stretches(stretches), min(start for start, _ in stretches), max(ends)))
+
+
+def _membership(kind: WindowKind, event: Event[Any]) -> tuple[int, int]:
+    return kind.membership(event.start, event.end)
+
+
+_DEFINED: Final[Mapping[type[WindowKind], WindowMeaning]] = {
+    HoppingWindows: WindowMeaning(_hopping, _prolonged),
+    SnapshotWindows: WindowMeaning(_snapshots, _lifetime, closes_late=True),
+    CountWindows: WindowMeaning(_counts, _counted_tick, is_known_at_end=True),
+}

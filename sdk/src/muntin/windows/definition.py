@@ -1,0 +1,33 @@
+"""Whether a plugin can offer a kind of windows."""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from typing import Any
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.names import check_name
+
+
+def check_kind(cls: Any) -> None:
+    """Raise unless a plugin can offer a kind of windows.
+
+    Raises:
+        ModuleDefinitionError: It is no frozen dataclass, its name has another form, it has no version or title, a
+            method is missing, or one of its lengths is no field.
+    """
+    name = check_name(getattr(cls, "name", None), cls.__qualname__)
+    parameters = getattr(cls, "__dataclass_params__", None)
+    if not is_dataclass(cls) or parameters is None or not parameters.frozen:
+        raise ModuleDefinitionError(f"{name} is no frozen dataclass\n  expected: @dataclass(frozen=True, slots=True)")
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        raise ModuleDefinitionError(f"{name} does not define {', '.join(missing)}")
+    for attribute, example in (("version", "1.0"), ("title", "windows between sales")):
+        value = getattr(cls, attribute, None)
+        if not isinstance(value, str) or not value:
+            fault = f"has no {attribute}" if value in (None, "") else f"has the {attribute} {value!r}, which is no text"
+            raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: {attribute} = {example!r}")
+    unknown = sorted(set(cls.lengths) - set(cls.__dataclass_fields__))
+    if unknown:
+        raise ModuleDefinitionError(f"{name} has the lengths {unknown}, which are none of its fields")

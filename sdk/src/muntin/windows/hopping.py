@@ -1,0 +1,124 @@
+"""Hopping and tumbling windows: a grid that no event changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, ticks
+from muntin.errors import WindowError
+from muntin.windows.extent import Window
+from muntin.windows.kind import WindowKind
+from muntin.windows.regular import RegularWindows
+from muntin.windows.stretches import Stretches
+
+
+@dataclass(frozen=True, slots=True)
+class HoppingWindows(WindowKind):
+    """A window of `size` ticks at every multiple of `hop` from `offset` on, in both directions (SI-31).
+
+    Attributes:
+        size: Length of each window.
+        hop: Distance between the starts of neighbours. Below `size` windows overlap, above it there are gaps.
+        offset: Where a window starts; any other start is a multiple of `hop` away.
+        reach: For how long after its end an event stays a member of windows. Membership alone is
+            widened: a module still sees the event's own lifetime. Zero for the plain overlap rule.
+    """
+
+    name: ClassVar[str] = "hopping"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "hopping or tumbling windows"
+    lengths: ClassVar[tuple[str, ...]] = ("size", "hop", "offset", "reach")
+    waits_for_events: ClassVar[bool] = False
+    can_be_time_bound: ClassVar[bool] = True
+
+    size: int
+    hop: int
+    offset: int = 0
+    reach: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size <= 0 or self.hop <= 0:
+            raise WindowError(f"a hopping window needs a size and a hop above zero, got {self.size} and {self.hop}")
+        if self.reach < 0:
+            raise WindowError(f"the reach of a window cannot be negative, got {self.reach}")
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
+        until = end if end == INFINITY else end + self.reach
+        return (start, start) if self._first_ending_after(start) >= until else (start, until)
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the windows of the grid over a stretch."""
+        del known
+        if start < end:
+            for first in range(self._first_ending_after(start), end, self.hop):
+                yield Window(first, first + self.size)
+
+    def grid(self) -> RegularWindows | None:
+        """Return the grid, unless events are members of windows that they do not overlap."""
+        return None if self.reach else self
+
+    @property
+    def longest(self) -> int:
+        """The size."""
+        return self.size
+
+    def with_reach(self, reach: int) -> HoppingWindows:
+        """Return the same windows with a reach that is long enough."""
+        return replace(self, reach=max(self.reach, reach))
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return tumbling windows that are not shorter than the reach; whole hours where the axis is time."""
+        least, hour = axis.round_up(reach), ticks("1 hour")
+        size = -(-max(least, 1) // hour) * hour if axis is Axis.TIME else max(10, least)
+        return cls(size, size, reach=least).spell(axis)
+
+    @property
+    def holds_past(self) -> int:
+        """The reach, and what neighbours have in common."""
+        return self.reach + max(0, self.size - self.hop)
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `hopping` or `tumbling`."""
+        names = ["size"] if self.size == self.hop else ["size", "hop"]
+        said = [self.spell_field(name, axis) for name in names]
+        said += [f"{name}={self.spell_field(name, axis)}" for name in ("offset", "reach") if getattr(self, name)]
+        return f"{'tumbling' if len(names) == 1 else 'hopping'}({', '.join(said)})"
+
+    def _first_ending_after(self, tick: int) -> int:
+        if tick in (EARLIEST, INFINITY):
+            return tick
+        return (tick - self.size - self.offset) // self.hop * self.hop + self.hop + self.offset
+
+
+def hopping(size: Duration, hop: Duration, offset: Duration = 0, *, reach: Duration = 0) -> HoppingWindows:
+    """Return windows of a size at every multiple of a hop.
+
+    Args:
+        size: Length of each window, for example `"1 hour"`.
+        hop: Distance between neighbouring starts; any ratio to the size is allowed.
+        offset: Where one of the windows starts, counted from tick 0 (the epoch where the axis is time).
+        reach: For how long after its end an event stays a member (StreamInsight's altered duration, for
+            membership alone); a pattern that looks back six hours wants a reach of at least that.
+
+    Raises:
+        WindowError: The size or the hop is not positive, or the reach is negative.
+
+    Example:
+        >>> hopping("1 hour", "10 minutes")
+        HoppingWindows(size=3600000000, hop=600000000, offset=0, reach=0)
+    """
+    return HoppingWindows(ticks(size), ticks(hop), ticks(offset), ticks(reach))
+
+
+def tumbling(size: Duration, offset: Duration = 0, *, reach: Duration = 0) -> HoppingWindows:
+    """Return windows of a size, one after the other: a hop equal to the size (SI-32).
+
+    Example:
+        >>> tumbling(60) == hopping(60, 60)
+        True
+    """
+    return hopping(size, size, offset, reach=reach)

@@ -1,0 +1,256 @@
+"""WindowKind: the contract of everything that cuts the axis into windows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Self
+
+from muntin.axis import INFINITY, Axis
+from muntin.errors import WindowError
+from muntin.versions import continues
+from muntin.windows.extent import Window
+from muntin.windows.regular import RegularWindows
+from muntin.windows.stretches import Stretches
+
+
+class WindowKind(ABC):
+    """A way of cutting the axis into windows. Subclass it as a frozen dataclass with slots.
+
+    Kinds differ in two answers: on which stretch of the axis an event counts (`membership`), and how the stretches of
+    one key's events cut the axis (`cut`). An event is a member of each window that shares a tick with its stretch.
+    Everything else has a default that is right for most kinds. The engine asks per key; nothing may be remembered
+    between calls.
+
+    Laws (checked by `muntin.testing.WindowKindLaws`):
+
+    1. *Order.* Windows ascend strictly, in start and in end.
+    2. *Restriction.* `cut(known, a, b)` is the whole cut without the windows that share no tick with `[a, b)`.
+    3. *Set.* Windows depend on the set of stretches alone: not on their order, nor on what was asked before.
+    4. *Membership.* A stretch never begins before its event; where windows do not wait for events, it ends at most
+       `reach` after its event.
+    5. *Settled.* Windows that end at a watermark or before do not change any more; before it, if `ends_move`.
+    6. *Future.* A window that a later event opens starts no earlier than the first open window, `unborn` or the
+       watermark; where windows do not wait for events, than the first one that ends after the watermark.
+    7. *Forgetting.* The stretches that are kept and what is `carried` cut as all stretches do, from the frontier on.
+    8. *Change.* `shows` covers each window that a change adds or takes away.
+    9. *Plain data.* `to_dict` and `from_dict` are inverse, and what is carried is plain data.
+
+    Cost: `cut` should find its first window without going through all stretches before it, and be lazy: the engine
+    takes as many windows as it needs.
+
+    Attributes:
+        name: The name a query and a checkpoint use: `"<plugin>.<kind>"`, or one word for Muntin's own kinds.
+        version: The kind's version; it is part of a query's identity in a checkpoint.
+        continues_since: The oldest version whose checkpoints this one goes on with, because windows mean the same
+            since then. None, the default: none but its own.
+        title: What windows of the kind are called in messages, such as `"snapshot windows"`.
+        lengths: The names of the fields that are lengths on the axis. A query may give them as `"10 minutes"`, and they
+            are spelled that way.
+        waits_for_events: False if windows are there before events are, as on a grid or in a calendar.
+        ends_move: True if a boundary at the watermark itself may still move. Windows then close one tick later.
+        can_be_time_bound: True if the kind defines `known_at` and `heir`, so that results may be time-bound.
+
+    Example:
+        A window from each start to the next:
+
+        >>> from dataclasses import dataclass
+        >>> from itertools import pairwise
+        >>> @dataclass(frozen=True, slots=True)
+        ... class BetweenStarts(WindowKind):
+        ...     name, version, title = "demo.between_starts", "1.0", "windows between starts"
+        ...     ends_move = True
+        ...     def membership(self, start, end):
+        ...         return start, start + 1
+        ...     def cut(self, known, start, end):
+        ...         return (Window(a, b) for a, b in pairwise(known.starts) if a < end and b > start)
+        ...     def shows(self, start, end):
+        ...         return start - 1, end
+        ...     def unborn(self, known):
+        ...         return known.starts[-1] if known.starts else INFINITY
+        >>> list(BetweenStarts().cut(Stretches([(1, 2), (5, 6), (9, 10)]), 5, 7))
+        [Window(start=5, end=9)]
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    title: ClassVar[str]
+    continues_since: ClassVar[str | None] = None
+    lengths: ClassVar[tuple[str, ...]] = ()
+    waits_for_events: ClassVar[bool] = True
+    ends_move: ClassVar[bool] = False
+    can_be_time_bound: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return self.spell()
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch `[start, end)` of the axis on which an event counts, by default its lifetime.
+
+        An empty stretch means that it is a member of no window, yet.
+
+        Args:
+            start: When the event starts.
+            end: When it ends; `INFINITY` if it has not ended.
+        """
+        return start, end
+
+    @abstractmethod
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the windows that share a tick with `[start, end)`, in order.
+
+        Windows without a member may be among them. Where windows do not wait for events and the end is `INFINITY`,
+        there is no end of windows.
+
+        Args:
+            known: The stretches of one key.
+            start: Where the windows that are wanted begin.
+            end: Where they end.
+        """
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        """Return where windows may come or go when a stretch comes, goes, or changes, by default right there.
+
+        Args:
+            start: The start of the stretch; the lesser one of two. Where both versions of an event begin together and
+                last as long as the event or longer, the lesser end of the event: nothing changes before it.
+            end: The end of the stretch; the greater one of two.
+        """
+        return start, end
+
+    def unborn(self, known: Stretches) -> int:
+        """Return the least start, at the frontier or later, of a window that known stretches may yet open.
+
+        By default `INFINITY`: all windows that known stretches are part of are there.
+        """
+        del known
+        return INFINITY
+
+    def carried(self, known: Stretches, frontier: int) -> Any:
+        """Return what is needed of the past when its stretches are forgotten, as plain data; by default nothing.
+
+        Args:
+            known: What was known, with what was carried before.
+            frontier: Windows that start before it are closed. Stretches that end there or before may be forgotten.
+        """
+        del known, frontier
+        return None
+
+    def grid(self) -> RegularWindows | None:
+        """Return a grid with the same windows and members, if there is one; such windows may be sliced."""
+        return None
+
+    @property
+    def reach(self) -> int:
+        """For how long after its end an event may count; where windows do not wait for events, none counts longer."""
+        return 0
+
+    @property
+    def longest(self) -> int | None:
+        """The length of the longest window, where that does not depend on events; None if it does, or is not known."""
+        return None
+
+    def with_reach(self, reach: int) -> WindowKind:
+        """Return the same windows with a reach of at least so many ticks; themselves where a reach means nothing."""
+        del reach
+        return self
+
+    @property
+    def holds_past(self) -> int:
+        """For how long after its end an event certainly shares a window with what comes then.
+
+        `INFINITY`, the default, if that is not a matter of time; no module is then refused for its `Needs.reach`.
+        """
+        return INFINITY
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return a call to write for a module that needs such windows.
+
+        Args:
+            reach: For how long after its end the module wants an event as a member.
+            axis: What ticks measure.
+        """
+        del reach, axis
+        return f"window({cls.name!r}, ...)"
+
+    def known_at(self, window: Window) -> int | None:
+        """Return the tick at which all of a window is known at once; None, the default, if members come one by one.
+
+        Only time-bound results ask.
+        """
+        del window
+        return None
+
+    def heir(self, window: Window, since: int) -> tuple[int, int] | None:
+        """Return where the window starts that takes the place of one that is no more; None if windows always stay.
+
+        It is the last one that starts in the closed range returned and lasts beyond it. Only time-bound results ask.
+
+        Args:
+            window: The window that is no more.
+            since: Where what was emitted of it starts.
+        """
+        del window, since
+        return None
+
+    def check_lengths(self, longest: int) -> None:
+        """Refuse a length that is too long for the axis.
+
+        Raises:
+            WindowError: One is.
+        """
+        for name in self.lengths:
+            if abs(getattr(self, name)) > longest:
+                raise WindowError(
+                    f"{abs(getattr(self, name))} ticks is too long for a window; expected at most {longest}"
+                )
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call that makes it, with lengths in words where the axis is time."""
+        parts = [repr(self.name), *(f"{name}={self.spell_field(name, axis)}" for name in self._fields())]
+        return f"window({', '.join(parts)})"
+
+    def spell_field(self, name: str, axis: Axis) -> str:
+        """Return the value of a field as a query writes it."""
+        value = getattr(self, name)
+        if name in self.lengths and axis is Axis.TIME:
+            return repr(axis.spell_length(value))
+        return repr(_plain(value))
+
+    def describe(self, axis: Axis = Axis.TICKS) -> str:
+        """Return how the axis is cut, for `explain()`: the call, and the version where it is a plugin's."""
+        return f"{self.spell(axis)}, version {self.version}" if "." in self.name else self.spell(axis)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data: its name, its version and its fields."""
+        return {"kind": self.name, "version": self.version, **self._fields()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote.
+
+        Raises:
+            WindowError: A field is not one of the kind, or one is missing.
+        """
+        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise WindowError(f"{dict(data)!r} is no {cls.name} window: {error}") from error
+
+    @classmethod
+    def continues_from(cls, version: str) -> bool:
+        """Return whether a query goes on with a checkpoint that another version of the kind began."""
+        return continues(cls.version, version, cls.continues_since, upgrades=False)
+
+    def _fields(self) -> dict[str, Any]:
+        return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    """Return a length without the note of how it was written."""
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,0 +1,100 @@
+"""Windows by the name of their kind: in a query, and in a checkpoint."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, Final
+
+from muntin.axis import ticks
+from muntin.errors import MuntinError, ParameterError, WindowError
+from muntin.windows.count import CountWindows
+from muntin.windows.hopping import HoppingWindows
+from muntin.windows.kind import WindowKind
+from muntin.windows.snapshot import SnapshotWindows
+
+OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
+    kind.name: kind for kind in (HoppingWindows, SnapshotWindows, CountWindows)
+}
+"""Muntin's own kinds by name."""
+
+
+def window(name: str, **parameters: Any) -> WindowKind:
+    """Return windows of a kind that an installed plugin offers.
+
+    Args:
+        name: `"<plugin>.<kind>"`.
+        parameters: The fields of the kind, by name; those that are lengths may be text such as `"10 minutes"`.
+
+    Raises:
+        UnknownModuleError: No installed plugin offers the name; the closest is suggested.
+        PluginLoadError: Its plugin cannot be imported.
+        ParameterError: The kind does not take these parameters.
+        DurationError: A length cannot be read.
+
+    Example:
+        >>> window("hopping", size="1 minute", hop=10_000_000)
+        HoppingWindows(size=60000000, hop=10000000, offset=0, reach=0)
+    """
+    cls = kind_named(name)
+    signature = inspect.signature(cls)
+    try:
+        signature.bind(**parameters)
+        return cls(**{key: ticks(value) if key in cls.lengths else value for key, value in parameters.items()})
+    except (TypeError, ValueError) as error:
+        if isinstance(error, MuntinError):
+            raise
+        raise ParameterError(name, parameters, str(error), str(signature)) from error
+
+
+def kind_named(name: str) -> type[WindowKind]:
+    """Return the class of a kind by its name: one of Muntin's own, or a plugin's; raises as `window` does."""
+    from muntin.catalog import installed
+
+    return OWN_KINDS[name] if name in OWN_KINDS else installed().window_kind(name)
+
+
+def continues_windows(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether windows go on with a checkpoint of the same windows, of another version of their kind.
+
+    Args:
+        stored: What the checkpoint says, as `to_dict` wrote it.
+        wanted: The windows of the query.
+
+    Example:
+        >>> windows = to_dict(SnapshotWindows())
+        >>> continues_windows(windows, windows), continues_windows({**windows, "version": "0.9"}, windows)
+        (True, False)
+    """
+    if {**stored, "version": wanted["version"]} != wanted:
+        return False
+    return kind_named(wanted["kind"]).continues_from(str(stored.get("version", "")))
+
+
+def to_dict(kind: WindowKind) -> dict[str, Any]:
+    """Return windows as JSON-able data.
+
+    Example:
+        >>> to_dict(CountWindows(3, "end"))
+        {'kind': 'count', 'version': '1.0', 'count': 3, 'by': 'end'}
+    """
+    return kind.to_dict()
+
+
+def from_dict(data: Mapping[str, Any]) -> WindowKind:
+    """Return the windows that `to_dict` wrote.
+
+    Raises:
+        WindowError: The kind is unknown or a field is not one of it.
+
+    Example:
+        >>> from_dict(to_dict(SnapshotWindows()))
+        SnapshotWindows()
+    """
+    try:
+        return kind_named(data["kind"]).from_dict(data)
+    except (KeyError, MuntinError) as error:
+        kinds = ", ".join(OWN_KINDS)
+        raise WindowError(
+            f"{dict(data)!r} is not a window specification; kinds are {kinds}, and those of installed plugins"
+        ) from error

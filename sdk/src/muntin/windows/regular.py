@@ -1,0 +1,24 @@
+"""A regular grid of windows, as far as an engine needs it to keep slices."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class RegularWindows(Protocol):
+    """Windows of one size at every multiple of a hop from an offset on."""
+
+    @property
+    def size(self) -> int:
+        """Length of each window."""
+        ...
+
+    @property
+    def hop(self) -> int:
+        """Distance between the starts of neighbours."""
+        ...
+
+    @property
+    def offset(self) -> int:
+        """Where a window starts."""
+        ...

@@ -1,0 +1,78 @@
+"""Snapshot windows: from each endpoint of an event to the next."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin.axis import EARLIEST, INFINITY, Axis
+from muntin.windows.extent import Window
+from muntin.windows.kind import WindowKind
+from muntin.windows.stretches import Stretches
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotWindows(WindowKind):
+    """A window between each pair of neighbouring distinct endpoints of events (SI-33).
+
+    No event of the key starts or ends inside a snapshot, so its members are the same all through it.
+    """
+
+    name: ClassVar[str] = "snapshot"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "snapshot windows"
+    ends_move: ClassVar[bool] = True
+    can_be_time_bound: ClassVar[bool] = True
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the snapshots over a stretch."""
+        edges = _edges(known)
+        first = max(0, bisect_right(edges, start) - 1)
+        for window in map(Window, edges[first:], edges[first + 1 :]):
+            if window.start >= end:
+                return
+            if window.end > start:
+                yield window
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch and a tick on each side: where an endpoint comes or goes, both neighbours change."""
+        return start - 1, min(end + 1, INFINITY)
+
+    def carried(self, known: Stretches, frontier: int) -> int | None:
+        """Return the last endpoint at the frontier or before, where the first open snapshot starts."""
+        edges = _edges(known)
+        place = bisect_right(edges, frontier) - 1
+        return edges[place] if place >= 0 else None
+
+    def known_at(self, window: Window) -> int | None:
+        """Return the start: members are the same all through a snapshot."""
+        return window.start
+
+    def heir(self, window: Window, since: int) -> tuple[int, int] | None:
+        """Return where the snapshot starts that has the tick; snapshots do not overlap."""
+        del window
+        return EARLIEST, since
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return the call of `snapshot`."""
+        del reach
+        return cls().spell(axis)
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `snapshot`."""
+        del axis
+        return "snapshot()"
+
+
+def _edges(known: Stretches) -> Sequence[int]:
+    """Return the endpoints, with the one that is left of forgotten events."""
+    carried = known.carried
+    return known.edges if carried is None else sorted({*known.edges, carried})
+
+
+def snapshot() -> SnapshotWindows:
+    """Return windows between neighbouring endpoints of events."""
+    return SnapshotWindows()

@@ -1,0 +1,50 @@
+"""What is known of one key when its windows are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from muntin.axis import EARLIEST
+
+
+class Stretches:
+    """The distinct stretches of one key's events, as far as they are still kept.
+
+    A stretch is what `WindowKind.membership` returned for an event; two events with the same one count once.
+
+    Attributes:
+        all: The stretches `(start, end)`, in order.
+        frontier: Windows that start before it are closed, and nobody asks for them.
+        carried: What `WindowKind.carried` returned when events were last forgotten; None if it never was.
+
+    Cost: sorting, when it is made; each other view is sorted when it is first asked for.
+
+    Example:
+        >>> known = Stretches([(4, 9), (1, 4), (4, 9)])
+        >>> known.all, known.starts, known.edges
+        ([(1, 4), (4, 9)], [1, 4], [1, 4, 9])
+    """
+
+    __slots__ = ("_edges", "_starts", "all", "carried", "frontier")
+
+    def __init__(self, stretches: Iterable[tuple[int, int]] = (), frontier: int = EARLIEST, carried: Any = None):
+        self.all: Sequence[tuple[int, int]] = sorted(set(stretches))
+        self.frontier = frontier
+        self.carried = carried
+        self._starts: Sequence[int] | None = None
+        self._edges: Sequence[int] | None = None
+
+    @property
+    def starts(self) -> Sequence[int]:
+        """The distinct starts, in order."""
+        if self._starts is None:
+            self._starts = sorted({start for start, _ in self.all})
+        return self._starts
+
+    @property
+    def edges(self) -> Sequence[int]:
+        """The distinct starts and ends, in order."""
+        if self._edges is None:
+            self._edges = sorted({edge for stretch in self.all for edge in stretch})
+        return self._edges

@@ -1,0 +1,124 @@
+"""Kinds of windows that break the laws of `WindowKindLaws`: one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from muntin import INFINITY, CountWindows, SnapshotWindows, Stretches, Window, WindowKind
+
+
+@dataclass(frozen=True)
+class Each(WindowKind):
+    """Keeps all laws: a window of a length from each distinct start."""
+
+    name: ClassVar[str] = "hostile.each"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "windows from each start"
+
+    length: int = 5
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        return start, start + 1
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        windows = (Window(tick, tick + self.length) for tick in known.starts)
+        return (window for window in windows if window.start < end and window.end > start)
+
+
+class Crowded(Each):
+    """Ends several windows at once."""
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        windows = (Window(tick, tick // 10 * 10 + 10) for tick in known.starts)
+        return (window for window in windows if window.start < end and window.end > start)
+
+
+class Careless(Each):
+    """Leaves out a window that began before the part that is asked for."""
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        return (window for window in super().cut(known, start, end) if window.start >= start)
+
+
+@dataclass(frozen=True)
+class Remembers(Each):
+    """Makes all windows as long as the first key it sees has starts."""
+
+    seen: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        if not self.seen:
+            self.seen.append(5 + len(known.starts))
+        windows = (Window(tick, tick + self.seen[0]) for tick in known.starts)
+        return (window for window in windows if window.start < end and window.end > start)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.name, "version": self.version, "length": self.length}
+
+
+class Hasty(Each):
+    """Counts an event before it starts; nothing is ever closed for good, so that no other law finds it."""
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        return start - 1, start + 1
+
+    def unborn(self, known: Stretches) -> int:
+        return known.frontier
+
+
+class LastThree(Each):
+    """Takes windows away that ended long ago."""
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        windows = (Window(tick, tick + self.length) for tick in known.starts[-3:])
+        return (window for window in windows if window.start < end and window.end > start)
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        return -(2**40), 2**40
+
+    def unborn(self, known: Stretches) -> int:
+        return known.frontier
+
+
+class Surprising(CountWindows):
+    """Says that no known start opens a window any more."""
+
+    def unborn(self, known: Stretches) -> int:
+        return INFINITY
+
+
+class Forgetful(SnapshotWindows):
+    """Forgets where the last closed window ended."""
+
+    def carried(self, known: Stretches, frontier: int) -> None:
+        return None
+
+
+class Hiding(SnapshotWindows):
+    """Does not say that a neighbour changes too."""
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        return start, end
+
+
+class Lossy(Each):
+    """Does not write its length down."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.name, "version": self.version}
+
+
+HOSTILE_KINDS: dict[str, WindowKind] = {
+    "test_windows_ascend_in_start_and_in_end": Crowded(),
+    "test_a_part_is_the_whole_cut_restricted": Careless(),
+    "test_only_the_set_of_stretches_matters": Remembers(),
+    "test_a_stretch_never_begins_before_its_event": Hasty(),
+    "test_windows_that_ended_are_settled": LastThree(),
+    "test_later_windows_start_where_they_may": Surprising(2),
+    "test_what_is_carried_replaces_what_is_forgotten": Forgetful(),
+    "test_a_change_shows_where_the_kind_says": Hiding(),
+    "test_the_kind_and_what_it_carries_are_plain_data": Lossy(7),
+}
+"""By law, a kind that breaks this law and no other."""

@@ -1,0 +1,99 @@
+"""No file asks which kind a window is: it asks the window what it has to know.
+
+Counted are uses of the classes of Muntin's own kinds in `isinstance`, `issubclass`, `type(...) is`, `match` and
+comparisons, and names of flags that say no more than which kind it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [
+    file
+    for folder in ("sdk/src", "engine/src", "cli/src")
+    for file in sorted((ROOT / folder).rglob("*.py"))
+    if "muntin/windows/" not in file.as_posix() and "template" not in file.parts
+]
+KINDS = {"HoppingWindows", "SnapshotWindows", "CountWindows", "OWN_KINDS"}
+FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}
+TABLES = {
+    "engine/src/muntin_engine/core/assignment/choosing.py",
+    "sdk/src/muntin/testing/window_meaning.py",
+}
+"""Where a table by class is what the file is for: faster assigners, and the oracle's own definitions."""
+
+
+def asked(source: str) -> Iterator[str]:
+    """Yield the places of a source file that ask which kind a window is."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("isinstance", "issubclass")
+        ):
+            parts: list[ast.AST] = list(node.args[1:])
+        elif isinstance(node, ast.Compare):
+            parts = [node]
+        elif isinstance(node, ast.MatchClass):
+            parts = [node.cls]
+        elif isinstance(node, ast.Dict):
+            parts = [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.Attribute | ast.Name):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id
+            if name in FLAGS:
+                yield f"line {node.lineno}: {name}"
+            continue
+        else:
+            continue
+        found = {name for part in parts for name in names_in(part)} & KINDS
+        yield from (f"line {node.lineno}: {name}" for name in sorted(found))  # type: ignore[attr-defined]  # those above have
+
+
+def names_in(part: ast.AST) -> set[str]:
+    nodes = list(ast.walk(part))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} | {
+        node.attr for node in nodes if isinstance(node, ast.Attribute)
+    }
+
+
+def test_no_file_asks_which_kind_a_window_is() -> None:
+    assert len(SOURCES) > 200
+    places = [file.relative_to(ROOT).as_posix() for file in SOURCES]
+    assert set(places) >= TABLES
+    found = [
+        f"{place} {line}"
+        for place, file in zip(places, SOURCES, strict=True)
+        if place not in TABLES
+        for line in asked(file.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "let the window answer: a method or an attribute of WindowKind"
+
+
+def test_the_tables_name_each_kind_once() -> None:
+    for place in sorted(TABLES):
+        lines = list(asked((ROOT / place).read_text(encoding="utf-8")))
+        assert sorted(line.partition(": ")[2] for line in lines) == [
+            "CountWindows",
+            "HoppingWindows",
+            "SnapshotWindows",
+        ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "isinstance(window, HoppingWindows)",
+        "isinstance(window, (int, windows.SnapshotWindows))",
+        "type(window) is CountWindows",
+        "match window:\n    case HoppingWindows(size=size): pass",
+        "query.boundary_moves",
+        "{SnapshotWindows: 1}",
+    ],
+)
+def test_a_file_that_asks_is_found(source: str) -> None:
+    assert len(list(asked(source))) == 1

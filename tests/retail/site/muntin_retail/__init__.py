@@ -1,0 +1,1 @@
+"""A plugin for the tests: kinds of windows of which the engine knows nothing."""

@@ -1,0 +1,37 @@
+"""Day and night shifts: windows that are there before events are, and are no regular grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin import Stretches, Window, WindowError, WindowKind
+
+
+@dataclass(frozen=True, slots=True)
+class Shifts(WindowKind):
+    """Windows of two lengths by turns, the first of which starts at tick 0."""
+
+    name: ClassVar[str] = "retail.shifts"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "shifts"
+    lengths: ClassVar[tuple[str, ...]] = ("day", "night")
+    waits_for_events: ClassVar[bool] = False
+
+    day: int
+    night: int
+
+    def __post_init__(self) -> None:
+        if self.day <= 0 or self.night <= 0:
+            raise WindowError(f"a shift needs a length above zero, got {self.day} and {self.night}")
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the shifts over a stretch."""
+        both = self.day + self.night
+        first = start // both * both
+        while first < end:
+            for shift in (Window(first, first + self.day), Window(first + self.day, first + both)):
+                if shift.start < end and shift.end > start:
+                    yield shift
+            first += both

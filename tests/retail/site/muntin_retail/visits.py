@@ -1,0 +1,49 @@
+"""Visits: windows over events with no longer a gap between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin import INFINITY, Stretches, Window, WindowError, WindowKind
+
+
+@dataclass(frozen=True, slots=True)
+class Visits(WindowKind):
+    """A window over events of which each begins less than a gap after the last tick of an earlier one."""
+
+    name: ClassVar[str] = "retail.visits"
+    version: ClassVar[str] = "1.2"
+    continues_since: ClassVar[str] = "1.1"
+    title: ClassVar[str] = "visits"
+    lengths: ClassVar[tuple[str, ...]] = ("gap",)
+
+    gap: int
+
+    def __post_init__(self) -> None:
+        if self.gap <= 0:
+            raise WindowError(f"the gap between visits is above zero, got {self.gap}")
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime and the gap after its last tick."""
+        return start, end if end == INFINITY else end - 1 + self.gap
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the connected parts of what is covered."""
+        low = high = None
+        for since, until in known.all:
+            if high is not None and low is not None and since >= high:
+                if high > start:
+                    yield Window(low, high)
+                low = high = None
+                if since >= end:
+                    return
+            low = since if low is None else low
+            high = until if high is None else max(high, until)
+        if high is not None and low is not None and low < end and high > start:
+            yield Window(low, high)
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch, and the tick before it: without a gap worth the name, a visit may end right there."""
+        return start - 1, end

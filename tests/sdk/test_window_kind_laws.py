@@ -1,0 +1,64 @@
+"""The laws of kinds of windows: Muntin's own kinds keep them, and for each there is a kind that breaks it alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muntin import WindowKind, count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin.testing import LawError, WindowKindLaws, laws_of
+from tests.hostile.muntin_hostile.windows import HOSTILE_KINDS, Each
+
+LAWS = list(laws_of(WindowKindLaws))
+OWN: list[WindowKind] = [
+    tumbling(8),
+    hopping(10, 3, -5),
+    hopping(4, 9, 1),
+    hopping(3, 8, reach=4),
+    snapshot(),
+    count_by_start(1),
+    count_by_start(3),
+    count_by_end(2),
+    Each(),
+]
+
+
+def laws_for(kind: WindowKind) -> Any:
+    return type("TestKind", (WindowKindLaws,), {"kind": kind})()
+
+
+def broken_by(kind: WindowKind) -> list[str]:
+    found: list[str] = []
+    for law in LAWS:
+        try:
+            getattr(laws_for(kind), law)()
+        except LawError:
+            found.append(law)
+    return found
+
+
+def test_there_are_nine_laws() -> None:
+    assert len(LAWS) == 9
+    assert set(LAWS) == set(HOSTILE_KINDS)
+
+
+@pytest.mark.parametrize("kind", OWN, ids=str)
+def test_a_kind_keeps_all_laws(kind: WindowKind) -> None:
+    assert broken_by(kind) == []
+
+
+@pytest.mark.parametrize("law", HOSTILE_KINDS)
+def test_a_kind_that_breaks_one_law_is_found_by_that_law_alone(law: str) -> None:
+    assert broken_by(HOSTILE_KINDS[law]) == [law]
+
+
+def test_a_broken_law_shows_a_stream_and_what_to_do() -> None:
+    with pytest.raises(LawError) as broken:
+        laws_for(
+            HOSTILE_KINDS["test_what_is_carried_replaces_what_is_forgotten"]
+        ).test_what_is_carried_replaces_what_is_forgotten()
+    told = str(broken.value)
+    assert told.startswith("snapshot 1.0 breaks the law: what is carried replaces what is forgotten")
+    assert "watermark" in told
+    assert "to do: return from carried what cut needs" in told
