@@ -31,7 +31,6 @@ from muntin.testing import WindowKindLaws, laws_of, reference
 from muntin.windows import from_dict, to_dict
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import Evaluator
 from muntin_engine.plan.continuing import check_plans
 from tests.plan.plans import plan_of
 
@@ -96,7 +95,7 @@ def test_a_kind_is_named_with_parameters_and_spelled_that_way() -> None:
     assert str(kind) == "window('retail.visits', gap=600000000)"
     plan = plan_of(window=kind)
     assert "window('retail.visits', gap='10 minutes'), version 1.2" in explain_plan(plan)
-    assert plan.choice.evaluator is Evaluator.GENERAL
+    assert plan.choice.evaluator == "general"
     assert "is cut by each key's own events" in plan.choice.reason
     shifts = plan_of(window=window("retail.shifts", day="8 hours", night="16 hours"))
     assert "is no regular grid" in shifts.choice.reason
