@@ -1,4 +1,4 @@
-"""Everything there is to say about one module, function or trigger."""
+"""Everything there is to say about one module, function, trigger or kind of windows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin, TimestampPolicy, Trigger
+from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin, TimestampPolicy, Trigger, WindowKind
 from muntin.modules.needs import clip_of, timestamps_of
 from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of
 from muntin_cli.listing import Offer, offer_of
@@ -15,12 +15,12 @@ from muntin_cli.offered import code_of, documentation_of, find_offered, offered_
 from muntin_cli.parameters import Parameter, example_of, parameters_of
 from muntin_cli.shapes import capabilities_of, contract_of
 
-M = TypeVar("M", bound=Module | Trigger)
+M = TypeVar("M", bound=Module | Trigger | WindowKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A module, function or trigger.
+    """A module, function, trigger or kind of windows.
 
     Attributes:
         offer: What it is, and where it comes from.
@@ -58,7 +58,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None
 
     Args:
         catalog: What is installed.
-        name: The full name of a module, function or trigger.
+        name: The full name of a module, function, trigger or kind of windows.
         given: Parameters to make the module with; by default examples of their types.
 
     Raises:
@@ -74,7 +74,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None
 
 
 def _describe_other(
-    offered: Function[..., Any] | type[Trigger], plugin: Plugin, given: Mapping[str, Any]
+    offered: Function[..., Any] | type[Trigger] | type[WindowKind], plugin: Plugin, given: Mapping[str, Any]
 ) -> Description:
     from muntin.testing import laws_applying_to
 

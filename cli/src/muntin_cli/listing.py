@@ -12,14 +12,14 @@ from muntin_cli.shapes import shape_of
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One module, function or trigger.
+    """One module, function, trigger or kind of windows.
 
     Attributes:
         name: Its name.
         version: Its version.
         shape: What it is, for example `"incremental aggregate"`.
-        reads: The type of a payload; empty for functions and triggers.
-        returns: The type of a result, a row or a value; empty for triggers.
+        reads: The type of a payload; empty for functions, triggers and kinds of windows.
+        returns: The type of a result, a row or a value; empty for triggers and kinds of windows.
         plugin: The plugin that offers it.
         distribution: The package that it came from, with its version.
         source: The class or the function, as Python names it.
@@ -59,7 +59,7 @@ def list_modules(catalog: Catalog) -> Listing:
 
 
 def offer_of(offered: Offered, plugin: Plugin) -> Offer:
-    """Return a module, function or trigger in words."""
+    """Return what a plugin offers in words."""
     reads, returns = _types(offered)
     code = code_of(offered)
     return Offer(

@@ -1,25 +1,30 @@
-"""What a plugin offers: modules, functions and triggers."""
+"""What a plugin offers: modules, functions, triggers and kinds of windows."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any, TypeAlias
 
-from muntin import Catalog, Function, Module, Plugin, Trigger, UnknownModuleError
+from muntin import Catalog, Function, Module, Plugin, Trigger, UnknownModuleError, WindowKind
 from muntin_cli.output import counted
 
-Offered: TypeAlias = type[Module] | Function[..., Any] | type[Trigger]
+Offered: TypeAlias = type[Module] | Function[..., Any] | type[Trigger] | type[WindowKind]
 """What stands behind a name."""
 
 
 def offered_by(plugin: Plugin) -> dict[str, Offered]:
     """Return everything that a plugin offers, by name."""
-    return {**plugin.modules, **plugin.functions, **plugin.triggers}
+    return {**plugin.modules, **plugin.functions, **plugin.triggers, **plugin.windows}
 
 
 def count_offers(plugin: Plugin) -> str:
     """Return how much a plugin offers, in words."""
-    kinds = {"module": plugin.modules, "function": plugin.functions, "trigger": plugin.triggers}
+    kinds = {
+        "module": plugin.modules,
+        "function": plugin.functions,
+        "trigger": plugin.triggers,
+        "window kind": plugin.windows,
+    }
     return ", ".join(counted(len(offers), kind) for kind, offers in kinds.items() if offers) or "nothing"
 
 
@@ -30,7 +35,7 @@ def find_offered(catalog: Catalog, name: str) -> Offered:
         UnknownModuleError: No plugin offers the name; the closest module is suggested.
         PluginLoadError: Its plugin cannot be loaded.
     """
-    for find in (catalog.function, catalog.trigger):
+    for find in (catalog.function, catalog.trigger, catalog.window_kind):
         try:
             return find(name)
         except UnknownModuleError:

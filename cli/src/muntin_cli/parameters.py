@@ -12,10 +12,10 @@ from itertools import combinations, islice, product
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
-from muntin import Module, ParameterError, Trigger
+from muntin import Module, ParameterError, Trigger, WindowKind
 from muntin_cli.errors import UsageError
 
-M = TypeVar("M", bound=Module | Trigger)
+M = TypeVar("M", bound=Module | Trigger | WindowKind)
 
 _MOST_TRIES: Final = 500
 _EXAMPLES: Final[dict[Any, tuple[Any, ...]]] = {

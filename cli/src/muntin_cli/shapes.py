@@ -15,6 +15,7 @@ from muntin import (
     SupportsDeduct,
     SupportsRemove,
     Trigger,
+    WindowKind,
 )
 from muntin_cli.offered import Offered
 
@@ -27,7 +28,7 @@ _CAPABILITIES: Mapping[str, Any] = {
 
 
 def shape_of(offered: Offered) -> str:
-    """Return the shape of a module, function or trigger.
+    """Return the shape of a module, function, trigger or kind of windows.
 
     Example:
         >>> from muntin import TimeSensitiveIncrementalOperator
@@ -38,6 +39,8 @@ def shape_of(offered: Offered) -> str:
         return "vectorised function" if offered.is_vectorized else "function"
     if issubclass(offered, Trigger):
         return "trigger"
+    if issubclass(offered, WindowKind):
+        return "window kind"
     if issubclass(offered, ColumnarAggregate):
         return "columnar aggregate"
     words = ["time-sensitive"] if offered.is_time_sensitive else []

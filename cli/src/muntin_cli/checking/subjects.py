@@ -1,4 +1,4 @@
-"""What of a package can be put to the test: its modules and triggers, made with parameters, and its functions."""
+"""What of a package can be put to the test: modules, triggers and windows, made with parameters, and functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import Function, Module, ParameterError, Plugin, Trigger
+from muntin import Function, Module, ParameterError, Plugin, Trigger, WindowKind
 from muntin_cli.parameters import example_of
 
 Given = Mapping[str, Mapping[str, Any]]
@@ -15,7 +15,7 @@ Given = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A module, a function or a trigger.
+    """A module, a function, a trigger or windows.
 
     Attributes:
         label: Its name and version, and the parameters that it was made with.
@@ -23,7 +23,7 @@ class Subject:
     """
 
     label: str
-    offered: Module | Function[..., Any] | Trigger
+    offered: Module | Function[..., Any] | Trigger | WindowKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Subjects:
 
     Attributes:
         found: What can be tried.
-        unmade: The names of modules and triggers for which no parameters were found, with why.
+        unmade: The names of modules, triggers and kinds for which no parameters were found, with why.
     """
 
     found: tuple[Subject, ...]
@@ -40,7 +40,7 @@ class Subjects:
 
 
 def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
-    """Return the modules, functions and triggers of plugins.
+    """Return the modules, functions, triggers and kinds of windows of plugins.
 
     Args:
         plugins: Where they are looked for.
@@ -49,7 +49,11 @@ def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
     found: list[Subject] = []
     unmade: dict[str, str] = {}
     for plugin in plugins:
-        classes: dict[str, type[Module] | type[Trigger]] = {**plugin.modules, **plugin.triggers}
+        classes: dict[str, type[Module] | type[Trigger] | type[WindowKind]] = {
+            **plugin.modules,
+            **plugin.triggers,
+            **plugin.windows,
+        }
         for name, cls in classes.items():
             made = _made(cls, given.get(name, {}))
             if isinstance(made, Subject):
@@ -60,7 +64,7 @@ def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
     return Subjects(tuple(found), unmade)
 
 
-def _made(cls: type[Module] | type[Trigger], given: Mapping[str, Any]) -> Subject | str:
+def _made(cls: type[Module] | type[Trigger] | type[WindowKind], given: Mapping[str, Any]) -> Subject | str:
     try:
         example = example_of(cls, given)
     except ParameterError as error:

@@ -1,4 +1,4 @@
-"""Whether a package's modules and triggers travel: into bytes on the driver, and out of them on a worker."""
+"""Whether a package's modules, triggers and windows travel: into bytes on the driver, and out of them on a worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from muntin import Module, Trigger
+from muntin import Module, Trigger, WindowKind
 from muntin_cli.checking.report import Item, Section, finding, note, ok
 from muntin_cli.checking.subjects import Subject, Subjects
 from muntin_cli.errors import EnvironmentLacksError
@@ -25,11 +25,11 @@ _KEEP_OUT: Final = "  keep open files, connections and large tables out of its a
 
 
 def check_pickling(subjects: Subjects) -> tuple[Section, dict[str, bytes]]:
-    """Pickle modules and triggers as the engine does; return what was found, and the bytes by label."""
+    """Pickle modules, triggers and windows as the engine does; return what was found, and the bytes by label."""
     items: list[Item] = []
     pickled: dict[str, bytes] = {}
     for subject in subjects.found:
-        if isinstance(subject.offered, Module | Trigger):
+        if isinstance(subject.offered, Module | Trigger | WindowKind):
             result = _pickled(subject)
             if isinstance(result, bytes):
                 pickled[subject.label] = result

@@ -7,7 +7,8 @@ import keyword
 from collections.abc import Sequence
 from typing import Any
 
-from muntin import Function, Module, Needs, Trigger
+from muntin import Function, Module, Needs, Trigger, WindowKind
+from muntin.axis import Duration
 from muntin.schemas import Field, Struct, Variable, spell
 from muntin_cli.offered import Offered, documentation_of
 from muntin_cli.parameters import signature_of
@@ -50,6 +51,18 @@ def stub_of_trigger(cls: type[Trigger], imports: Imports) -> str:
     head = _head(_identifier(cls.name), [], [_parameter(parameter, imports) for parameter in parameters], "_Trigger")
     call = ", ".join([_quoted(cls.name), *(_passed(parameter) for parameter in parameters)])
     return f"{head}\n{_docstring(cls, 'A trigger for early results.')}\n    return _named({call})"
+
+
+def stub_of_window(cls: type[WindowKind], imports: Imports) -> str:
+    """Return a function that makes windows of a kind; a length may be text."""
+    parameters = list(signature_of(cls).parameters.values())
+    told = [
+        _parameter(parameter.replace(annotation=Duration) if parameter.name in cls.lengths else parameter, imports)
+        for parameter in parameters
+    ]
+    head = _head(_identifier(cls.name), [], told, "_WindowKind")
+    call = ", ".join([_quoted(cls.name), *(_passed(parameter) for parameter in parameters)])
+    return f"{head}\n{_docstring(cls, f'Makes {cls.title}.')}\n    return _window({call})"
 
 
 def _ways(field: Field) -> list[list[str]]:

@@ -10,7 +10,7 @@ from typing import Final
 from muntin import Plugin
 from muntin_cli.errors import UsageError
 from muntin_cli.stubs.annotations import LEFT_OUT, Imports
-from muntin_cli.stubs.functions import stub_of_function, stub_of_module, stub_of_trigger
+from muntin_cli.stubs.functions import stub_of_function, stub_of_module, stub_of_trigger, stub_of_window
 
 _MARK: Final = "Written by `muntin stubs`"
 _GIVEN: Final = f"""
@@ -78,7 +78,8 @@ def _source(plugin: Plugin) -> str:
     modules = [stub_of_module(cls, imports) for _, cls in sorted(plugin.modules.items())]
     functions = [stub_of_function(function, imports) for _, function in sorted(plugin.functions.items())]
     triggers = [stub_of_trigger(cls, imports) for _, cls in sorted(plugin.triggers.items())]
-    stubs = "\n\n\n".join([*modules, *functions, *triggers])
+    windows = [stub_of_window(cls, imports) for _, cls in sorted(plugin.windows.items())]
+    stubs = "\n\n\n".join([*modules, *functions, *triggers, *windows])
     return "\n".join([*_head(plugin, imports, stubs), "", stubs, ""])
 
 
@@ -91,6 +92,9 @@ def _head(plugin: Plugin, imports: Imports, stubs: str) -> Iterator[str]:
     if plugin.triggers:
         yield "from muntin import Trigger as _Trigger"
         yield "from muntin.triggers import named as _named"
+    if plugin.windows:
+        yield "from muntin import WindowKind as _WindowKind"
+        yield "from muntin import window as _window"
     if plugin.modules:
         yield "from muntin_engine import ModuleCall as _ModuleCall"
         yield "from muntin_engine import module as _module"

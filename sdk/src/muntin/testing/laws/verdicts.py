@@ -28,7 +28,9 @@ from muntin.testing.laws.incremental_operator_laws import (
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
+from muntin.testing.laws.window_kind_laws import WindowKindLaws
 from muntin.triggers.trigger import Trigger
+from muntin.windows import WindowKind
 
 _LAWS: tuple[type[Conformance], ...] = (
     ColumnarAggregateLaws,
@@ -42,11 +44,12 @@ _LAWS: tuple[type[Conformance], ...] = (
     TimeSensitiveIncrementalOperatorLaws,
     FunctionLaws,
     TriggerLaws,
+    WindowKindLaws,
 )
 
 _TAKES_PAYLOADS = ("add_events", "compute_result", "call")
 
-Subject: TypeAlias = Module | Function[..., Any] | Trigger
+Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowKind
 """What has laws."""
 
 
@@ -98,7 +101,7 @@ def laws_for(subject: Subject) -> type[Conformance]:
     found = next((laws for laws in _LAWS if isinstance(subject, laws.subject_type())), None)
     if found is None:
         raise ModuleDefinitionError(
-            f"{subject!r} has no laws\n  expected: an instance of a module class or a trigger, or a function"
+            f"{subject!r} has no laws\n  expected: an instance of a module class, a trigger or windows, or a function"
         )
     return found
 
