@@ -318,6 +318,7 @@ BAD_PLUGINS = {
         f"from muntin import hookimpl\n@hookimpl\ndef {hook}():\n    return {offered}\n": reason
         for hook, offered, reason in (
             ("muntin_modules", "[3]", "it offers 3; expected: a list of module classes"),
+            ("muntin_modules", "None", "muntin_modules returned None; expected: a list of module classes"),
             ("muntin_modules", "7", "a hook returned 7; expected: a list of module classes"),
             ("muntin_modules", "'abc'", "a hook returned 'abc'; expected: a list of module classes"),
             ("muntin_functions", "[len]", "it offers <built-in function len>; expected: a list of what @function"),

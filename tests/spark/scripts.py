@@ -90,6 +90,7 @@ def _row(step: KeyedChange) -> dict[str, Any]:
     row = {"key": step.key, "id": id, "start": event.start, "end": end, "payload": event.payload}
     if isinstance(step.change, Insertion):
         return row | {"change": "insert"}
+    row["end"] = event.end  # a null would be a blind revision, which expects no end
     if step.change.is_retraction:
         return row | {"change": "retract"}
     return row | {"change": "revise", "new_end": step.change.new_end}

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, Final
 
 from muntin import (
+    Axis,
     EarlyEmission,
     EmitPolicy,
     Insertion,
@@ -41,6 +42,7 @@ WINDOWS = (
     hopping(12, 2, -5),
     hopping(3, 5),
     tumbling(6, reach=4),
+    hopping(12, 4, reach=6),
     snapshot(),
     count_by_start(2),
     count_by_end(3),
@@ -59,18 +61,25 @@ def crashing(seed: int, folder: Path) -> Figures:
     clip = random.choice(sorted(module.accepted_clips))
     sets_times = module.is_operator and module.is_time_sensitive
     stamps = list(TimestampPolicy) if sets_times else [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
-    query = WindowedQuery(random.choice(WINDOWS), [Computation(module)], clip, random.choice(stamps))
+    if not module.is_time_sensitive:  # one that sees its window has no result before the window's end is known
+        stamps.append(TimestampPolicy.TIME_BOUND)
+    stamp = random.choice(stamps)
+    windows = [window for window in WINDOWS if not module.needs.lacks(window, Axis.TICKS)]
+    query = WindowedQuery(random.choice(windows), [Computation(module)], clip, stamp)
     early = EarlyEmission(every_count(2), Refinement.RETRACT)
     emit = random.choice((*EmitPolicy, EmitPolicy.FINAL, EmitPolicy.FINAL, early))
-    if emit is EmitPolicy.EAGER and module.contract is OutputContract.TIME_BOUND:
-        emit = EmitPolicy.SPECULATIVE  # what time-bound output stands for is another kind's business
+    if TimestampPolicy.TIME_BOUND is stamp or module.contract is OutputContract.TIME_BOUND:
+        emit = EmitPolicy.EAGER  # nothing else is accepted
     script = _stream(random, module.input_field(), is_revised=not isinstance(emit, EarlyEmission))
     survived = crash_everywhere(script, query, emit=emit)
     return {"streams": 1, "steps": survived.steps, "evaluations": 3 * len(survived.evaluators)}
 
 
-NEEDED: Mapping[str, Any] = {"q": 0.3, "k": 3, "within": 5, "threshold": 0.0, "n": 2}
+NEEDED: Mapping[str, Any] = {"q": 0.3, "k": 3, "within": 5, "threshold": 0.0, "n": 2, "limits": [-20.0, 0.0, 0.5, 30.0]}
 """Values for the parameters that modules need, by name."""
+
+CHOSEN: Mapping[str, Mapping[str, Any]] = {"stats.exponentially_weighted_average": {"half_life": 7}}
+"""What is given to modules that need one of several parameters, by the module's name."""
 
 
 def _make(cls: type[Module]) -> Module:
@@ -79,7 +88,7 @@ def _make(cls: type[Module]) -> Module:
     needed = [part.name for part in taken if part.default is part.empty and part.kind is not part.VAR_POSITIONAL]
     unknown = [name for name in needed if name not in NEEDED]
     assert not unknown, f"{cls.name} needs {unknown}: say in NEEDED what to give"
-    return cls(**{name: NEEDED[name] for name in needed})
+    return cls(**{name: NEEDED[name] for name in needed}, **CHOSEN.get(cls.name, {}))
 
 
 def _stream(random: Random, reads: Field, *, is_revised: bool) -> Script:

@@ -175,10 +175,10 @@ def _load(entry: EntryPoint) -> Plugin:
     distribution = _distribution(entry)
     try:
         manager = _register(entry)
-        modules = _offered(manager.hook.muntin_modules(), _is_class_of(Module), "a list of module classes")
-        functions = _offered(manager.hook.muntin_functions(), _is_function, "a list of what @function makes")
-        triggers = _offered(manager.hook.muntin_triggers(), _is_class_of(Trigger), "a list of trigger classes")
-        windows = _offered(manager.hook.muntin_windows(), _is_class_of(WindowKind), "a list of kinds of windows")
+        modules = _offered(manager.hook.muntin_modules, _is_class_of(Module), "a list of module classes")
+        functions = _offered(manager.hook.muntin_functions, _is_function, "a list of what @function makes")
+        triggers = _offered(manager.hook.muntin_triggers, _is_class_of(Trigger), "a list of trigger classes")
+        windows = _offered(manager.hook.muntin_windows, _is_class_of(WindowKind), "a list of kinds of windows")
         for cls in modules:
             cls.check_definition()
         for trigger in triggers:
@@ -209,9 +209,11 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
     return manager
 
 
-def _offered(results: Iterable[Any], fits: Callable[[Any], bool], expected: str) -> list[Any]:
+def _offered(hook: pluggy.HookCaller, fits: Callable[[Any], bool], expected: str) -> list[Any]:
     """Return what the implementations of a hook return, one after the other."""
-    found: list[Any] = []
+    results, found = hook(), list[Any]()
+    if len(results) < len(hook.get_hookimpls()):  # pluggy leaves out what is None
+        raise _MisofferedError(f"{hook.name} returned None; expected: {expected}")
     for result in results:
         if isinstance(result, str | bytes) or not isinstance(result, Iterable):
             raise _MisofferedError(f"a hook returned {safe_repr(result)}; expected: {expected}")
