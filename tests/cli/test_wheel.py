@@ -12,10 +12,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "templates/plugin"
+CACHES = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 
 def template_files() -> dict[str, bytes]:
-    files = [file for file in TEMPLATE.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
+    files = [file for file in TEMPLATE.rglob("[!.]*") if file.is_file() and not CACHES & set(file.parts)]
     return {f"muntin_cli/template/{file.relative_to(TEMPLATE).as_posix()}": file.read_bytes() for file in files}
 
 
