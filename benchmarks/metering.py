@@ -19,12 +19,12 @@ from rich.table import Table
 
 from benchmarks.systems.plain_aggregates import PlainAverage
 from muntin import HoppingWindows, hopping
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 
 ROUNDS: Final = 15
 BATCHES: Final = 8

@@ -14,9 +14,6 @@ from benchmarks.shapes.panels import Panel
 from benchmarks.shapes.rows import group
 from benchmarks.shapes.stopwatch import cpu_seconds
 from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import Binding
 from muntin_engine.core.sliced.adaptive import Mode
 from muntin_engine.core.sliced.bucket import SliceBucket
@@ -27,6 +24,9 @@ from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.states import Delta, StateStore
 from muntin_engine.core.sliced.store import Taken
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
 
 MODES: Final[tuple[Mode, ...]] = ("lazy", "eager", "adaptive")
 SECOND: Final = 1000

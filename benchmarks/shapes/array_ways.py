@@ -19,13 +19,13 @@ from muntin_engine.columnar.lifting import Rows, lift_rows
 from muntin_engine.columnar.results import form_results
 from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.columnar.windows import expand_windows
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.window_grid import NEVER, WindowGrid
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
 
 MOST_COPIES: Final = 1 << 16
 """So many copies of rows are made at a time: about what stays in a processor's cache."""

@@ -11,12 +11,8 @@ from typing import TypeAlias
 from benchmarks.shapes.largest import LargestOfAll, LargestSoFar, Touched
 from benchmarks.shapes.rows import Arrival, NumberedRows, group
 from muntin import HoppingWindows
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import SliceGrid
@@ -25,6 +21,10 @@ from muntin_engine.core.sliced.lifting import lift
 from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
 
 Answers: TypeAlias = dict[tuple[int, int], float]
 """The largest payload of each window, by key and number of the window."""

@@ -23,11 +23,11 @@ from benchmarks.question import Question
 from benchmarks.systems.plain_aggregates import PlainAverage, WholeAverage
 from benchmarks.systems.system import ANSWERS, System
 from muntin import Aggregate, IncrementalAggregate, hopping
-from muntin_engine.core.bucket import BatchResult, Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 
 BATCH: Final = 10_000
 """Events per batch."""

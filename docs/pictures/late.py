@@ -20,9 +20,9 @@ from muntin import (
     tumbling,
 )
 from muntin.testing import Bar, Script
-from muntin_engine.core.bucket import BatchResult
 from muntin_engine.core.changes import OutputKind
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.evaluators.general.bucket import BatchResult
 from muntin_stats import Count
 
 LATE: Final = "ride 2"

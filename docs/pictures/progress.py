@@ -9,12 +9,12 @@ from docs.pictures.picture import Picture
 from docs.pictures.runs import output_bar
 from muntin import EARLIEST, bounded_delay, ordered, tumbling
 from muntin.testing import Bar
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.progress import Observation, ProgressTracker
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.progress import Observation, ProgressTracker
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from muntin_stats import Count
 
 CARS: Final = ({"north": (3, 14)}, {"south": (5, 12)}, {"north": (25,)}, {"south": (22,)})

@@ -8,11 +8,11 @@ from typing import Any
 
 from muntin import INFINITY, Insertion, Lifetime
 from muntin.testing import Bar, Batch, Boundary, KeyedChange, Look, Script
-from muntin_engine.core.bucket import BatchResult, Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 
 

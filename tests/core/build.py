@@ -16,16 +16,16 @@ from muntin import (
     WindowKind,
     tumbling,
 )
-from muntin_engine.core.admission import Admission
-from muntin_engine.core.assignment import Assigner, assigner_of
-from muntin_engine.core.bucket import BatchResult, Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.event_index import EventIndex, StoredEvent
-from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.evaluators.general.admission import Admission
+from muntin_engine.evaluators.general.assignment import Assigner, assigner_of
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 
 
 class Total(Aggregate[int, int]):

@@ -11,7 +11,7 @@ from muntin import (
     early,
     tumbling,
 )
-from muntin_engine.core.bucket import BatchResult
+from muntin_engine.evaluators.general.bucket import BatchResult
 from tests.core.build import Feed, Total, output, query, row
 
 

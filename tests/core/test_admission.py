@@ -7,11 +7,11 @@ from itertools import pairwise, permutations
 import pytest
 
 from muntin import INFINITY, Axis, Lateness, LatePolicy, tumbling
-from muntin_engine.core.admission import Admission
 from muntin_engine.core.changes import InputChange
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.kept_states import KeptStates
-from muntin_engine.core.key_state import KeyState
+from muntin_engine.evaluators.general.admission import Admission
+from muntin_engine.evaluators.general.kept_states import KeptStates
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.state.codec import Codec
 from tests.core.build import Taken, query, revision, row
 
 ADJUSTING = query(tumbling(10), late=Lateness(LatePolicy.ADJUST))

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, EmitPolicy, ModuleFailedError, tumbling
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.kept_states import KeptStates
-from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key
-from muntin_engine.core.ledger import SHELVES
 from muntin_engine.errors import StateError, StateMismatchError
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.kept_states import KeptStates
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.state.bucket_metadata import SHELVES
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from tests.core.build import Feed, Lengths, Total, output, query, reasons, revision, row, spelled
 
 

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.checked_cells import CheckedCells
 from muntin_engine.errors import StateError
 from muntin_engine.exchange.job import Job
 from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.checked_cells import CheckedCells
 from tests.spark_units.jobs import arrived, job_of, rows
 from tests.spark_units.test_closed import Largest, Told, sliced
 

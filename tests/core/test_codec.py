@@ -15,8 +15,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from muntin_engine.core.codec import Codec, records_in
 from muntin_engine.errors import StateError
+from muntin_engine.state.codec import Codec, records_in
 from tests.naming import spelled
 
 

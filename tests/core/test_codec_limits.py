@@ -13,10 +13,10 @@ from typing import Any
 import msgpack
 import pytest
 
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.column import Column
-from muntin_engine.core.plain_kinds import DEEPEST, MOST_BITS
 from muntin_engine.errors import StateError
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.plain_kinds import DEEPEST, MOST_BITS
+from muntin_engine.state.value_columns import Column
 
 SEED = 20130131
 

@@ -23,9 +23,9 @@ from muntin import (
     tumbling,
 )
 from muntin.testing import reference
-from muntin_engine.core.computation import Computation, Stamper
-from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.query import Binding
+from muntin_engine.evaluators.general.computation import Computation, Stamper
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from tests.core.build import Lengths, Members, RunningTotal, first_value, query
 
 W = Window(10, 20)

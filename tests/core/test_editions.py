@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, EmitPolicy, Module, ModuleFailedError, tumbling
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.journal import MOST_ALIKE
 from muntin_engine.errors import Difference, StateMismatchError
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
 from tests.core.build import Feed, Members, output, query, row
 from tests.core.editions import Broken, Compatible, First, Second, Sum, Third, Without, identity_of
 from tests.core.sliced import build as slices

@@ -20,7 +20,7 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every_count
-from muntin_engine.core.bucket import BatchResult
+from muntin_engine.evaluators.general.bucket import BatchResult
 from tests.core.build import Feed, Lengths, output, query, revision, row, spelled
 
 EARLY = early(every_count(1), refinement="retract")

@@ -13,9 +13,9 @@ import pytest
 
 from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate, ModuleContractError, ModuleFailedError
 from muntin.columnar import Ragged
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.exchange.job import Job
 from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows
 from tests.spark_units.test_closed import sliced
 

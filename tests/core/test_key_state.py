@@ -8,13 +8,13 @@ import pytest
 
 from muntin import INFINITY, EmitPolicy, OutputContract, Window, count_by_end, hopping, snapshot
 from muntin_engine.core.changes import InputChange
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.computation import OutputRow
-from muntin_engine.core.kept_states import KeptStates
-from muntin_engine.core.key_state import KeyState
-from muntin_engine.core.life import Life, Standing
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.window_index import StandingRow, WindowEntry
+from muntin_engine.evaluators.general.computation import OutputRow
+from muntin_engine.evaluators.general.kept_states import KeptStates
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.life import Life, Standing
+from muntin_engine.evaluators.general.window_index import StandingRow, WindowEntry
+from muntin_engine.state.codec import Codec
 from tests.core.build import query, revision, row, stored
 
 

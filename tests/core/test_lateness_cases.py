@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muntin import EmitPolicy, Lateness, LatePolicy, correct, hopping, tumbling
-from muntin_engine.core.bucket import BatchResult
+from muntin_engine.evaluators.general.bucket import BatchResult
 from tests.core.build import Feed, Total, output, query, reasons, row
 
 CORRECTING: dict[str, Any] = {

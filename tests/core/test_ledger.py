@@ -6,10 +6,10 @@ import pytest
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.ledger import Due, Ledger, soonest
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.errors import Difference, StateError, StateMismatchError
+from muntin_engine.state.bucket_metadata import Due, Ledger, soonest
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
 
 IDENTITY = {"axis": "ticks", "modules": [["test.total", "1.0.0", {}, []]], "shelves": 64}
 

@@ -13,10 +13,11 @@ import pytest
 
 from muntin import Window
 from muntin_engine.core.changes import OutputChange
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.computation import OutputRow
-from muntin_engine.core.rows import freeze, replace_rows, replace_rows_from
-from muntin_engine.core.window_index import StandingRow
+from muntin_engine.core.frozen_values import freeze
+from muntin_engine.evaluators.general.computation import OutputRow
+from muntin_engine.evaluators.general.row_replacement import replace_rows, replace_rows_from
+from muntin_engine.evaluators.general.window_index import StandingRow
+from muntin_engine.state.codec import Codec
 
 W = Window(0, 10)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 from muntin import INFINITY, snapshot, tumbling
-from muntin_engine.core.key_state import KeyState
+from muntin_engine.evaluators.general.key_state import KeyState
 from tests.core.build import Feed, Taken, query, reasons, revision, row, spelled
 
 EDGES = query(tumbling(10), is_edge=True, has_ids=False)

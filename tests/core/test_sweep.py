@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from muntin import ClipPolicy, Window
-from muntin_engine.core.computation import Computation
-from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.query import Binding
-from muntin_engine.core.sweep import Slide, sweep
+from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.sweep import Slide, sweep
 from tests.core.build import Members, RunningTotal, first_value
 
 A = StoredEvent("a", 0, 7, (1,), 0, 7)

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import pytest
 
 from muntin import EARLIEST, ProgressPolicy, bounded_delay, tumbling
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.progress import Observation, ProgressTracker
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.progress import Observation, ProgressTracker
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from tests.core.build import query
 
 BATCH = 10

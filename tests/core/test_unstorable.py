@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from muntin import Aggregate, Axis, EmitPolicy, IncrementalAggregate, hopping, tumbling
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec
 from muntin_engine.errors import StateError
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from tests.core import build
 from tests.core.sliced.build import Feed, Row, Total, sliced
 

@@ -14,17 +14,17 @@ from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.ledger import Ledger as StreamLedger
 from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing
-from muntin_engine.core.bucket import BatchResult, Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.held import Held
-from muntin_engine.core.kept_states import KeptStates
-from muntin_engine.core.key_state import KeyState
 from muntin_engine.core.keys import Key
-from muntin_engine.core.ledger import SHELVES, Ledger
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.kept_states import KeptStates
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.state.bucket_metadata import SHELVES, Ledger
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.held import Held
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case, Described
 from tests.differential.meaning import Row, Table, expected_table, least_promise

@@ -25,11 +25,11 @@ from muntin.testing import reference
 from muntin.testing.batches import Batch
 from muntin.testing.ledger import Ledger
 from muntin.testing.scripts import Script
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case
 from tests.differential.drive import by_key, joined

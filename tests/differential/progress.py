@@ -10,10 +10,10 @@ from typing import Any
 from muntin import EARLIEST, INFINITY, Event, Insertion, ProgressPolicy, Punctuation, correct
 from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
 from muntin.testing.scripts import Script
-from muntin_engine.core.bucket import BatchResult, Bucket
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.progress import ProgressTracker
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.progress import ProgressTracker
+from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 from tests.core.progress.histories import Row, punctuations, seen_by_tasks
 from tests.differential.cases import Case

@@ -23,15 +23,15 @@ from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.columnar.lifting import Rows, lift_rows
 from muntin_engine.columnar.results import form_results
 from muntin_engine.columnar.store import Closed, ColumnarStore
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
 from muntin_engine.core.sliced.bucket_blob import BucketBlob
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.window_grid import settled
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import until_closed
 from tests.differential.drive import difference

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, HoppingWindows, Refinement
-from muntin_engine.core.affected import Affected
 from muntin_engine.core.changes import Timing
-from muntin_engine.core.closing_windows import Closing
-from muntin_engine.core.watch import Watch
-from muntin_engine.core.window_index import WindowIndex
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.closing_windows import Closing
+from muntin_engine.evaluators.general.watch import Watch
+from muntin_engine.evaluators.general.window_index import WindowIndex
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out, run_early

@@ -16,10 +16,10 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, Axis, HoppingWindows, Lateness, LatePolicy, Refinement, correct
 from muntin.testing.scripts import Script
-from muntin_engine.core.admission import Admission
 from muntin_engine.core.changes import Timing
-from muntin_engine.core.key_state import KeyState
-from muntin_engine.core.ledger import Due
+from muntin_engine.evaluators.general.admission import Admission
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.state.bucket_metadata import Due
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out
@@ -128,5 +128,5 @@ FAULTS: dict[str, tuple[Course, str, Any]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_the_evaluator_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     course, name, faulty = FAULTS[fault]
-    monkeypatch.setattr(f"muntin_engine.core.bucket.{name}", faulty)
+    monkeypatch.setattr(f"muntin_engine.evaluators.general.bucket.{name}", faulty)
     assert any(failure(case, stream, partial(run_on, course)) for case, stream in cases("overlapping", course))

@@ -16,9 +16,9 @@ from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, 
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
 from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.core.bucket import BatchResult
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.state.compatibility import Lineage
 from tests.core.sliced.build import DeductingMembers, Feed, Members, Row, SizedMembers, Total, expected, sliced
 from tests.differential import drive, slices
 from tests.differential.cases import WINDOWS, Case

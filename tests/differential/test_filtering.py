@@ -11,8 +11,8 @@ import pytest
 
 from muntin import EmitPolicy, Event
 from muntin.testing.scripts import Script
-from muntin_engine.core.filtering import Filter
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.filtering import Filter
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import Run, check, failure, follow
 from tests.differential.modules import SHAPES

@@ -9,11 +9,11 @@ import pytest
 
 from muntin import EmitPolicy
 from muntin.testing import smallest_failing
-from muntin_engine.core import admission, closing_windows, forgetting, speculative
-from muntin_engine.core.assignment import GridAssigner
-from muntin_engine.core.computation import Computation
-from muntin_engine.core.key_state import KeyState
-from muntin_engine.core.life import Life, follow
+from muntin_engine.evaluators.general import admission, closing_windows, forgetting, speculative
+from muntin_engine.evaluators.general.assignment import GridAssigner
+from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.life import Life, follow
 from tests.differential.cases import Case, policies
 from tests.differential.drive import failure, run
 from tests.differential.modules import SHAPES

@@ -16,9 +16,9 @@ from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, Punctuation
 from muntin.testing import evaluate, random_stream, shuffle, split
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.codec import Codec
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case, until_closed
 from tests.differential.drive import by_key, input_change

@@ -23,9 +23,9 @@ from muntin import (
     punctuate_every,
 )
 from muntin.testing.scripts import Script
-from muntin_engine.core.bucket import BatchResult, Bucket
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.codec import Codec
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import by_key, check, follow

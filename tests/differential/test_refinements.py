@@ -11,11 +11,11 @@ import pytest
 
 from muntin import EarlyEmission, EmitPolicy, Refinement, Trigger, Window, early
 from muntin.triggers import any_of, every, every_count, past_end, repeat, when
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 from tests.core.build import Total, first_value
 from tests.differential.cases import WINDOWS, Case

@@ -9,7 +9,7 @@ import pytest
 
 from muntin import ClipPolicy, EmitPolicy, TimestampPolicy
 from muntin.testing.scripts import Script
-from muntin_engine.core.codec import Codec
+from muntin_engine.state.codec import Codec
 from tests.differential.cases import WINDOWS, Case
 from tests.differential.drive import Run
 from tests.differential.modules import SHAPES

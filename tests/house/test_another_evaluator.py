@@ -8,7 +8,6 @@ import pytest
 
 from muntin import IncrementalAggregate, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.explanation import explain_plan
@@ -16,6 +15,7 @@ from muntin_engine.measures import measures_of
 from muntin_engine.plan import Plan, planner
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing import asked, crash_everywhere
 from tests.plan.plans import plan_of, planned
 from tests.spark.modules import Members

@@ -52,9 +52,11 @@ PLANNING = (
 )
 SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
 QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")
-PLAIN = (*SDK, *PLANNING, "muntin_engine.core")
+STATE = (*SDK, "muntin_engine.core", "muntin_engine.errors", "muntin_engine.state")
+PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "muntin_engine.state")
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.measures", "muntin_engine.monitoring")
 ARRAYS = ("muntin_engine.columnar", "muntin_engine.exchange", "numpy", "pyarrow")
+GENERAL = "muntin_engine.evaluators.general"
 ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.columnar.evaluator",
     "muntin_engine.evaluators.evaluator",
@@ -70,6 +72,8 @@ LAYERS = (
     Layer("muntin.columnar.series", (*SDK, "numpy", "pandas"), never=TESTING),
     Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest", "numpy")),
     Layer("muntin_engine.core", (*PLAIN, "sortedcontainers", "msgpack"), never=TESTING),
+    Layer("muntin_engine.progress", (*SDK, "muntin_engine.core", "muntin_engine.progress"), never=TESTING),
+    Layer("muntin_engine.state", (*STATE, "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),
     Layer("muntin_engine.plan.planner", (*PLAIN, *ASKED_WHILE_PLANNING), never=TESTING),
     *(
@@ -83,6 +87,11 @@ LAYERS = (
         for name in ASKED_WHILE_PLANNING
     ),
     Layer("muntin_engine.evaluators", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
+    Layer(GENERAL, (*PLAIN, GENERAL, "sortedcontainers"), never=TESTING),
+    *(
+        Layer(f"{GENERAL}.{name}", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING)
+        for name in ("processing", "result_tables")
+    ),
     Layer("muntin_engine.exchange", (*PLAIN, *ARRAYS), never=TESTING),
     Layer(
         "muntin_engine.columnar",

@@ -19,10 +19,10 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every_count
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan import Column, Input, Plan
 from muntin_engine.plan.continuing import check_plans
+from muntin_engine.state.compatibility import Lineage
 from tests.core.editions import First, Second, Without
 from tests.plan.plans import plan_of, planned
 

@@ -21,7 +21,7 @@ from muntin import (
 )
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery, evaluate
 from muntin_engine import Query, events, module
-from muntin_engine.core.rows import freeze
+from muntin_engine.core.frozen_values import freeze
 
 SCHEMA = pa.schema(
     [

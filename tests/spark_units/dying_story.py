@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from muntin import Aggregate, IncrementalAggregate
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows
 from tests.spark_units.test_closed import sliced
 

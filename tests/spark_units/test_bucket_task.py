@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from muntin import Aggregate, bounded_delay
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.job import Job
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.state.cells import MemoryCells
 from tests.spark.modules import Members
 from tests.spark_units.jobs import arrived, job_of, rows
 

@@ -23,13 +23,13 @@ from muntin import (
 )
 from muntin.schemas import Field, describe
 from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.evaluators import slice_processing
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.worker_settings import WorkerSettings
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows
 
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from muntin import early
 from muntin.triggers import every_count, on_signal, repeat, when
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.exchange.job import Job
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.signals import signals_in
+from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows, sent
 from tests.spark_units.test_bucket_task import run
 

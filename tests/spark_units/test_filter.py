@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
 from muntin_engine.exchange.job import Job
 from muntin_engine.spark.bucket_task import OutputBlob, run_bucket
 from muntin_engine.spark.distribute import read_rows
+from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.jobs import arrived, job_of, rows
 
 PLAIN = job_of(has_filter=True)

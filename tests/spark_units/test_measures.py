@@ -24,16 +24,16 @@ from muntin import (
 from muntin.schemas import Field, describe
 from muntin.triggers import every_count
 from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.checked_cells import CHECKSUM_BYTES
 from muntin_engine.core.meter import Meter
-from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import Binding
 from muntin_engine.exchange.job import Job
 from muntin_engine.measures import LEVELS, MEASURES, STAGES, measures_of
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark import durations
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.durations import Durations
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.checked_cells import CHECKSUM_BYTES
 from tests.plan.plans import plan_of
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows, sent
 

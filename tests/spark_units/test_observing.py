@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 
 from muntin import EARLIEST, INFINITY, Lateness, LatePolicy, bounded_delay, bounded_disorder, ordered, punctuated
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.progress import Observation, ProgressTracker, merged
 from muntin_engine.exchange.job import Job
 from muntin_engine.plan import LATEST
+from muntin_engine.progress import Observation, ProgressTracker, merged
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.intake import take_in
+from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.jobs import arrived, job_of, reasons, rows
 
 SOURCES = ("north", "south")

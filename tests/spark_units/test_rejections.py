@@ -9,10 +9,10 @@ import pytest
 from pyspark import accumulators
 from pyspark.accumulators import Accumulator
 
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.exchange.job import Job
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.rejections import Counts, CountsParam, Rejections, Teller
+from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.jobs import arrived, job_of, rows
 from tests.spark_units.test_closed import sliced
 from tests.spark_units.test_measures import Sums, Total

@@ -27,17 +27,17 @@ from muntin import (
     Window,
 )
 from muntin.schemas import describe
-from muntin_engine.core.cells import MemoryCells
-from muntin_engine.core.computation import Computation
-from muntin_engine.core.event_index import StoredEvent
 from muntin_engine.core.query import Binding
 from muntin_engine.core.running import RUNNING
+from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.lookout import last_words
 from muntin_engine.spark.traces import FileTrace, read_traces
 from muntin_engine.spark.watchdog import overseen
+from muntin_engine.state.cells import MemoryCells
 from tests.conftest import ROOT
 from tests.spark_units.jobs import TICKS, arrived, job_of, rows
 from tests.spark_units.test_measures import sliced, timed

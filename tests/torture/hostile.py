@@ -9,10 +9,10 @@ from random import Random
 from typing import Any, Final
 
 from muntin import INFINITY, EmitPolicy, IncrementalAggregate, MuntinError
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from tests.core.build import query, row
 from tests.differential.cases import WINDOWS
 from tests.torture.kind import Figures

@@ -9,11 +9,11 @@ from random import Random
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, Event
 from muntin.testing import reference
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputKind, Progress
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
 from tests.core.build import Members, query
 from tests.differential.cases import WINDOWS
 from tests.torture.kind import Figures

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from muntin import Trigger, TriggerView, Window
-from muntin_engine.core.codec import Codec
+from muntin_engine.state.codec import Codec
 from tests.triggers.meaning import life
 from tests.triggers.random_triggers import random_trigger, random_views
 

@@ -7,8 +7,8 @@ from random import Random
 from typing import NamedTuple
 
 from muntin import EARLIEST, INFINITY, BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy
-from muntin_engine.core.progress import Observation, merged
-from muntin_engine.core.progress.sources import starts_kept
+from muntin_engine.progress import Observation, merged
+from muntin_engine.progress.sources import starts_kept
 
 
 class Row(NamedTuple):

@@ -20,8 +20,8 @@ from muntin import (
     tumbling,
 )
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.progress import Observation, ProgressTracker, Tracked
+from muntin_engine.progress import Observation, ProgressTracker, Tracked
+from muntin_engine.state.codec import Codec
 from tests.core.progress.histories import History, Row, clock_of, punctuations, random_history, seen_by_tasks
 
 NOTHING: Tracked = ()

@@ -13,11 +13,8 @@ from typing import Any, NamedTuple
 from muntin import EARLIEST, INFINITY, Event, HoppingWindows, IncrementalAggregate
 from muntin.testing import Computation, evaluate
 from muntin.testing import WindowedQuery as ReferenceQuery
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec, records_in
 from muntin_engine.core.keys import Key
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import Binding
 from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
 from muntin_engine.core.sliced.grid import SliceGrid
@@ -26,6 +23,9 @@ from muntin_engine.core.sliced.lifting import GroupedRows, lift
 from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec, records_in
+from muntin_engine.state.compatibility import Lineage
 
 
 class Members(IncrementalAggregate[int, list[int], tuple[int, ...]]):

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.column import Column, join, split
 from muntin_engine.errors import StateError
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.value_columns import Column, join, split
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from muntin import IncrementalAggregate, ModuleDefinitionError, ModuleFailedError, Window, hopping, tumbling
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.query import Binding, whole_payload
 from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Blob, Groups, Kind
@@ -19,6 +18,7 @@ from muntin_engine.core.sliced.modules import SlicedModule
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.store import Stored
 from muntin_engine.core.window_grid import NEVER
+from muntin_engine.state.codec import Codec
 from tests.core.sliced.build import DeductingMembers, Members, SizedMembers, Total, sliced
 
 

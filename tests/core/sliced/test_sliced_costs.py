@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, hopping, tumbling
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import Progress
+from muntin_engine.state.cells import MemoryCells
 from tests.core.sliced.build import Counted, CountedDeducting, Feed, Members, Row, sliced
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import canonical
-from muntin_engine.core.rows import freeze
 
 DENSE: Final = 4
 """Counting in a table is used where it has at most so many cells per value; above that, hashing."""

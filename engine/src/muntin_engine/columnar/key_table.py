@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import canonical
-from muntin_engine.core.rows import freeze
 
 
 class KeyTable:

@@ -16,7 +16,7 @@ from muntin.versions import is_same_version
 from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.columnar.partials import Collected, Part, Partials, parts_of
 from muntin_engine.columnar.wire import from_blob
-from muntin_engine.core.editions import Edition
+from muntin_engine.state.editions import Edition
 
 
 def from_old_blob(blob: bytes, forms: Sequence[BoundForm], edition: Edition) -> tuple[pa.Table, Partials]:

@@ -1,1 +1,1 @@
-"""The general evaluator: plain Python, no Spark, any window, module and policy, one micro-batch at a time."""
+"""What all parts of the engine share: changes, keys, queries, meters. Plain Python, no Spark."""

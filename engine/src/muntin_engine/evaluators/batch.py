@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from muntin_engine.core.changes import InputChange, Progress, Refusal
 from muntin_engine.core.keys import Key
-from muntin_engine.core.progress import Observation
+from muntin_engine.progress import Observation
 
 
 @dataclass(frozen=True, slots=True)

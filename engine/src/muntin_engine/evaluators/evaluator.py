@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
 from muntin_engine.core.sliced.bucket_blob import BucketBlob
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
     import pyarrow as pa

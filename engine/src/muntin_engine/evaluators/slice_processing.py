@@ -8,8 +8,6 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from muntin import TimestampPolicy
-from muntin_engine.core.cells import Cells
-from muntin_engine.core.measured_cells import MeasuredCells
 from muntin_engine.core.sliced.bucket import Complete, SliceBucket
 from muntin_engine.core.sliced.grid import promised
 from muntin_engine.core.sliced.kept import KeptStores
@@ -17,6 +15,8 @@ from muntin_engine.core.sliced.store import SliceStore
 from muntin_engine.evaluators.batch import Batch, Evaluated
 from muntin_engine.evaluators.progress_metrics import progress_metrics
 from muntin_engine.exchange.job import Job
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.measured_cells import MeasuredCells
 
 Output = TypeVar("Output")
 

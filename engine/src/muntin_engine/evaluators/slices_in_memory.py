@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from muntin import TimestampPolicy
-from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
 from muntin_engine.core.sliced.bucket import SliceBucket
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
@@ -18,6 +16,8 @@ from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.sliced.store import SliceStore
 from muntin_engine.core.window_grid import settled
 from muntin_engine.plan.plan import Plan
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
 
 
 class SlicesInMemory(ABC):

@@ -14,13 +14,13 @@ from muntin import Module
 from muntin.schemas import Field
 from muntin.windows import RegularWindows
 from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.core.codec import Codec, records_of
-from muntin_engine.core.lineage import Lineage
-from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.exchange.worker_settings import WorkerSettings
+from muntin_engine.progress import ProgressTracker
+from muntin_engine.state.codec import Codec, records_of
+from muntin_engine.state.compatibility import Lineage
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from muntin import (
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import RegularWindows, to_dict
-from muntin_engine.core.lineage import Lineage
 from muntin_engine.core.query import waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import Columns
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.state.compatibility import Lineage
 
 LATEST: Final = 2**62
 """Times lie between this and its negative, so that no window's boundary overflows 64 bits. In microseconds it is the

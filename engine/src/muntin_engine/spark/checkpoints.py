@@ -22,15 +22,15 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin_engine.core.checked_cells import unseal
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.ledger import identity_of
 from muntin_engine.errors import SessionEndedError, StateError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.spark.ended import is_cut_off
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.sessions import is_connect
+from muntin_engine.state.bucket_metadata import identity_of
+from muntin_engine.state.checked_cells import unseal
+from muntin_engine.state.codec import Codec
 from muntin_engine.writing.local_folder import TO_GO_ON
 from muntin_engine.writing.places import is_elsewhere, local_path, unpatterned
 

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange
+from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import Key
-from muntin_engine.core.rows import freeze
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.job import Job
 from muntin_engine.plan import LATEST

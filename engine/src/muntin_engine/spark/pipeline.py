@@ -19,14 +19,13 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
 from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.nulls import forbids_null
-from muntin_engine.core.progress import ProgressTracker
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.job import Job, Read
 from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels, reported_name
 from muntin_engine.plan import Plan, check_trigger, planner, windowed_query
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark.bucket_task import LATE, RESULTS, Arrived, OutputBlob, run_bucket
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
@@ -44,6 +43,7 @@ from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
 from muntin_engine.spark.watermark import with_watermark
 from muntin_engine.spark.worker_settings import settings_of
+from muntin_engine.state.cells import MemoryCells
 
 if TYPE_CHECKING:
     from muntin_engine.query import Query

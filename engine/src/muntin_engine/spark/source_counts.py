@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from muntin_engine.core.changes import Refusal
-from muntin_engine.core.progress import Observation
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.job import Job
+from muntin_engine.progress import Observation
 
 
 def names_of_counts(job: Job) -> tuple[str, ...]:

@@ -26,10 +26,10 @@ from muntin.columnar.observed import observed
 from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.fitting import misfit
-from muntin_engine.core.codec import Codec, records_of
 from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
 from muntin_engine.plan import Column, Columns, ModulePlan, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.state.codec import Codec, records_of
 
 _TICKS: Final = "bigint"
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from muntin import EarlyEmission, EmitPolicy, Event, Insertion, Window, fold
 from muntin.testing import Batch, equal
 from muntin.testing.ledger import Ledger
-from muntin_engine.core.cells import MemoryCells
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.meaning import progress_of, standing_output
 

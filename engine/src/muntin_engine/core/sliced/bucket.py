@@ -7,17 +7,17 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.held import Held
-from muntin_engine.core.lineage import Lineage
-from muntin_engine.core.progress import Observation, ProgressTracker, Tracked
 from muntin_engine.core.sliced.grid import Grid
 from muntin_engine.core.sliced.journal import Journal
 from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.core.sliced.ledger import SliceLedger
 from muntin_engine.core.sliced.store import SliceStore, Taken
+from muntin_engine.progress import Observation, ProgressTracker, Tracked
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.held import Held
 
 Output = TypeVar("Output")
 

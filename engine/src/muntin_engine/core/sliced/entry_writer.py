@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.column import Column
 from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Blob, Chunk, Groups, Kind, UnstorableError, encode_blob
 from muntin_engine.core.sliced.journal import MOST_BYTES
 from muntin_engine.core.sliced.key_names import key_of
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
 from muntin_engine.core.sliced.store import Entry
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.value_columns import Column
 
 
 def entry_of(blobs: Sequence[bytes], first: int, last: int, codec: Codec) -> Entry:

@@ -13,13 +13,13 @@ from functools import cached_property
 from itertools import accumulate, groupby
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.column import Column
 from muntin_engine.core.keys import Key
 from muntin_engine.core.sliced.key_names import names_of
-from muntin_engine.core.unstorable import find_unstorable
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.errors import StateError
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.unstorable import find_unstorable
+from muntin_engine.state.value_columns import Column
 
 CHUNK_GROUPS: Final = 2048
 """How many groups a chunk has at the most."""

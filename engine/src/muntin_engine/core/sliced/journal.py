@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.core.cells import Cells
-from muntin_engine.core.checked_cells import damaged
-from muntin_engine.core.editions import Edition
 from muntin_engine.core.sliced.store import Entry, SliceStore, Stored
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.checked_cells import damaged
+from muntin_engine.state.editions import Edition
 
 MOST_ALIKE: Final = 8
 """How many entries of one tier there may be before they are merged into one of the next."""

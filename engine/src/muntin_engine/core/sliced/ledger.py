@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.editions import Edition
-from muntin_engine.core.ledger import SLICES, open_ledger
-from muntin_engine.core.lineage import Lineage
+from muntin_engine.state.bucket_metadata import SLICES, open_ledger
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.editions import Edition
 
 
 @dataclass

@@ -9,12 +9,12 @@ from operator import not_, sub
 from typing import Any, Final
 
 from muntin import Window
-from muntin_engine.core.column import Column
 from muntin_engine.core.keys import Key
 from muntin_engine.core.running import RUNNING
 from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Chunk, Groups, Kind, UnstorableError, encode_blob
 from muntin_engine.core.sliced.modules import CallError
 from muntin_engine.core.sliced.sliced_query import SlicedQuery
+from muntin_engine.state.value_columns import Column
 
 _SAMPLE: Final = 64
 """How many rows are written to see what a row takes."""

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin import Axis, Window
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
 from muntin_engine.core.query import Binding
 from muntin_engine.core.sliced.adaptive import AdaptivePolicy, Mode
 from muntin_engine.core.sliced.grid import SliceGrid
 from muntin_engine.core.sliced.groups import UnstorableError
 from muntin_engine.core.sliced.modules import SlicedModule
-from muntin_engine.core.unstorable import unstorable
 from muntin_engine.errors import StateError
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.unstorable import unstorable
 
 
 @dataclass(frozen=True)

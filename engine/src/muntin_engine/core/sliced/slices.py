@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
-from muntin_engine.core.editions import Edition, is_outdated
 from muntin_engine.core.running import RUNNING
 from muntin_engine.core.sliced.adaptive import Monitor
 from muntin_engine.core.sliced.entry_writer import EntryWriter
@@ -16,6 +15,7 @@ from muntin_engine.core.sliced.key_names import key_of
 from muntin_engine.core.sliced.modules import CallError, SlicedModule, State
 from muntin_engine.core.sliced.sliced_query import SlicedQuery, is_in_window
 from muntin_engine.core.sliced.store import Entry
+from muntin_engine.state.editions import Edition, is_outdated
 
 
 class Slice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from muntin_engine.core.editions import Edition
+from muntin_engine.state.editions import Edition
 
 Delta = TypeVar("Delta")
 Output = TypeVar("Output", covariant=True)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from muntin import Merge
-from muntin_engine.core.cells import Cells
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.sliced.bucket_blob import BucketBlob
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.over_slices import OverSlices, without_form
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
     import pyarrow as pa

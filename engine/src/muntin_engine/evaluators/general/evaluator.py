@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from muntin import EmitPolicy, Refinement, SupportsRemove
-from muntin_engine.core.cells import Cells
-from muntin_engine.core.codec import Codec
-from muntin_engine.core.ledger import SHELVES
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.state.bucket_metadata import SHELVES
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
     from muntin_engine.evaluators.batch import Batch, Evaluated

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muntin_engine.core.bucket import Bucket
-from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
 from muntin_engine.core.meter import Meter
+from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.windowed import windowed_query
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
 
 
 class GeneralInMemory:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from muntin import EarlyEmission
-from muntin_engine.core.bucket import BatchResult, Bucket
-from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import OutputChange, OutputKind, Timing
-from muntin_engine.core.measured_cells import MeasuredCells
 from muntin_engine.evaluators.batch import Batch, Evaluated
+from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.result_tables import result_tables
 from muntin_engine.evaluators.progress_metrics import progress_metrics
 from muntin_engine.exchange.job import Job
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.measured_cells import MeasuredCells
 
 
 def process(job: Job, cells: Cells, batch: Batch) -> Evaluated:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from muntin_engine.core.cells import Cells
 from muntin_engine.core.changes import InputChange
-from muntin_engine.core.codec import Codec
 from muntin_engine.core.keys import Key
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.sliced.grid import SliceGrid
@@ -18,6 +16,8 @@ from muntin_engine.core.sliced.states import StateStore
 from muntin_engine.evaluators.slices_in_memory import SlicesInMemory
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.windowed import windowed_query
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
 
 
 class StatesInMemory(SlicesInMemory):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from operator import sub
 
-from muntin_engine.core.cells import Cells
 from muntin_engine.core.sliced.runs import WindowRuns
 from muntin_engine.core.sliced.states import StateStore
 from muntin_engine.evaluators.batch import Batch, Evaluated
 from muntin_engine.evaluators.slice_processing import process_slices
 from muntin_engine.evaluators.slices.result_tables import run_tables
 from muntin_engine.exchange.job import Job
+from muntin_engine.state.cells import Cells
 
 
 def process(job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:

@@ -1,0 +1,256 @@
+"""Taking the changes of one micro-batch into an event index, in whatever order they came.
+
+An event is named by its key, its id and its start. Its rows are put together by event, and what they add up to does not
+depend on their order (see `life`). Rows that do not connect to the others yet wait, until the rows between can legally
+not come any more. What cannot be taken is refused with a reason; nothing disappears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Final, TypeAlias
+
+from muntin import INFINITY, Axis
+from muntin_engine.core.changes import InputChange, Reason, Refusal
+from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.key_state import Identity, KeyState
+from muntin_engine.evaluators.general.life import Life, Standing, follow, sync_time
+from muntin_engine.evaluators.general.samples import Neighbour, Samples
+
+_NOTHING: Final = Life()
+
+Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]
+"""An event before a batch and after it. None: it did not, or does not, exist."""
+
+
+class Admission:
+    """Admits the changes of one batch for one key.
+
+    Cost: constant time for each change, logarithmic for a sample; linear in the rows of the batch and the waiting ones
+    for an event that has several.
+
+    Attributes:
+        touched: What changed, by event and net: an event revised twice in a batch appears once.
+        refusals: What was set aside.
+    """
+
+    def __init__(self, state: KeyState, punctuation: int, *, axis: Axis = Axis.TICKS, adjusts: bool = False) -> None:
+        """Prepare to admit changes.
+
+        Args:
+            state: The key's state; `settle` changes it.
+            punctuation: The punctuation of the batches before this one; what lies before it is late.
+            axis: What ticks measure, for what refusals say.
+            adjusts: Let a late insertion that ends after the punctuation start there (SI-91).
+        """
+        self.touched: dict[Hashable, Versions] = {}
+        self.refusals: list[Refusal] = []
+        self._state = state
+        self._punctuation = punctuation
+        self._is_closed = punctuation == INFINITY
+        self._adjusts = adjusts
+        self._axis = axis
+
+    def admit(self, changes: Iterable[InputChange], now: int) -> None:
+        """Take the changes of the batch; the index itself stays as it is until `settle`.
+
+        Args:
+            changes: In any order.
+            now: The punctuation after the batch, by which rows stop waiting.
+        """
+        samples, known = self._state.samples, self._state.lives
+        fresh: dict[Identity, InputChange] = {}
+        others: dict[Identity, list[InputChange]] = {}
+        for change in changes:
+            if samples is not None:
+                self._take_sample(change, samples)
+            elif change.new_end is not None:
+                self._gather(change, others)
+            else:
+                self._insert(change, fresh, others)
+        for identity, rows in others.items():
+            if identity in known or len(rows) > 1 or not self._revise(identity, rows[0]):
+                if identity in fresh:
+                    rows.append(fresh[identity])
+                    del self.touched[identity]
+                self._follow(identity, rows, now)
+        for identity in [identity for identity in known if identity not in others]:
+            self._follow(identity, [], now)
+
+    def settle(self) -> None:
+        """Bring the index and the windows up to date with what was admitted."""
+        gone = [before for before, _ in self.touched.values() if before is not None]
+        new = [after for _, after in self.touched.values() if after is not None]
+        self._state.replace(gone, new)
+
+    def _insert(
+        self, change: InputChange, fresh: dict[Identity, InputChange], others: dict[Identity, list[InputChange]]
+    ) -> None:
+        """Take an insertion, or gather it if its event has other rows."""
+        id, start, end, payload, *_ = change
+        if end is None:
+            end = INFINITY
+        if self._adjusts and start < self._punctuation < end:
+            start = self._punctuation
+        if end <= start:
+            message = f"it ends at {self._axis.spell(end)}, not after its start {self._axis.spell(start)}"
+            self._refuse(Reason.EMPTY_LIFETIME, message, change)
+        elif start < self._punctuation:
+            self._refuse_late(change, start)
+        elif id is None:
+            self._put_new(self._state.anonymous_id(start), start, end, payload)
+        else:
+            identity, count, known = (id, change.start), len(fresh), self._state.lives
+            fresh.setdefault(identity, change)
+            if len(fresh) > count and (self._state.events.get(identity) or (known and identity in known)):
+                del fresh[identity]
+                count = len(fresh)
+            if len(fresh) > count:
+                self._put_new(identity, start, end, payload)
+            else:
+                others.setdefault(identity, []).append(change)
+
+    def _take_sample(self, change: InputChange, samples: Samples) -> None:
+        before, after = samples.around(change.start)
+        if change.new_end is not None:
+            self._refuse(Reason.UNKNOWN_EVENT, "a sample ends with the next one and cannot be revised", change)
+        elif change.start < self._punctuation:
+            self._refuse_late(change, change.start)
+        elif before is not None and before[0] == change.start:
+            message = f"a sample at {self._axis.spell(change.start)} was taken already"
+            self._refuse(Reason.DUPLICATE_ID, message, change)
+        else:
+            self._insert_sample(change, samples, before, after)
+
+    def _insert_sample(
+        self, change: InputChange, samples: Samples, before: Neighbour | None, after: Neighbour | None
+    ) -> None:
+        """Insert a sample between its neighbours: it ends the one before and is ended by the one after (SI-16)."""
+        id = self._state.anonymous_id(change.start)
+        samples.add(change.start, id)
+        self._put_new(id, change.start, INFINITY if after is None else after[0], change.payload)
+        event = self._current(before[1]) if before is not None else None
+        if event is not None:
+            self._put(event, change.start)
+
+    def _gather(self, change: InputChange, others: dict[Identity, list[InputChange]]) -> None:
+        """Refuse a revision that no event could take, and gather the others by event."""
+        start, end, new_end, spell = change.start, change.end, change.new_end, self._axis.spell
+        assert new_end is not None
+        if new_end < start:
+            message = f"event {change.id!r} starts at {spell(start)} and cannot end at {spell(new_end)}"
+            self._refuse(Reason.EMPTY_LIFETIME, message, change)
+        elif end is not None and end <= start:
+            message = f"event {change.id!r} starts at {spell(start)} and cannot have ended at {spell(end)}"
+            self._refuse(Reason.EMPTY_LIFETIME, message, change)
+        elif change.id is not None:
+            others.setdefault((change.id, start), []).append(change)
+        elif self._is_in_time(change, start):
+            self._refuse_unknown(change)
+
+    def _revise(self, identity: Identity, change: InputChange) -> bool:
+        """Apply the only revision of an event that is alive, as most are; tell whether it could be."""
+        event, new_end = self._current(identity), change.new_end
+        if event is None or new_end is None or new_end <= event.start or change.end not in (None, event.end):
+            return False
+        if min(event.end, new_end) < self._punctuation:
+            return False
+        if new_end != event.end:
+            self._put(event, new_end)
+        return True
+
+    def _follow(self, identity: Identity, rows: Iterable[InputChange], now: int) -> None:
+        """Take the rows of one event, with those that waited."""
+        event, life = self._state.events.get(identity), self._state.lives.pop(identity, _NOTHING)
+        base = self._standing(identity, event, [*life.rows, *rows], now)
+        end = base.end if event is None else event.end
+        taken = list(life.rows)
+        for row in rows:
+            if row.new_end is not None and not self._is_in_time(row, base.start):
+                continue
+            if row.new_end is not None and end < self._punctuation:
+                self._refuse_unknown(row)
+            else:
+                taken.append(row)
+        standing, life, refused = follow(life.base or base, taken, now)
+        for row in refused:
+            self._refuse_misfit(row, standing)
+        if life.rows:
+            self._state.lives[identity] = life
+        self._show(identity, event, standing)
+
+    def _standing(
+        self, identity: Identity, event: StoredEvent | None, rows: Iterable[InputChange], now: int
+    ) -> Standing:
+        """Return what an event is before the batch; an absent one may be inserted late if that is adjusted."""
+        if event is not None:
+            return Standing(event.start, event.end, event.payload)
+        start: int = identity[1]
+        if self._adjusts:
+            start = max(start, self._punctuation if any(row.new_end is None for row in rows) else now)
+        return Standing(start, start, ())
+
+    def _show(self, identity: Identity, event: StoredEvent | None, standing: Standing) -> None:
+        start, end, payload = standing
+        if event is None:
+            if standing.is_alive:
+                self._put_new(identity, start, end, payload)
+        elif not standing.is_alive:
+            self.touched[identity] = (event, None)
+        elif (end, payload) != (event.end, event.payload):
+            kept = event.payload if payload == event.payload else payload
+            since, until = self._state.assigner.membership(start, end)
+            self.touched[identity] = (event, StoredEvent(identity, start, end, kept, since, until))
+
+    def _is_in_time(self, change: InputChange, start: int) -> bool:
+        """Tell whether a revision is not late, and refuse it if it is; what it alters follows from itself alone."""
+        alters = sync_time(start, change)
+        if alters < self._punctuation:
+            self._refuse_late(change, alters)
+        return alters >= self._punctuation
+
+    def _current(self, id: Hashable) -> StoredEvent | None:
+        return self.touched[id][1] if id in self.touched else self._state.events.get(id)
+
+    def _put_new(self, id: Hashable, start: int, end: int, payload: tuple[object, ...]) -> None:
+        event = StoredEvent(id, start, end, payload, *self._state.assigner.membership(start, end))
+        self.touched[id] = (None, event)
+
+    def _put(self, event: StoredEvent, new_end: int) -> None:
+        """Give an event another end."""
+        before = self.touched[event.id][0] if event.id in self.touched else event
+        since, until = self._state.assigner.membership(event.start, new_end)
+        self.touched[event.id] = (before, event._replace(end=new_end, since=since, until=until))
+
+    def _refuse(self, reason: Reason, message: str, change: InputChange) -> None:
+        self.refusals.append(Refusal(reason, message, change))
+
+    def _refuse_unknown(self, change: InputChange) -> None:
+        message = f"no event {change.id!r} that started at {self._axis.spell(change.start)} is alive"
+        self._refuse(Reason.UNKNOWN_EVENT, message, change)
+
+    def _refuse_misfit(self, change: InputChange, standing: Standing) -> None:
+        """Refuse a row that does not fit the others of its event."""
+        spell = self._axis.spell
+        if not standing.is_alive:
+            self._refuse_unknown(change)
+        elif change.new_end is None:
+            message = f"an event {change.id!r} is alive, {self._axis.spell_interval(standing.start, standing.end)}"
+            self._refuse(Reason.DUPLICATE_ID, message, change)
+        else:
+            assert change.end is not None, "a revision that expects no end fits any event that is alive"
+            message = (
+                f"it expects event {change.id!r} to end at {spell(change.end)}, "
+                f"but the event ends at {spell(standing.end)}"
+            )
+            self._refuse(Reason.STALE_REVISION, message, change)
+
+    def _refuse_late(self, change: InputChange, sync_time: int) -> None:
+        late_by = None if self._is_closed else self._punctuation - sync_time
+        message = f"it changes the axis at {self._axis.spell(sync_time)}, {self._behind(late_by)}"
+        self.refusals.append(Refusal(Reason.LATE, message, change, late_by))
+
+    def _behind(self, late_by: int | None) -> str:
+        if late_by is None:
+            return "after the end of the stream"
+        return f"{self._axis.spell_length(late_by)} before the punctuation {self._axis.spell(self._punctuation)}"

@@ -1,0 +1,184 @@
+"""Which windows a batch affects, and how (SI-69)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from muntin import INFINITY, EmitPolicy, Window
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.admission import Admission
+from muntin_engine.evaluators.general.assignment import Assigner
+from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.key_state import KeyState
+
+
+@dataclass(slots=True)
+class Affected:
+    """What a batch did to one window.
+
+    Attributes:
+        exists: Whether the window exists now and is in sight.
+        removed: Members as they were before the batch, if the window is out.
+        added: Members as they are now, if the window is out.
+        sync_time: The earliest tick of the axis that changed.
+        is_new: Whether the window comes into sight now, be there a change in it or not.
+    """
+
+    exists: bool = False
+    removed: list[StoredEvent] = field(default_factory=list)
+    added: list[StoredEvent] = field(default_factory=list)
+    sync_time: int = INFINITY
+    is_new: bool = False
+
+    @property
+    def touches_members(self) -> bool:
+        """True if a module sees other members now, or the same ones otherwise."""
+        return bool(self.added or self.removed)
+
+
+class _Shown(NamedTuple):
+    """A change of an event, with the stretch `[start, end)` of the axis on which it shows."""
+
+    before: StoredEvent | None
+    after: StoredEvent | None
+    start: int
+    end: int
+
+    @property
+    def sync_time(self) -> int:
+        """The earliest tick at which the event's lifetime changes (SI-14)."""
+        if self.before is not None and self.after is not None and _is_revision(self.before, self.after):
+            return min(self.before.end, self.after.end)
+        event = self.before if self.before is not None else self.after
+        return INFINITY if event is None else event.start
+
+    def seen_to(self, horizon: int) -> int:
+        """Return where the stretch ends, if windows that do not wait for events start before a horizon."""
+        if self.end < INFINITY:
+            return self.end
+        return max(event.until if event and event.until < INFINITY else horizon for event in (self.before, self.after))
+
+
+class AffectedWindows:
+    """Finds the windows that a batch affects, before and after the index has taken the batch in.
+
+    Cost: for each change, the windows that are out on the stretch of the axis where it shows; for all changes together,
+    the windows in sight on these stretches.
+    """
+
+    def __init__(self, query: WindowedQuery, computations: Sequence[Computation]) -> None:
+        self._query = query
+        self._computations = computations
+
+    def find(self, state: KeyState, admission: Admission, before: Progress, now: Progress) -> dict[Window, Affected]:
+        """Settle an admission, and return the windows it affects and those that come into sight."""
+        changes = [self._shown(*versions) for versions in admission.touched.values()]
+        affected: dict[Window, Affected] = {}
+        for change in changes:
+            for window, entry in state.windows.overlapping(change.start, change.end):
+                if entry.size:
+                    self._note(affected.setdefault(window, Affected()), window, change)
+        admission.settle()
+        self._mark_existing(state.assigner, changes, now, affected)
+        for window in self._newly_visible(state, changes, before, now):
+            found = affected.setdefault(window, Affected())
+            found.exists, found.is_new = True, not state.windows.get(window).size
+        return affected
+
+    def _shown(self, before: StoredEvent | None, after: StoredEvent | None) -> _Shown:
+        """Find the stretch of the axis on which a change of an event shows (SI-69).
+
+        Where a module sees ends outside its window, a new end shows in every window of the event, also in those
+        that lie before both ends; the paper's rule covers the windows between the ends alone. Where a boundary may
+        come or go, the windows on both sides of it are affected.
+        """
+        versions = [event for event in (before, after) if event is not None and event.is_member]
+        first = min((event.since for event in versions), default=INFINITY)
+        last = max((event.until for event in versions), default=INFINITY)
+        if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(before, after):
+            one, other = versions
+            if one.since == other.since and one.until >= one.end and other.until >= other.end:
+                first = min(one.end, other.end)
+        return _Shown(before, after, *self._query.window.shows(first, last))
+
+    def _note(self, affected: Affected, window: Window, change: _Shown) -> None:
+        before, after = change.before, change.after
+        affected.sync_time = min(affected.sync_time, change.sync_time)
+        was, is_now = _is_member(before, window), _is_member(after, window)
+        if (
+            was
+            and is_now
+            and before
+            and after
+            and _is_revision(before, after)
+            and self._looks_alike(before, after, window)
+        ):
+            return
+        if was and before:
+            affected.removed.append(before)
+        if is_now and after:
+            affected.added.append(after)
+
+    def _mark_existing(
+        self, assigner: Assigner, changes: Sequence[_Shown], now: Progress, affected: dict[Window, Affected]
+    ) -> None:
+        limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
+        ends = [
+            change.end if self._query.window.waits_for_events else change.seen_to(now.horizon) for change in changes
+        ]
+        for start, end in union((change.start, end) for change, end in zip(changes, ends, strict=True)):
+            for window in assigner.overlapping(start, end, limit):
+                affected.setdefault(window, Affected()).exists = True
+        if self._query.is_time_bound:
+            for change, end in zip(changes, ends, strict=True):
+                for window in assigner.overlapping(change.start, end, limit):
+                    affected[window].sync_time = min(affected[window].sync_time, change.sync_time)
+
+    def _looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
+        return all(computation.looks_alike(before, after, window) for computation in self._computations)
+
+    def _newly_visible(
+        self, state: KeyState, changes: Sequence[_Shown], before: Progress, now: Progress
+    ) -> list[Window]:
+        """Return the windows that come into sight, be there a change in them or not."""
+        assigner = state.assigner
+        if self._query.emit is EmitPolicy.SPECULATIVE:
+            events = [event for event in state.events.until_after(assigner.frontier) if event.since < now.watermark]
+            return assigner.ending(events, before.watermark, now.watermark, now.horizon)
+        if before.horizon >= now.horizon or self._query.window.waits_for_events:
+            return []
+        were_endless = [
+            change.after for change in changes if change.after and change.before and change.before.is_endless
+        ]
+        endless = state.events.until_after(INFINITY - 1) + were_endless
+        windows = assigner.ending(endless, before.horizon, INFINITY, now.horizon)
+        return [window for window in windows if window.start >= before.horizon]
+
+
+def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return disjoint stretches that cover the same ticks, in order.
+
+    Example:
+        >>> union([(4, 6), (0, 3), (2, 4)])
+        [(0, 6)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(stretches):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _is_revision(before: StoredEvent | None, after: StoredEvent | None) -> bool:
+    """Tell whether an event has another end and nothing else; one that was inserted again has another payload."""
+    return before is not None and after is not None and before.payload is after.payload
+
+
+def _is_member(event: StoredEvent | None, window: Window) -> bool:
+    return event is not None and window.start < event.until and event.since < window.end and event.is_member

@@ -1,0 +1,85 @@
+"""Asking a trigger about a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from muntin import EARLIEST, INFINITY, Decision, ModuleContractError, ModuleFailedError, Trigger, TriggerView, Window
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
+from muntin_engine.evaluators.general.watch import Watch
+
+
+class Asking:
+    """Steps the triggers of a batch's windows. A failure inside one names it, the key, the window and the method.
+
+    Attributes:
+        is_signalled: True if the batch brought a signal that the trigger listens to.
+    """
+
+    def __init__(self, query: WindowedQuery, trigger: Trigger, signals: frozenset[str]) -> None:
+        self.is_signalled = bool(signals & trigger.signals)
+        self._trigger = trigger
+        self._signals = signals
+        self._reads = {expression: query.expressions[expression] for expression in trigger.reads}
+
+    def ask(
+        self, key: object, window: Window, watch: Watch | None, came: Sequence[StoredEvent], left: int, now: Progress
+    ) -> tuple[Watch, bool]:
+        """Return what to remember of a window after a batch, and whether its trigger fires.
+
+        Args:
+            key: The window's key.
+            window: The window.
+            watch: What is remembered of it; None for one that is new.
+            came: Its new members.
+            left: How many members it lost.
+            now: The progress after the batch.
+
+        Raises:
+            ModuleFailedError: The trigger raised an exception.
+            ModuleContractError: It did not return a state and a decision.
+        """
+        if watch is None:
+            watch = Watch(self._call("create_state", key, window))
+        if watch.is_finished:
+            return watch, False
+        answer = self._call("step", key, window, before=(watch.state,), after=(self._view(came, left, now),))
+        state, decision = self._checked(answer, window)
+        if decision.is_finished:
+            return watch._replace(state=None, is_finished=True, clock=INFINITY, watermark=INFINITY), decision.fires
+        clock, watermark = (self._call(name, key, window, (state,)) for name in ("next_clock", "next_watermark"))
+        return watch._replace(state=state, clock=clock, watermark=watermark), decision.fires
+
+    def _view(self, came: Sequence[StoredEvent], left: int, now: Progress) -> TriggerView:
+        ordered = sorted(came, key=by_start) if self._reads else came
+        return TriggerView(
+            watermark=now.watermark,
+            punctuation=now.punctuation,
+            clock=now.clock,
+            came=len(came),
+            left=left,
+            newest=max((event.start for event in came), default=EARLIEST),
+            signals=self._signals,
+            values={name: [read(event.payload) for event in ordered] for name, read in self._reads.items()},
+        )
+
+    def _call(
+        self, name: str, key: object, window: Window, before: tuple[Any, ...] = (), after: tuple[Any, ...] = ()
+    ) -> Any:
+        """Call a method of the trigger with its window, and what goes before and after that."""
+        try:
+            return getattr(self._trigger, name)(*before, window, *after)
+        except Exception as error:
+            trigger = self._trigger
+            raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
+
+    def _checked(self, answer: Any, window: Window) -> tuple[Any, Decision]:
+        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
+            return answer
+        raise ModuleContractError(
+            f"the trigger {self._trigger.name} {self._trigger.version} answered {answer!r} for the window "
+            f"[{window.start}, {window.end})\n  expected: a pair of its state and a Decision"
+        )

@@ -1,0 +1,124 @@
+"""What every way of cutting the axis can answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from muntin import EARLIEST, INFINITY, Window
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+
+
+class Assigner(ABC):
+    """The windows of one key. It hears of the events that come and go, and keeps what it needs of them.
+
+    Windows are ordered by start, and so by end too. Those that start before the *frontier* are closed: they have
+    been put out for good and are never mentioned again.
+
+    Attributes:
+        frontier: The start of the earliest window that may still change.
+        closes_in_order: True if a window that waits for the ends of members never closes before an earlier one, since
+            the event that the earlier one waits for is a member of all windows up to its end.
+    """
+
+    closes_in_order: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.frontier = EARLIEST
+
+    @abstractmethod
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch of the axis that makes a lifetime a member of the windows it overlaps.
+
+        An empty stretch means: of none, yet.
+        """
+
+    def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the starts and the ends of the memberships of many lifetimes."""
+        pairs = list(map(self.membership, starts, ends))
+        return [since for since, _ in pairs], [until for _, until in pairs]
+
+    def add(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027  # a grid does not depend on events
+        """Hear of events."""
+
+    def remove(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027
+        """Hear that events are gone."""
+
+    @abstractmethod
+    def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
+        """Return the open windows that share a tick with `[start, end)` and end at `limit` or before, in order.
+
+        Where windows do not wait for events, a stretch without an end has no end of windows.
+        """
+
+    @abstractmethod
+    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the open windows of events that end after `after`, and at `limit` or before, in order.
+
+        There may be some without a member among them, but not more than a few for each event. Those that do not wait
+        for events start before the horizon, if their members have no end.
+        """
+
+    @abstractmethod
+    def frontier_at(self, limit: int) -> int:
+        """Return the frontier once everything that ends at `limit` or before is closed."""
+
+    def close(self, limit: int) -> None:
+        """Close everything that ends at `limit` or before. The events of closed windows may go right after that."""
+        self.frontier = self.frontier_at(limit)
+
+    @abstractmethod
+    def first_open(self, earliest: int) -> Window | None:
+        """Return the earliest open window that has a member and whose end is known.
+
+        Args:
+            earliest: The least start of a membership that ends after the frontier.
+        """
+
+    @abstractmethod
+    def first_start(self, earliest: int) -> int:
+        """Return the start of the earliest open window that a stored event is or may become a member of.
+
+        Args:
+            earliest: As for `first_open`.
+        """
+
+    @abstractmethod
+    def next_end(self, events: EventIndex, after: int) -> int:
+        """Return a tick after `after` and at or before the next end of an open window with a member."""
+
+    def next_horizon(self, horizon: int) -> int:
+        """Return the least horizon past this one that another window starts before, if they do not wait for events."""
+        return INFINITY
+
+    def start_after(self, punctuation: int) -> int:
+        """Return a tick at or before the start of every window that only future events will open."""
+        return punctuation
+
+    def release(
+        self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], punctuation: int
+    ) -> list[StoredEvent]:
+        """Return the events that closed windows alone have, where windows close out of order; by default none.
+
+        They are kept until the frontier passes them.
+
+        Args:
+            events: Those of the key.
+            movable: Those for whose end their windows wait.
+            punctuation: No later event counts before it.
+        """
+        del events, movable, punctuation
+        return []
+
+    def to_data(self) -> list[Any]:
+        """Return what it remembers besides the events that are stored."""
+        return [self.frontier]
+
+    def restore(self, data: Sequence[Any]) -> None:
+        """Go on from what `to_data` returned."""
+        (self.frontier,) = data
+
+    def end_after(self, punctuation: int) -> int:
+        """Return a tick at or before the end of every window that only future events will open."""
+        return punctuation

@@ -1,0 +1,25 @@
+"""Which assigner a kind of windows gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from muntin import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
+from muntin_engine.evaluators.general.assignment.assigner import Assigner
+from muntin_engine.evaluators.general.assignment.counted import CountAssigner
+from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
+from muntin_engine.evaluators.general.assignment.grid import GridAssigner
+from muntin_engine.evaluators.general.assignment.snapshots import SnapshotAssigner
+
+SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
+    HoppingWindows: GridAssigner,
+    SnapshotWindows: SnapshotAssigner,
+    CountWindows: CountAssigner,
+}
+"""Assigners that are faster than the general one and make the same windows; tests also run without them."""
+
+
+def assigner_of(kind: WindowKind) -> Assigner:
+    """Return a fresh assigner for one key's events."""
+    return SPECIAL.get(type(kind), GeneralAssigner)(kind)

@@ -1,0 +1,297 @@
+"""A bucket of keys: one micro-batch of changes in, the net change of the output out.
+
+State lives in cells. Keys are spread over *shelves*, one cell each; in a shelf every key is a run of bytes of its
+own, so a batch reads the shelves of the keys it touches and of those that have something to close, and decodes
+those keys alone. The ledger, one more cell, says how far the input is and when which shelf is due.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from muntin import EARLIEST, LatePolicy
+from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
+from muntin_engine.core.keys import Key, canonical
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.errors import StateError
+from muntin_engine.evaluators.general.admission import Admission
+from muntin_engine.evaluators.general.assignment import assigner_of
+from muntin_engine.evaluators.general.filtering import Filter
+from muntin_engine.evaluators.general.kept_states import KeptStates
+from muntin_engine.evaluators.general.key_evaluation import KeyEvaluation
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.output_progress import output_punctuation
+from muntin_engine.evaluators.general.timers import due, sight
+from muntin_engine.progress import Observation, ProgressTracker
+from muntin_engine.progress.lateness import effective, for_key, seen_to
+from muntin_engine.state.bucket_metadata import SHELVES, Due, Ledger, soonest
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.checked_cells import damaged
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.held import Held, total
+
+_LEDGER: Final = "ledger"
+
+_SAID: Final = ProgressTracker()
+"""Progress is what the input says, and no more."""
+
+
+class _Work(NamedTuple):
+    """What a batch brings a key: its rows, and how far it says it is."""
+
+    key: Key
+    rows: Sequence[InputChange] = ()
+    promise: int = EARLIEST
+
+    def add(self, rows: Sequence[InputChange], promise: int) -> _Work:
+        return _Work(self.key, [*self.rows, *rows], max(self.promise, promise))
+
+
+_Rows: TypeAlias = dict[bytes, _Work]
+"""What a batch brings some keys, by the bytes that name a key."""
+
+
+class _Stored(NamedTuple):
+    """A key on its shelf."""
+
+    due: Due
+    data: bytes
+
+
+@dataclass(slots=True)
+class BatchResult:
+    """What a bucket made of a batch.
+
+    Attributes:
+        output: The changes of the output, key by key.
+        refusals: The rows that were set aside, key by key. A row that waited for others may be among them in a later
+            batch than its own.
+        progress: How far the input is now.
+        punctuation: No later output of this bucket has a sync time below it.
+        accepted: How many rows were taken for good; one that waits for other rows of its event counts when they came.
+        keys: How many keys the batch brought rows of.
+        windows_closed: How many windows of keys, with members, are final since this batch.
+        held: What the bucket holds now.
+    """
+
+    output: list[tuple[Key, list[OutputChange]]] = field(default_factory=list)
+    refusals: list[tuple[Key, Refusal]] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
+    punctuation: int = EARLIEST
+    accepted: int = 0
+    keys: int = 0
+    windows_closed: int = 0
+    held: Held = field(default_factory=Held)
+
+
+class Bucket:
+    """Evaluates a query for many keys.
+
+    Cost: reading and writing the ledger, plus for each shelf touched reading and writing its bytes, plus for each key
+    touched decoding, evaluating and encoding it. Keys that are not touched and have nothing to close cost nothing but
+    the bytes of their shelf.
+    """
+
+    def __init__(
+        self,
+        query: WindowedQuery,
+        cells: Cells,
+        codec: Codec,
+        identity: Mapping[str, Any],
+        tracker: ProgressTracker = _SAID,
+    ) -> None:
+        """Open a bucket.
+
+        Args:
+            query: What it evaluates.
+            cells: Its state.
+            codec: How the state is written.
+            identity: What the state depends on besides this class; a query that differs in it cannot read the state,
+                but for versions that its modules go on from.
+            tracker: What says how far the input is, besides the progress that arrives.
+        """
+        self._query = query
+        self._cells = cells
+        self._codec = codec
+        self._lineage = Lineage({**identity, "shelves": SHELVES}, [binding.module for binding in query.bindings])
+        self._tracker = tracker
+        self._assigner = assigner_of(query.window)
+
+    def process(
+        self,
+        changes: Iterable[tuple[Key, Sequence[InputChange]]],
+        arrived: Progress,
+        *,
+        observed: Iterable[Observation] = (),
+        promises: Iterable[tuple[Key, int]] = (),
+        signals: frozenset[str] = frozenset(),
+    ) -> BatchResult:
+        """Take in a micro-batch.
+
+        Args:
+            changes: The rows of the batch by key. Order means nothing, neither of keys nor of rows.
+            arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
+                batch is late only by the punctuation of earlier batches.
+            observed: What the tasks of the batch have seen of each source of the input.
+            promises: Punctuation of single keys, which holds after the batch too.
+            signals: The names of the external events that it brings.
+
+        Raises:
+            ModuleFailedError: A module raised an exception. The state stays as it was.
+            StateMismatchError: The state was written by another query.
+        """
+        ledger = Ledger.from_bytes(self._cells.get(_LEDGER), self._lineage, self._codec)
+        promised = [(key, (), promise) for key, promise in promises]
+        said = seen_to(arrived, (promise for *_, promise in promised))
+        now, ledger.tracked = self._tracker.advance(ledger.progress, ledger.tracked, said, observed)
+        work = self._by_shelf(chain(((key, rows, EARLIEST) for key, rows in changes), promised))
+        batch = _Batch(self._query, self._codec, ledger, now, signals)
+        written: dict[str, bytes] = {}
+        for shelf in sorted({*work, *batch.due_shelves()}):
+            name = f"shelf {shelf}"
+            written[name] = batch.process_shelf(shelf, self._cells.get(name), work.get(shelf, {}))
+        written[_LEDGER] = batch.close()
+        self._write(written)
+        batch.result.held = total([*ledger.held.values(), Held(len(written[_LEDGER]))])
+        bound, closing = soonest(ledger.dues.values()).bound, effective(self._query, now)
+        batch.result.punctuation = output_punctuation(self._query, self._assigner, closing, bound)
+        return batch.result
+
+    def _by_shelf(self, given: Iterable[tuple[Key, Sequence[InputChange], int]]) -> dict[int, _Rows]:
+        work: dict[int, _Rows] = {}
+        for named, rows, promise in given:
+            key = canonical(named)
+            name = self._codec.pack(list(key))
+            shelf = work.setdefault(zlib.crc32(name) % SHELVES, {})
+            known = shelf.get(name)
+            shelf[name] = _Work(key, rows, promise) if known is None else known.add(rows, promise)
+        return work
+
+    def _write(self, written: Mapping[str, bytes]) -> None:
+        """Write cells, all at the end: a module that failed before has changed none."""
+        for name, data in written.items():
+            if data:
+                self._cells.put(name, data)
+            else:
+                self._cells.remove(name)
+
+
+class _Batch:
+    """One micro-batch on its way through the shelves."""
+
+    def __init__(
+        self,
+        query: WindowedQuery,
+        codec: Codec,
+        ledger: Ledger,
+        now: Progress,
+        signals: frozenset[str],
+    ) -> None:
+        self.result = BatchResult(progress=now)
+        self._query = query
+        self._codec = codec
+        self._filter = None if query.keeps is None else Filter(query.keeps)
+        self._evaluation = KeyEvaluation(query, signals)
+        self._ledger = ledger
+        self._kept = KeptStates(query, codec, ledger.editions)
+        self._before = ledger.progress
+        self._now = now
+        closing = effective(query, now)
+        self._at = (closing.punctuation, sight(query, closing), now.clock, closing.watermark)
+        self._serial = ledger.serial
+        self._more_events = self._more_windows = 0
+
+    def due_shelves(self) -> list[int]:
+        """Return the shelves that have a key with something to do."""
+        return [shelf for shelf, due in self._ledger.dues.items() if self._is_at_hand(due)]
+
+    def process_shelf(self, shelf: int, data: bytes | None, rows: _Rows) -> bytes:
+        """Process the keys of a shelf that have rows or something to do; return its bytes, none if it is empty."""
+        if (data is None) == (shelf in self._ledger.held):
+            found = "the ledger lists it, and it is empty" if data is None else "the ledger does not list it"
+            raise damaged(f"shelf {shelf}", found)
+        stored = {} if data is None else self._read(data)
+        self.result.keys += len(rows)
+        self._more_events = self._more_windows = 0
+        for name in sorted({*rows, *(name for name, key in stored.items() if self._is_at_hand(key.due))}):
+            work = rows.get(name) or _Work(tuple(self._codec.unpack(name)))
+            kept = self._process_key(work, stored.pop(name, None))
+            if kept is not None:
+                stored[name] = kept
+        if not stored:
+            self._ledger.dues.pop(shelf, None)
+            self._ledger.held.pop(shelf, None)
+            return b""
+        self._ledger.dues[shelf] = soonest(key.due for key in stored.values())
+        packed = self._codec.pack({name: [*key.due.to_data(), key.data] for name, key in stored.items()})
+        _, _, events, windows = self._ledger.held.get(shelf, Held())
+        held = Held(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
+        self._ledger.held[shelf] = held
+        return packed
+
+    def _is_at_hand(self, due: Due) -> bool:
+        return self._evaluation.emission.is_signalled or due.is_at(*self._at)
+
+    def close(self) -> bytes:
+        """Return the ledger after the batch."""
+        self._ledger.progress = self._now
+        self.result.windows_closed = self._evaluation.windows_closed
+        return self._ledger.to_bytes(self._codec)
+
+    def _read(self, data: bytes) -> dict[bytes, _Stored]:
+        return {name: _Stored(Due(*due), data) for name, (*due, data) in self._codec.unpack(data).items()}
+
+    def _process_key(self, work: _Work, stored: _Stored | None) -> _Stored | None:
+        state = KeyState(self._query, self._serial) if stored is None else self._restore(work.key, stored.data)
+        waiting, before = state.waiting_count, self._progress(self._before, state)
+        if stored is not None:
+            self._count(state, -1)
+        state.promise = max(state.promise, work.promise)
+        now = self._progress(self._now, state)
+        adjusts = self._query.late.policy is LatePolicy.ADJUST
+        admission = Admission(state, before.punctuation, axis=self._query.axis, adjusts=adjusts)
+        admission.admit(work.rows, now.punctuation)
+        if self._filter is not None:
+            self._filter.leave_out(state, admission)
+        output = self._evaluation.evaluate(work.key, state, admission, before, now)
+        if output:
+            self.result.output.append((work.key, output))
+        refusals, count = admission.refusals, len(work.rows)
+        if self._filter is not None:
+            refusals, count = self._filter.shown(refusals), count - self._filter.count(work.rows)
+        self.result.refusals += [(work.key, refusal) for refusal in refusals]
+        self.result.accepted += waiting + count - len(refusals) - state.waiting_count
+        if state.promise <= self._at[0]:
+            state.promise = EARLIEST
+        if not state.is_empty:
+            self._count(state, +1)
+            return _Stored(due(self._query, state, now), self._packed(work.key, state))
+        self._ledger.serial = max(self._ledger.serial, state.serial)
+        return None
+
+    def _progress(self, progress: Progress, state: KeyState) -> Progress:
+        """Return the progress that counts for a key."""
+        return effective(self._query, for_key(progress, state.promise))
+
+    def _count(self, state: KeyState, sign: int) -> None:
+        """Take note that the shelf holds a key, or does not any more."""
+        self._more_events += sign * len(state.events)
+        if self._evaluation.emission.follows_windows:
+            self._more_windows += sign * len(state.windows)
+
+    def _packed(self, key: Key, state: KeyState) -> bytes:
+        data = state.to_data(self._kept, key)
+        try:
+            return self._codec.pack(data)
+        except StateError as error:
+            rows = ((window, out.row.value) for window, entry in state.windows.items() for out in entry.standing)
+            found = (self._kept.why_unstorable(value, key, window) for window, value in rows)
+            raise next(filter(None, found), error) from error
+
+    def _restore(self, key: Key, data: bytes) -> KeyState:
+        return KeyState.from_data(self._query, self._codec.unpack(data), self._kept, key)

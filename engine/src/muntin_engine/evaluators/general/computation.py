@@ -1,0 +1,189 @@
+"""Calling a module on a window, under the query's policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from muntin import (
+    INFINITY,
+    ClipPolicy,
+    Event,
+    ModuleContractError,
+    ModuleFailedError,
+    OutputContract,
+    SupportsRemove,
+    TimestampPolicy,
+    Window,
+)
+from muntin.safe_text import safe_cause
+from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.running import RUNNING, Call, at
+from muntin_engine.core.skipping import SKIPPED, Present
+from muntin_engine.evaluators.general.event_index import StoredEvent
+
+T = TypeVar("T")
+
+
+class OutputRow(NamedTuple):
+    """One row of a window's output, with its lifetime."""
+
+    start: int
+    end: int
+    value: Any
+
+
+class Computation:
+    """One module of a query. A failure inside it names module, version, key, window and method.
+
+    Attributes:
+        module: The module.
+        is_incremental: True if it keeps a state.
+        can_remove: True if events can be taken out of a state again.
+        can_slide: True if the state of one window can become that of the next: what the module sees of an event
+            does not depend on the window.
+    """
+
+    def __init__(self, binding: Binding, clip: ClipPolicy) -> None:
+        self.module: Any = binding.module
+        self._called = binding.called
+        self.is_incremental = binding.module.is_incremental
+        self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
+        self.can_slide = self.can_remove and not binding.module.is_time_sensitive
+        self._label = f"{binding.module.name} {binding.module.version}"
+        self._select = binding.select
+        self._meter = binding.meter
+        self._clip = clip
+        self._is_time_sensitive = binding.module.is_time_sensitive
+        self._reads_times = binding.module.reads_times
+
+    def see(self, events: Iterable[StoredEvent], window: Window) -> list[Any]:
+        """Return members as the module sees them: their payloads, or events with clipped lifetimes.
+
+        Those that it does not accept are left out.
+        """
+        select = self._select
+        if not self._is_time_sensitive:
+            if type(select) is Present:
+                place = select.place
+                return [value for event in events if (value := event.payload[place]) is not None]
+            return [payload for event in events if (payload := select(event.payload)) is not SKIPPED]
+        seen = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
+        if self._clip is ClipPolicy.NONE:
+            return [Event(event.start, event.end, payload) for event, payload in seen]
+        return [Event(*self.lifetime(event.start, event.end, window), payload) for event, payload in seen]
+
+    def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
+        """Return a member's lifetime as the module sees it (SI-37 to SI-40).
+
+        A member by count or by reach may lie wholly outside the window; it is then left alone on that side.
+        """
+        clipped_start = max(start, window.start) if self._clip.clips_left and end > window.start else start
+        clipped_end = min(end, window.end) if self._clip.clips_right and start < window.end else end
+        return clipped_start, clipped_end
+
+    def looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
+        """True if the module's result cannot depend on which of two versions of an event a window has."""
+        return not self._reads_times or (
+            self.lifetime(before.start, before.end, window) == self.lifetime(after.start, after.end, window)
+        )
+
+    def add(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
+        """Return a state with more members."""
+        seen = self.see(events, window)
+        return self._call("add_events", key, window, self._called.add_events, (state, seen)) if seen else state
+
+    def remove(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
+        """Return a state with fewer members."""
+        seen = self.see(events, window)
+        return self._call("remove_events", key, window, self._called.remove_events, (state, seen)) if seen else state
+
+    def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> Any:
+        """Return the state of a window from all its members."""
+        state = self._call("create_state", key, window, self._called.create_state, ())
+        return self.add(state, members, key, window)
+
+    def upgrade(self, state: Any, version: str, key: object, window: Window) -> Any:
+        """Return today's state of one that an older version of the module wrote."""
+        return self._call("upgrade_state", key, window, self._called.upgrade_state, (state, version))
+
+    def result_of_state(self, state: Any, key: object, window: Window) -> Any:
+        """Return a result from a state."""
+        return self._call("compute_result", key, window, self._result, (state,))
+
+    def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> Any:
+        """Return a result from all members of a window."""
+        if self.is_incremental:
+            return self.result_of_state(self.build(members, key, window), key, window)
+        return self._call("compute_result", key, window, self._result, (self.see(members, window),))
+
+    def _result(self, *arguments: Any) -> Any:
+        result = self._called.compute_result(*arguments)
+        return list(result) if self.module.is_operator else result
+
+    def _call(self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        if RUNNING.window is not window or RUNNING.label is not self._label:
+            RUNNING.one(self._label, key, window)
+        meter = self._meter
+        if meter.skips:
+            meter.skips -= 1
+        else:
+            method = meter.timed(method)
+        try:
+            return method(*arguments, window) if self._is_time_sensitive else method(*arguments)
+        except BaseException as error:  # an exit, too, is the module's failure
+            failed = ModuleFailedError(self.module.name, self.module.version, key, window, name, error)
+            raise failed from safe_cause(error)
+
+
+def _described(local: Mapping[str, Any]) -> Call:
+    computation = local["self"]
+    return Call(computation._label, local["name"], local["key"], local["window"], meter=computation._meter)
+
+
+at(Computation._call, _described)
+
+
+class Stamper:
+    """Turns the results of a window into rows with lifetimes (SI-44 to SI-49, SI-58)."""
+
+    def __init__(self, query: WindowedQuery) -> None:
+        self._policy = query.timestamps
+        self._is_operator = query.is_operator
+        self._module = query.bindings[0].module
+        self._allows_past = query.contract is OutputContract.UNRESTRICTED
+        self._is_aligned = query.timestamps in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND)
+        self._known_at = query.window.known_at if query.is_cut_at_changes else None
+
+    def rows(self, window: Window, results: Sequence[Any]) -> list[OutputRow]:
+        """Return the rows of a window from one result per computation.
+
+        Raises:
+            ModuleContractError: A module's output starts before its window, and the policy keeps it.
+        """
+        values = results[0] if self._is_operator else [tuple(results)]
+        rows = (self._stamp(window, value) for value in values)
+        return [row for row in rows if row is not None]
+
+    def _stamp(self, window: Window, value: Any) -> OutputRow | None:
+        own = value if self._is_operator and isinstance(value, Event) else None
+        bare = value if own is None else own.payload
+        if self._policy is TimestampPolicy.POINT_AT_END:
+            return OutputRow(window.end, window.end + 1, bare) if window.end < INFINITY else None
+        if own is None or self._is_aligned:
+            at = None if self._known_at is None else self._known_at(window)
+            return OutputRow(window.start if at is None else at, window.end, bare)
+        if self._policy is TimestampPolicy.UNCHANGED:
+            self._check(own, window)
+            return OutputRow(own.start, own.end, bare)
+        start, end = max(own.start, window.start), min(own.end, window.end)
+        return OutputRow(start, end, bare) if start < end else None
+
+    def _check(self, event: Event[Any], window: Window) -> None:
+        if event.start < window.start and not self._allows_past:
+            raise ModuleContractError(
+                f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, "
+                f"before its window [{window.start}, {window.end})\n"
+                "  expected: no output before the window, since its time may already be promised to be final (SI-45)\n"
+                "  use timestamps='clip', or let the module start its output inside the window"
+            )

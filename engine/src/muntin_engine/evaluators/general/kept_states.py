@@ -1,0 +1,110 @@
+"""The states of a query's modules as a checkpoint keeps them for the windows of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from muntin import Window
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.errors import StateError
+from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.editions import Edition, is_outdated
+from muntin_engine.state.unstorable import find_unstorable, unstorable
+
+
+class KeptStates:
+    """Writes and reads states, each module's for itself, whichever edition of the query wrote them.
+
+    Cost: a state of an older version is upgraded when its key is touched, and written in today's shape with that key.
+
+    Attributes:
+        edition: The number of the edition that writes.
+    """
+
+    def __init__(self, query: WindowedQuery, codec: Codec, editions: Sequence[Edition] = (Edition(),)) -> None:
+        """Prepare for the states of a query.
+
+        Args:
+            query: The query.
+            codec: How states are written.
+            editions: Those that may have written what is read, the present one last.
+        """
+        self.edition: Final = len(editions) - 1
+        self._codec = codec
+        self._editions = editions
+        self._axis = query.axis
+        self._computations = [Computation(binding, query.clip) for binding in query.bindings]
+
+    def pack(self, states: Sequence[Sequence[Any]], key: object, windows: Sequence[Window]) -> list[bytes]:
+        """Return the states of windows, of each one state per module or none, as bytes per module.
+
+        Args:
+            states: The states.
+            key: Whose windows they are.
+            windows: The windows.
+
+        Raises:
+            StateError: A state cannot be stored.
+        """
+        if not any(states):
+            return []
+        return [
+            self._packed(place, [some[place] if some else None for some in states], key, windows)
+            for place in range(len(self._computations))
+        ]
+
+    def unpack(self, packed: Sequence[bytes], edition: int, key: object, windows: Sequence[Window]) -> list[list[Any]]:
+        """Return what `pack` was given; a window without states has none again.
+
+        Args:
+            packed: What it returned.
+            edition: The number of the edition that wrote it.
+            key: Whose windows they are.
+            windows: The windows.
+
+        Raises:
+            ModuleFailedError: A module's `upgrade_state` raised an exception.
+        """
+        if not packed:
+            return [[] for _ in windows]
+        columns = [self._column(place, data, edition, key, windows) for place, data in enumerate(packed)]
+        return [list(some) if any(state is not None for state in some) else [] for some in zip(*columns, strict=True)]
+
+    def why_unstorable(self, value: Any, key: object, window: Window) -> StateError | None:
+        """Return the error that says whose result it is that cannot be stored; None if it can.
+
+        Args:
+            value: A value that windows put out: of an operator, or of each aggregate.
+            key: Whose window it is.
+            window: The window.
+        """
+        values = [value] if self._computations[0].module.is_operator else value
+        found = find_unstorable(values, self._codec)
+        if found is None:
+            return None
+        module, spelled = self._computations[found[0]].module, self._axis.spell_interval(window.start, window.end)
+        return unstorable(module, "a result", key, spelled, found[1])
+
+    def _packed(self, place: int, states: list[Any], key: object, windows: Sequence[Window]) -> bytes:
+        try:
+            return self._codec.pack(states)
+        except StateError as error:
+            found = find_unstorable(states, self._codec)
+            if found is None:
+                raise
+            number, reason = found
+            spelled = self._axis.spell_interval(windows[number].start, windows[number].end)
+            raise unstorable(self._computations[place].module, "a state", key, spelled, reason) from error
+
+    def _column(self, place: int, data: bytes, edition: int, key: object, windows: Sequence[Window]) -> list[Any]:
+        computation = self._computations[place]
+        if edition == self.edition or not is_outdated(computation.module, self._editions[edition].versions[place]):
+            states: list[Any] = self._codec.unpack(data)
+            return states
+        version = self._editions[edition].versions[place]
+        return [
+            None if state is None else computation.upgrade(state, version, key, window)
+            for state, window in zip(self._codec.reading_fields().unpack(data), windows, strict=True)
+        ]

@@ -1,0 +1,164 @@
+"""Everything the evaluator remembers of one key between micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
+from itertools import chain, repeat
+from typing import Any, Final, TypeAlias, cast
+
+from muntin import EARLIEST, LatePolicy, Window
+from muntin_engine.core.changes import InputChange
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.errors import StateError
+from muntin_engine.evaluators.general.assignment import assigner_of
+from muntin_engine.evaluators.general.computation import OutputRow
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.kept_states import KeptStates
+from muntin_engine.evaluators.general.life import Life, Standing
+from muntin_engine.evaluators.general.samples import Samples
+from muntin_engine.evaluators.general.watch import Watch
+from muntin_engine.evaluators.general.window_index import StandingRow, WindowEntry, WindowIndex
+
+Identity: TypeAlias = tuple[Hashable, int]
+"""What names an event among those of its key: its id, and the start that it was inserted with."""
+
+
+class KeyState:
+    """The indexes of one key.
+
+    Attributes:
+        assigner: How the axis is cut.
+        events: The events an open window may need, or that may still be revised.
+        windows: The windows that are out and may change, or that a trigger watches.
+        lives: The rows that wait for others of their event.
+        promise: The key's own punctuation, if it is beyond that of the input.
+        samples: The times of an edge stream's samples; None where events are no samples.
+        serial: The last number given out.
+    """
+
+    def __init__(self, query: WindowedQuery, serial: int = 0) -> None:
+        """Start a key.
+
+        Args:
+            query: The query.
+            serial: Numbers up to this one were used already, by this key or another.
+        """
+        self.assigner = assigner_of(query.window)
+        self.events = EventIndex()
+        self.windows = WindowIndex(keeps_history=query.is_time_bound)
+        self.lives: dict[Identity, Life] = {}
+        self.samples = Samples() if query.is_edge else None
+        self.serial = serial
+        self.promise = EARLIEST
+        self._has_ids = query.has_ids and not query.is_edge
+        self._keeps = query.keeps
+        self._ends_move = query.ends_move
+        self._adjusts = query.late.policy is LatePolicy.ADJUST
+
+    @property
+    def is_empty(self) -> bool:
+        """True if forgetting the key loses nothing."""
+        return not (len(self.events) or len(self.windows) or self.lives or self.promise > EARLIEST)
+
+    @property
+    def waiting_count(self) -> int:
+        """How many rows wait for others of their event."""
+        return sum(len(life.rows) for life in self.lives.values()) if self.lives else 0
+
+    def next_serial(self) -> int:
+        """Return a number this key has not used yet."""
+        self.serial += 1
+        return self.serial
+
+    def anonymous_id(self, start: int) -> Hashable:
+        """Return what names an event that has no id; it is not of the input's making."""
+        return (("anonymous", self.next_serial()), start) if self._has_ids else self.next_serial()
+
+    def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+        """Forget some events and take in others, but for those that are never a member of any window."""
+        kept = new if self._ends_move else [event for event in new if event.is_member]
+        self.assigner.remove(gone)
+        self.assigner.add(kept)
+        self.events.replace(gone, kept)
+
+    def to_data(self, kept: KeptStates, key: object) -> list[Any]:
+        """Return the state as plain data, events column by column, and what modules keep of windows as bytes.
+
+        Raises:
+            StateError: A module's state cannot be stored.
+        """
+        windows = self.windows.items() if len(self.windows) else []
+        ids, starts, ends, payloads, *_ = zip(*self.events, strict=True) if len(self.events) else ((), (), (), ())
+        return [
+            self.assigner.to_data(),
+            self.serial,
+            [id for id, _ in ids] if self._has_ids else list(ids),
+            [start for _, start in ids] if self._has_ids and self._adjusts else [],
+            list(starts),
+            list(ends),
+            _width(payloads),
+            list(chain.from_iterable(payloads)),
+            [_life_to_data(identity, life) for identity, life in self.lives.items()],
+            [_window_to_data(window, entry) for window, entry in windows],
+            self.promise,
+            kept.pack([entry.states for _, entry in windows], key, [window for window, _ in windows]),
+            kept.edition,
+        ]
+
+    @classmethod
+    def from_data(cls, query: WindowedQuery, data: list[Any], kept: KeptStates, key: object) -> KeyState:
+        """Return the state that `to_data` wrote; what modules kept in older editions is upgraded.
+
+        Raises:
+            ModuleFailedError: A module's `upgrade_state` raised an exception.
+        """
+        remembered, serial, ids, origins, starts, ends, width, values, lives, windows, *rest = data
+        promise, packed, edition = rest
+        state = cls(query, serial)
+        state.promise = promise
+        state.assigner.restore(remembered)
+        payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
+        if state._has_ids:
+            ids = zip(ids, origins or starts, strict=True)
+        memberships = state.assigner.memberships(starts, ends)
+        state._restore_events(map(_restored, zip(ids, starts, ends, payloads, *memberships, strict=True)))
+        for id, start, rows, base in lives:
+            waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
+            standing = Standing(base[0], base[1], tuple(base[2])) if base else None
+            state.lives[id, start] = Life(waiting, standing)
+        extents = [Window(start, end) for start, end, *_ in windows]
+        held = kept.unpack(packed, edition, key, extents)
+        for extent, states, (_, _, count, standing, *watch) in zip(extents, held, windows, strict=True):
+            rows = [StandingRow(id, OutputRow(*row)) for id, *row in standing]
+            state.windows.put(extent, WindowEntry(count, states, rows, Watch(*watch) if watch else None))
+        return state
+
+    def _restore_events(self, events: Iterable[StoredEvent]) -> None:
+        keeps = self._keeps
+        known = events if keeps is None else (event if keeps(event.payload) else event.filtered() for event in events)
+        self.events = EventIndex(known)
+        self.assigner.add(self.events)
+        if self.samples is not None:
+            self.samples = Samples((event.start, event.id) for event in self.events)
+
+
+_restored: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(tuple.__new__, StoredEvent))
+"""Makes an event of its fields, without a step in Python: a key's events are read in every batch that touches it."""
+
+
+def _width(payloads: Iterable[tuple[Any, ...]]) -> int:
+    widths = set(map(len, payloads))
+    if len(widths) > 1:
+        raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
+    return max(widths, default=0)
+
+
+def _life_to_data(identity: Identity, life: Life) -> list[Any]:
+    rows = [list(row[2:]) for row in life.rows]
+    return [*identity, rows, list(life.base) if life.base else None]
+
+
+def _window_to_data(window: Window, entry: WindowEntry) -> list[Any]:
+    standing = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.standing]
+    return [window.start, window.end, entry.size, standing, *(entry.watch or ())]

@@ -1,0 +1,184 @@
+"""Speculative output: windows are put out early and corrected when they change.
+
+The last output of a window is stored, so a module is not called again to learn what to retract.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from muntin import INFINITY, Window
+from muntin_engine.core.changes import OutputChange, Progress
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.as_known import ResultsAsKnown
+from muntin_engine.evaluators.general.computation import Computation, OutputRow
+from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.past import shortened
+from muntin_engine.evaluators.general.row_replacement import replace_rows, replace_rows_from
+from muntin_engine.evaluators.general.sweep import Slide, Step, sweep
+from muntin_engine.evaluators.general.window_index import WindowEntry, by_extent
+from muntin_engine.evaluators.general.window_results import WindowResults
+
+
+class Content(NamedTuple):
+    """What a window is now: how many members, the modules' states worth keeping, the rows."""
+
+    size: int
+    states: list[Any]
+    rows: list[OutputRow]
+
+
+_NOTHING = Content(0, [], [])
+
+
+class SpeculativeEmission(Emission):
+    """Keeps each window that is out up to date.
+
+    A window that comes into sight is computed as part of a sweep and keeps no state: most windows do not change
+    any more. One that does change gets a state, which later changes update.
+
+    Cost: a change costs the windows it affects. In each, an incremental module that has a state is updated with the
+    change; any other is computed from the members, which one sweep finds for all windows of the batch.
+    """
+
+    def __init__(self, query: WindowedQuery, results: WindowResults) -> None:
+        super().__init__()
+        self._query = query
+        self._results = results
+        self._computations = results.computations
+        self._stamper = results.stamper
+        self._as_known = ResultsAsKnown(query, results.computations, results.stamper)
+
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the difference between the affected windows as they are now and what is live of them."""
+        del before, now  # all that they say is in the affected windows
+        contents = self._contents(key, state, affected)
+        output = self._shorten_past(state, affected, contents) if self._query.is_time_bound else []
+        for window in sorted(contents, key=by_extent):
+            output += self._replace(state, window, contents[window], affected[window])
+        return output
+
+    def _contents(self, key: object, state: KeyState, affected: dict[Window, Affected]) -> dict[Window, Content]:
+        """Return what the affected windows are now, without those that have not changed."""
+        contents: dict[Window, Content] = {}
+        stale: list[Window] = []
+        starts = sorted(event.start for event in state.events) if self._query.is_cut_at_changes else []
+        for window, change in affected.items():
+            entry = state.windows.get(window)
+            if not change.exists:
+                contents[window] = _NOTHING
+            elif not entry.size or (
+                change.touches_members
+                and not (self._can_update_all(entry, change) and self._is_last_piece(window, change, starts))
+            ):
+                contents[window] = _NOTHING
+                stale.append(window)
+            elif change.touches_members:
+                contents[window] = self._updated(key, window, entry, change)
+        stale.sort(key=by_extent)
+        contents.update(self._computed(key, state, stale, affected))
+        return contents
+
+    def _computed(
+        self, key: object, state: KeyState, windows: list[Window], affected: dict[Window, Affected]
+    ) -> Iterator[tuple[Window, Content]]:
+        """Yield the windows that have members, computed from them."""
+        events = state.events.overlapping(windows[0].start, windows[-1].end) if windows else []
+        slides = self._results.slides(key)
+        for step in sweep(windows, events):
+            if step.members:
+                entry = state.windows.get(step.window)
+                yield step.window, self._content(key, step, slides, entry, affected[step.window])
+            else:
+                for slide in slides:
+                    slide.skip()
+
+    def _is_last_piece(self, window: Window, change: Affected, starts: Sequence[int]) -> bool:
+        """True if a change alters a window from some tick on, and nothing more becomes known of it after that."""
+        if not self._query.is_cut_at_changes or self._query.window.known_at(window) is not None:
+            return not self._query.hides_later_ends
+        since = max(window.start, change.sync_time)
+        return not self._query.hides_later_ends and bisect_right(starts, since) == bisect_left(starts, window.end)
+
+    def _content(self, key: object, step: Step, slides: list[Slide], entry: WindowEntry, change: Affected) -> Content:
+        pieces = self._pieces(key, step, entry, change)
+        if pieces is not None:
+            for slide in slides:
+                slide.skip()
+            return Content(len(step.members), [], pieces)
+        states: list[Any] = []
+        results: list[Any] = []
+        for place, (computation, slide) in enumerate(zip(self._computations, slides, strict=True)):
+            if not (entry.size and computation.is_incremental):
+                states.append(None)
+                results.append(slide.result(step))
+                continue
+            slide.skip()
+            if self._can_update(place, entry, change):
+                states.append(_update(computation, entry.states[place], key, step.window, change))
+            else:
+                states.append(computation.build(step.members.values(), key, step.window))
+            results.append(computation.result_of_state(states[-1], key, step.window))
+        kept = states if any(kept is not None for kept in states) else []
+        return Content(len(step.members), kept, self._stamper.rows(step.window, results))
+
+    def _pieces(self, key: object, step: Step, entry: WindowEntry, change: Affected) -> list[OutputRow] | None:
+        """Return the rows of a window of which more becomes known tick by tick; None if one result is all."""
+        window, members = step.window, step.members.values()
+        if self._query.is_cut_at_changes:
+            ticks = self._as_known.ticks(window, members, change.sync_time if entry.size else window.start)
+            if len(ticks) == 1 and not self._query.hides_later_ends:
+                return None
+            return self._as_known.rows(key, window, members, ticks)
+        if self._query.is_time_bound and change.is_new and window.start < change.sync_time < INFINITY:
+            return self._as_known.rows_around(key, window, members, change.sync_time)
+        return None
+
+    def _updated(self, key: object, window: Window, entry: WindowEntry, change: Affected) -> Content:
+        """Return a window's content from its states alone."""
+        pairs = list(zip(self._computations, entry.states, strict=True))
+        states = [_update(computation, old, key, window, change) for computation, old in pairs]
+        results = [new.result_of_state(state, key, window) for (new, _), state in zip(pairs, states, strict=True)]
+        count = entry.size + len(change.added) - len(change.removed)
+        return Content(count, states, self._stamper.rows(window, results))
+
+    def _can_update_all(self, entry: WindowEntry, change: Affected) -> bool:
+        return all(self._can_update(place, entry, change) for place in range(len(self._computations)))
+
+    def _can_update(self, place: int, entry: WindowEntry, change: Affected) -> bool:
+        """True if a module's state can take the change, and that is cheaper than building it anew."""
+        count = entry.size + len(change.added) - len(change.removed)
+        is_cheaper = len(change.added) + len(change.removed) < count
+        has_state = bool(entry.states) and entry.states[place] is not None
+        return has_state and is_cheaper and (self._computations[place].can_remove or not change.removed)
+
+    def _shorten_past(
+        self, state: KeyState, affected: dict[Window, Affected], contents: dict[Window, Content]
+    ) -> list[OutputChange]:
+        output: list[OutputChange] = []
+        for window, since in shortened(self._query, state.windows, affected, contents.keys()).items():
+            entry = state.windows.get(window)
+            standing, changes = replace_rows_from(since, window, entry.standing, (), state.next_serial)
+            state.windows.put(window, entry._replace(standing=standing))
+            output += changes
+        return output
+
+    def _replace(self, state: KeyState, window: Window, content: Content, change: Affected) -> list[OutputChange]:
+        old = state.windows.get(window).standing
+        if self._query.is_time_bound and not change.is_new:
+            standing, output = replace_rows_from(change.sync_time, window, old, content.rows, state.next_serial)
+        else:
+            standing, output = replace_rows(window, old, content.rows, state.next_serial)
+        state.windows.put(window, WindowEntry(content.size, content.states, standing))
+        return output
+
+
+def _update(computation: Computation, state: Any, key: object, window: Window, change: Affected) -> Any:
+    kept = computation.remove(state, change.removed, key, window)
+    return computation.add(kept, change.added, key, window)

@@ -1,0 +1,201 @@
+"""Early output: final results, and results of open windows whenever a trigger fires.
+
+A micro-batch has one order: the changes are taken in, the windows that close are put out for good, and the triggers of
+the open windows that changed or are due are asked, once each. The final rows are computed as if there were no trigger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from muntin import EarlyEmission, Refinement, Window
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
+from muntin_engine.core.query import WindowedQuery
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.asking import Asking
+from muntin_engine.evaluators.general.closing_limits import closes_out_of_order
+from muntin_engine.evaluators.general.closing_windows import Closing
+from muntin_engine.evaluators.general.computation import OutputRow
+from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.sweep import Step, sweep
+from muntin_engine.evaluators.general.watch import Watch
+from muntin_engine.evaluators.general.window_index import NEW, StandingRow, WindowEntry, by_extent
+from muntin_engine.evaluators.general.window_results import WindowResults
+
+
+class _Happening(NamedTuple):
+    """What a batch did to an open window."""
+
+    size: int
+    is_change: bool = False
+    came: Sequence[StoredEvent] = ()
+    left: int = 0
+
+
+class TriggeredEmission(Emission):
+    """Keeps a trigger's state for each open window with members, and evaluates the windows that fire in one sweep.
+
+    Cost: a change costs the windows it is a member of, each a step of the trigger. A firing costs what closing the
+    window would: windows that fire together share the sweep, and nothing is kept of what was computed. Open windows
+    that did not change and are not due cost reading and writing their trigger's state.
+    """
+
+    def __init__(
+        self, query: WindowedQuery, results: WindowResults, emission: EarlyEmission, signals: frozenset[str]
+    ) -> None:
+        """Prepare for a batch.
+
+        Args:
+            query: The query.
+            results: Its results.
+            emission: Its emission.
+            signals: The names of the external events that the batch brings.
+        """
+        super().__init__()
+        self._query = query
+        self._refinement = emission.refinement
+        self._asking = Asking(query, emission.trigger, signals)
+        self.is_signalled = self._asking.is_signalled
+        self._closing = Closing(query)
+        self._results = results
+
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the rows of the windows that close, and of the open ones that fire."""
+        output = self._take_back(state, affected)
+        closed: set[Window] = set()
+        limit = self._closing.limit(state, now.punctuation)
+        closing = () if limit is None else self._closing.steps(state, limit, before.punctuation, now)
+        for step, rows in self._rows(key, state, closing):
+            output += self._put_out(state, step.window, rows, Timing.FINAL)
+            closed.add(step.window)
+        self.windows_closed += len(closed)
+        firing = self._ask_all(key, state, self._happenings(state, affected, closed, now), now)
+        for step, rows in self._rows(key, state, _sweep(state, firing)):
+            output += self._put_out(state, step.window, rows, Timing.EARLY)
+        for window in closed:
+            state.windows.put(window, NEW)
+        return output
+
+    def _take_back(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
+        """Forget the windows that are no more, or have lost all their members, and retract what stands of them."""
+        output: list[OutputChange] = []
+        for window in sorted(affected, key=by_extent):
+            entry, change = state.windows.get(window), affected[window]
+            if entry.size and not (change.exists and _size(entry, change)):
+                output += _retractions(window, entry)
+                state.windows.put(window, NEW)
+                change.exists = False
+        return output
+
+    def _happenings(
+        self, state: KeyState, affected: dict[Window, Affected], closed: set[Window], now: Progress
+    ) -> dict[Window, _Happening]:
+        """Return the open windows whose trigger is to be asked, with what happened to them."""
+        happenings: dict[Window, _Happening] = {}
+        new: list[Window] = []
+        for window, change in affected.items():
+            entry = state.windows.get(window)
+            if not change.exists or window in closed:
+                continue
+            if not entry.size:
+                new.append(window)
+            elif change.touches_members:
+                happenings[window] = _happening(entry, change)
+        happenings |= self._new(state, new, now)
+        for window, entry in state.windows.items():
+            if window not in happenings and window not in closed and self._is_due(entry.watch, now):
+                happenings[window] = _Happening(entry.size)
+        return happenings
+
+    def _new(self, state: KeyState, windows: list[Window], now: Progress) -> dict[Window, _Happening]:
+        """Return the windows that have members for the first time."""
+        in_order = not closes_out_of_order(self._query, state.assigner)
+        return {
+            step.window: _Happening(len(step.members), True, list(step.members.values()))
+            for step in _sweep(state, windows)
+            if step.members and (in_order or not self._closing.has_closed(step, now.punctuation))
+        }
+
+    def _is_due(self, watch: Watch | None, now: Progress) -> bool:
+        if watch is None or watch.is_finished:
+            return False
+        return self.is_signalled or watch.is_due(now.clock, now.watermark)
+
+    def _ask_all(
+        self, key: object, state: KeyState, happenings: dict[Window, _Happening], now: Progress
+    ) -> list[Window]:
+        """Ask the triggers of some windows; return the windows that are to be put out."""
+        firing: list[Window] = []
+        for window in sorted(happenings, key=by_extent):
+            happening, entry = happenings[window], state.windows.get(window)
+            watch, fires = self._asking.ask(key, window, entry.watch, happening.came, happening.left, now)
+            watch = watch._replace(is_changed=watch.is_changed or happening.is_change)
+            state.windows.put(window, entry._replace(size=happening.size, watch=watch))
+            if fires and watch.is_changed:
+                firing.append(window)
+        return firing
+
+    def _rows(self, key: object, state: KeyState, steps: Iterable[Step]) -> Iterator[tuple[Step, list[OutputRow]]]:
+        if self._refinement is Refinement.DISCARD:
+            return ((step, self._rest(key, state, step)) for step in steps if step.members)
+        return self._results.rows(key, steps)
+
+    def _rest(self, key: object, state: KeyState, step: Step) -> list[OutputRow]:
+        """Return the rows of the members that came since the window was last put out."""
+        watch = state.windows.get(step.window).watch or Watch()
+        rest = [event for event in step.members.values() if _serial(event) > watch.since]
+        if not rest:
+            return []
+        results = [one.result_of_members(rest, key, step.window) for one in self._results.computations]
+        return self._results.stamper.rows(step.window, results)
+
+    def _put_out(self, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing) -> list[OutputChange]:
+        """Put out a window, and take back what stands of it if that is asked for."""
+        entry = state.windows.get(window)
+        watch = entry.watch or Watch()
+        output = _retractions(window, entry)
+        since = state.serial
+        standing = [StandingRow(state.next_serial(), row) for row in rows]
+        output += [_change(OutputKind.INSERT, window, out, timing, watch.panes) for out in standing]
+        if timing is Timing.EARLY:
+            watch = watch._replace(panes=watch.panes + 1, is_changed=False, since=since)
+            kept = standing if self._refinement is Refinement.RETRACT else []
+            state.windows.put(window, entry._replace(standing=kept, watch=watch))
+        return output
+
+
+def _sweep(state: KeyState, windows: list[Window]) -> Iterator[Step]:
+    """Go through some open windows with their members; those in between that are none of them are passed over."""
+    ordered = sorted(windows, key=by_extent)
+    return sweep(ordered, state.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])
+
+
+def _size(entry: WindowEntry, change: Affected) -> int:
+    return entry.size + len(change.added) - len(change.removed)
+
+
+def _happening(entry: WindowEntry, change: Affected) -> _Happening:
+    """Return what happened to a window that had members; one that is a member still has neither come nor left."""
+    were, are = {event.id for event in change.removed}, {event.id for event in change.added}
+    came = [event for event in change.added if event.id not in were]
+    return _Happening(_size(entry, change), True, came, len(were - are))
+
+
+def _serial(event: StoredEvent) -> int:
+    assert isinstance(event.id, int), "where events have ids of their own, discard is refused"
+    return event.id
+
+
+def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:
+    pane = entry.watch.panes - 1 if entry.watch is not None else 0
+    return [_change(OutputKind.RETRACT, window, out, Timing.EARLY, pane) for out in entry.standing]
+
+
+def _change(kind: OutputKind, window: Window, out: StandingRow, timing: Timing, pane: int) -> OutputChange:
+    row = out.row
+    return OutputChange(kind, out.id, window, row.start, row.end, row.value, timing=timing, pane=pane)

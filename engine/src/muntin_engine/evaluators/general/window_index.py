@@ -1,0 +1,139 @@
+"""WindowIndex: the windows that have been put out, or that a trigger watches, and may change again (SI-66)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from muntin import INFINITY, Window
+from muntin_engine.evaluators.general.computation import OutputRow
+from muntin_engine.evaluators.general.watch import Watch
+
+by_extent: Final = attrgetter("start", "end")
+"""The order of windows."""
+
+by_start: Final = attrgetter("start")
+"""The same, where no two have the same start."""
+
+
+class StandingRow(NamedTuple):
+    """An output event that has been put out and not taken back."""
+
+    id: int
+    row: OutputRow
+
+
+class WindowEntry(NamedTuple):
+    """One window that has been put out.
+
+    Attributes:
+        size: How many members it has; zero for one that is past: it no longer exists, but some of its output stands.
+        states: The state of each module, None for one without; empty while none is worth keeping.
+        standing: The output events that stand.
+        watch: What is remembered for the query's trigger; None without one.
+    """
+
+    size: int
+    states: list[Any]
+    standing: list[StandingRow]
+    watch: Watch | None = None
+
+
+NEW: Final = WindowEntry(0, [], [])
+"""The entry of a window that is not out."""
+
+
+class WindowIndex:
+    """The windows of one key, ordered by start.
+
+    Cost: reading and writing an entry takes constant time. Going through the windows in order sorts them first, if
+    there are new ones: linear, since they are almost sorted. `overlapping` then takes logarithmic time plus the
+    entries returned; where windows that are past are kept, it looks at every earlier entry.
+    """
+
+    def __init__(self, *, keeps_history: bool = False) -> None:
+        """Start an index; it keeps a history where output is shortened and not taken back."""
+        self._keeps_history = keeps_history
+        self._entries: dict[Window, WindowEntry] = {}
+        self._order: list[Window] | None = None
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def items(self) -> list[tuple[Window, WindowEntry]]:
+        """Return all entries in order."""
+        return [(window, self._entries[window]) for window in self._in_order()]
+
+    def get(self, window: Window) -> WindowEntry:
+        """Return the entry of a window; `NEW` if it has none."""
+        return self._entries.get(window, NEW)
+
+    def put(self, window: Window, entry: WindowEntry) -> None:
+        """Set the entry of a window; one without members and standing rows is forgotten."""
+        if not entry.size and not entry.standing:
+            self._discard(window)
+            return
+        if window not in self._entries:
+            self._order = None
+        self._entries[window] = entry
+
+    def overlapping(self, start: int, end: int) -> list[tuple[Window, WindowEntry]]:
+        """Return the windows with an entry that share a tick with `[start, end)`, last first."""
+        found: list[tuple[Window, WindowEntry]] = []
+        order = self._in_order()
+        for place in range(bisect_left(order, end, key=by_start) - 1, -1, -1):
+            window = order[place]
+            if window.end > start:
+                found.append((window, self._entries[window]))
+            elif not self._keeps_history:
+                break
+        return found
+
+    def close(self, frontier: int, punctuation: int, is_closed: Callable[[Window], bool] | None = None) -> int:
+        """Forget the windows that are closed, and what stands for good of those that are past.
+
+        Args:
+            frontier: Existing windows that start before it are closed.
+            punctuation: Where output is shortened and not taken back, rows that end at it or before stand for good.
+            is_closed: Says which of the others are closed too; none unless given.
+
+        Returns:
+            How many windows are closed now that were not before.
+        """
+        if not self._entries:
+            return 0
+        order = self._in_order()
+        place = bisect_left(order, frontier, key=by_start)
+        past, others = order[:place], filter(is_closed, order[place:]) if is_closed is not None else ()
+        closed = [window for window in (*past, *others) if self._entries[window].size]
+        for window in closed:
+            self._discard(window)
+        for window, entry in self.items() if self._keeps_history else ():
+            if any(out.row.end <= punctuation for out in entry.standing):
+                left = [out for out in entry.standing if out.row.end > punctuation]
+                self.put(window, entry._replace(standing=left))
+        return len(closed)
+
+    def unsettled(self) -> Iterable[int]:
+        """Return, for each window that is past, the tick at which its output stands for good."""
+        if not self._keeps_history:
+            return ()
+        return [max(out.row.end for out in entry.standing) for entry in self._entries.values() if not entry.size]
+
+    def wake_ups(self) -> tuple[int, int]:
+        """Return the reading of the clock and the watermark at which the first trigger wants to be asked."""
+        watches = [entry.watch for entry in self._entries.values() if entry.watch is not None]
+        if not watches:
+            return INFINITY, INFINITY
+        return min(watch.clock for watch in watches), min(watch.watermark for watch in watches)
+
+    def _discard(self, window: Window) -> None:
+        if self._entries.pop(window, None) is not None:
+            self._order = None
+
+    def _in_order(self) -> list[Window]:
+        if self._order is None:
+            self._order = sorted(self._entries, key=by_extent)
+        return self._order

@@ -1,0 +1,86 @@
+"""How far one source of the input is."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from muntin import EARLIEST, BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy
+from muntin_engine.progress.observation import Observation
+
+
+class SourceState(NamedTuple):
+    """What is kept of a source between micro-batches.
+
+    Attributes:
+        seen: All that was observed of it, as one observation.
+        bound: Nothing of the source has a sync time below it any more.
+        spoke: The clock after the micro-batch in which it spoke last, or the first reading if it did not speak since;
+            None as long as there is no reading.
+    """
+
+    seen: Observation
+    bound: int = EARLIEST
+    spoke: int | None = None
+
+    def take(self, policy: ProgressPolicy, observed: Observation) -> SourceState:
+        """Return the state after a micro-batch in which the source spoke."""
+        seen = self.seen.merge(observed, starts_kept(policy))
+        bound = max(self.bound, observed.punctuation, implied(policy, self.seen.rows, seen))
+        return SourceState(seen, bound, None)
+
+    def hear_clock(self, policy: ProgressPolicy, clock: int) -> SourceState:
+        """Return the state when it is some time by the clock; an idle source may be moved on by it."""
+        if clock == EARLIEST:
+            return self
+        state = self if self.spoke is not None else self._replace(spoke=clock)
+        if policy.idle is None or policy.idle.lag is None or not state.is_idle(policy, clock):
+            return state
+        return state._replace(bound=max(state.bound, clock - policy.idle.lag))
+
+    def is_idle(self, policy: ProgressPolicy, clock: int) -> bool:
+        """True if the source has said nothing for so long that the policy does not wait for it."""
+        return policy.idle is not None and self.spoke is not None and clock - self.spoke >= policy.idle.after
+
+    def to_data(self) -> list[Any]:
+        """Return it as plain data."""
+        return [self.seen.to_data(), self.bound, self.spoke]
+
+    @classmethod
+    def from_data(cls, data: list[Any]) -> SourceState:
+        """Return the state that `to_data` wrote."""
+        seen, bound, spoke = data
+        return cls(Observation.from_data(seen), bound, spoke)
+
+
+def implied(policy: ProgressPolicy, rows_before: int, seen: Observation) -> int:
+    """Return how far a source is by the times of its rows, according to a policy.
+
+    Args:
+        policy: The policy.
+        rows_before: How many rows had come before this micro-batch.
+        seen: All that came.
+
+    Example:
+        >>> seen = Observation("a", newest=9, rows=4, latest=(9, 7, 7))
+        >>> implied(BoundedDelay(5), 0, seen), implied(BoundedDisorder(2), 0, seen)
+        (4, 7)
+        >>> implied(Periodic(0, rows=4), 3, seen), implied(Periodic(1, span=5), 0, seen)
+        (9, 5)
+    """
+    if seen.newest == EARLIEST:
+        return EARLIEST
+    if isinstance(policy, BoundedDelay):
+        return seen.newest - policy.delay
+    if isinstance(policy, BoundedDisorder):
+        return seen.latest[policy.rows] if len(seen.latest) > policy.rows else EARLIEST
+    if not isinstance(policy, Periodic):
+        return EARLIEST
+    bound = seen.newest - policy.delay
+    if policy.span is not None:
+        return bound // policy.span * policy.span
+    return bound if policy.rows and seen.rows // policy.rows > rows_before // policy.rows else EARLIEST
+
+
+def starts_kept(policy: ProgressPolicy) -> int:
+    """Return how many of a source's largest starts a policy needs."""
+    return policy.rows + 1 if isinstance(policy, BoundedDisorder) else 0

@@ -1,0 +1,189 @@
+"""Plain data to bytes and back, without pickle.
+
+MessagePack carries numbers, text, bytes, lists and dicts; extension types carry the rest of what a payload or a
+module's state may be made of. Records (dataclasses and named tuples) are written by name and values, and only
+those that the query's modules declare can be read back: no bytes in a checkpoint can name code to run.
+
+An extension type is a packed value within a packed value, and MessagePack for C takes some 50 kB of the thread's stack
+for each that it reads. So nesting is bounded where values are written, and read with other means than the stack where
+it is deep: what was written can be read, and bytes that nobody wrote are an error at the worst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+import msgpack
+
+from muntin import Module
+from muntin.safe_text import safe_message, safe_repr
+from muntin_engine.errors import StateError
+from muntin_engine.state.plain_kinds import COLUMN, DEEPEST, NUMBER, READERS, RECORD, WRITERS, too_deep
+from muntin_engine.state.records import field_names, is_record, make_record, record_name
+from muntin_engine.state.value_columns import Column, join, split
+
+_ON_STACK: Final = 6
+"""So many levels are read on the thread's stack, which is fast."""
+
+
+class Codec:
+    """Writes and reads the values of one query.
+
+    Example:
+        >>> codec = Codec()
+        >>> codec.unpack(codec.pack((1, {"a": {2.5}}, None)))
+        (1, {'a': {2.5}}, None)
+    """
+
+    def __init__(self, records: Iterable[type] = (), *, reads_fields: bool = False) -> None:
+        """Prepare for values that may contain records.
+
+        Args:
+            records: The dataclasses and named tuples that may come.
+            reads_fields: True to read every record, of whatever class, as a dict of its fields.
+        """
+        self._records = {record_name(record): record for record in records}
+        self._reads_fields = reads_fields
+
+    def reading_fields(self) -> Codec:
+        """Return a codec that reads every record, of whatever class, as a dict of its fields."""
+        return Codec(self._records.values(), reads_fields=True)
+
+    def pack(self, value: Any) -> bytes:
+        """Return a value as bytes; equal dicts of the same order give the same bytes.
+
+        Raises:
+            StateError: The value, or a part of it, is not plain data, or nested too deeply.
+        """
+        return self._packed(value, 0)
+
+    def unpack(self, data: bytes) -> Any:
+        """Return the value that `pack` wrote.
+
+        Raises:
+            StateError: The bytes are none that `pack` wrote, or name a record that no module of the query declares.
+        """
+        return self._unpacked(data, 0)
+
+    def _packed(self, value: Any, depth: int) -> bytes:
+        if depth > DEEPEST:
+            raise too_deep()
+        try:
+            write = partial(self._extend, depth=depth) if depth else self._extend
+            packed: bytes = msgpack.packb(value, default=write, strict_types=True)
+        except StateError:
+            raise
+        except Exception as error:
+            if isinstance(error, RecursionError) or "recursion limit" in str(error):
+                raise too_deep() from None
+            raise StateError(f"a value cannot be stored: {safe_message(error)}") from error
+        return packed
+
+    def _unpacked(self, data: bytes, depth: int) -> Any:
+        try:
+            read = partial(self._restore, depth=depth) if depth else self._restore
+            if depth < _ON_STACK:
+                return msgpack.unpackb(data, ext_hook=read, strict_map_key=False)
+            unpacker = msgpack.Unpacker(ext_hook=read, strict_map_key=False, max_buffer_size=max(1, len(data)))
+            unpacker.feed(data)
+            value = unpacker.unpack()
+            if unpacker.tell() != len(data):
+                raise ValueError(f"{len(data) - unpacker.tell()} bytes too many")
+        except StateError:
+            raise
+        except Exception as error:  # whatever bytes that nobody wrote may lead to
+            raise StateError(
+                f"{len(data)} bytes of state cannot be read: {safe_message(error)}\n"
+                "  expected: what this version of Muntin wrote for this query"
+            ) from error
+        return value
+
+    def _extend(self, value: Any, depth: int = 0) -> msgpack.ExtType:
+        cls = type(value)
+        if cls is Column:
+            return msgpack.ExtType(COLUMN, self._packed(split(value.values, self._declares), depth + 1))
+        if cls in WRITERS:
+            code, write = WRITERS[cls]
+            return msgpack.ExtType(code, self._packed(write(value), depth + 1))
+        if self._declares(cls):
+            fields = {name: getattr(value, name) for name in field_names(cls)}
+            return msgpack.ExtType(RECORD, self._packed([record_name(cls), fields], depth + 1))
+        if cls.__module__ == "numpy":
+            return msgpack.ExtType(NUMBER, self._packed(number_of(value), depth + 1))
+        raise _not_plain(value)
+
+    def _restore(self, code: int, data: bytes, depth: int = 0) -> Any:
+        if depth >= DEEPEST:
+            raise too_deep()
+        value = self._unpacked(data, depth + 1)
+        if code == COLUMN:
+            return join(value, self._record_class)
+        if code == RECORD:
+            name, fields = value
+            return make_record(self._record_class(name), fields)
+        if code not in READERS:
+            raise StateError(f"the state holds a value of the unknown kind {code}; use the Muntin that wrote it")
+        return READERS[code](value)
+
+    def _declares(self, cls: type) -> bool:
+        return self._records.get(record_name(cls)) is cls
+
+    def _record_class(self, name: str) -> type:
+        cls = dict if self._reads_fields else self._records.get(name)
+        if cls is None:
+            raise StateError(f"the state holds a record {name!r} that no module of the query declares any more")
+        return cls
+
+
+def number_of(value: Any) -> bool | int | float | str | bytes:
+    """Return the Python value that a NumPy scalar stands for.
+
+    Raises:
+        StateError: It is an array, or a scalar without an exact counterpart.
+    """
+    plain = value.item() if getattr(value, "shape", None) == () else None
+    if not isinstance(plain, bool | int | float | str | bytes) or value.dtype.kind in "mM":
+        raise _not_plain(value)
+    return plain
+
+
+def records_in(annotation: Any) -> set[type]:
+    """Return the dataclasses and named tuples that an annotation mentions, at any depth.
+
+    Example:
+        >>> records_in(list[int] | None)
+        set()
+    """
+    found: set[type] = set()
+    pending = [annotation]
+    while pending:
+        part = pending.pop()
+        cls = get_origin(part) or part
+        pending += get_args(part)
+        if isinstance(cls, type) and cls not in found and is_record(cls):
+            found.add(cls)
+            pending += _hints(cls)
+    return found
+
+
+def records_of(module: Module) -> set[type]:
+    """Return the dataclasses and named tuples in which a module's states and results may come."""
+    return records_in(module.state_type()) | records_in(module._types()["result"])
+
+
+def _hints(cls: type) -> list[Any]:
+    try:
+        return list(get_type_hints(cls).values())
+    except NameError:  # an annotation for type checkers alone
+        return [hint for hint in getattr(cls, "__annotations__", {}).values() if not isinstance(hint, str)]
+
+
+def _not_plain(value: Any) -> StateError:
+    return StateError(
+        f"{safe_repr(value)} of type {record_name(type(value))} cannot be stored\n"
+        "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists,\n"
+        "  tuples, sets, deques, dicts, dataclasses and named tuples of these\n"
+        "  a record's class must appear in the module's declared state or result type"
+    )

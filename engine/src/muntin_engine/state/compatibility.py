@@ -1,0 +1,102 @@
+"""Whether a state is one of the query that wants it, or of an older edition of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muntin.versions import is_newer
+from muntin.windows import continues_windows
+from muntin_engine.errors import StateMismatchError
+from muntin_engine.state.differences import differences_between
+from muntin_engine.state.editions import Edition
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """What the state of a query depends on, and the modules that may go on with states of their older versions.
+
+    Attributes:
+        identity: What the state depends on, as plain data.
+        modules: The modules of the query.
+        forms: Their columnar forms, where the state holds components.
+    """
+
+    identity: Mapping[str, Any]
+    modules: Sequence[Any] = ()
+    forms: Sequence[Any] = ()
+
+    def check(self, stored: Mapping[str, Any]) -> None:
+        """Raise unless the query can go on with a state.
+
+        Args:
+            stored: What that state depends on.
+
+        Raises:
+            StateMismatchError: It cannot.
+        """
+        reached = self._reached(stored)
+        differences = differences_between(reached, self.identity)
+        if differences:
+            raise StateMismatchError(differences, tuple(self._remedies(reached)))
+
+    def editions(self, known: Sequence[Sequence[Any]]) -> list[Edition]:
+        """Return those that a state knows, and that of the query as the last one."""
+        found = [Edition(*edition) for edition in known]
+        own = Edition.of(self.identity)
+        return found if found and found[-1].to_data() == own.to_data() else [*found, own]
+
+    def _reached(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a state depends on, with the query's own versions where its modules go on from others."""
+        windows = {name: self._windows_reached(name, stored) for name in ("window", "windows") if name in stored}
+        modules, components = list(stored.get("modules", ())), list(stored.get("components", ()))
+        if len(modules) != len(self.modules):
+            return {**stored, **windows}
+        for place, (module, old, new) in enumerate(
+            zip(self.modules, modules, self.identity.get("modules", ()), strict=True)
+        ):
+            if old[1] == new[1] or not _goes_on(module, old, new):
+                continue
+            modules[place] = new
+            if place < min(len(components), len(self.forms)) and hasattr(self.forms[place], "upgrade_state"):
+                components[place] = self.identity["components"][place]
+        reached = {"modules": modules, "components": components, **windows}
+        return {name: reached.get(name, value) for name, value in stored.items()}
+
+    def _windows_reached(self, name: str, stored: Mapping[str, Any]) -> Any:
+        """Return the windows of a state, or the query's own where their kinds go on from the versions of the state."""
+        old, new = stored[name], self.identity.get(name)
+        if not isinstance(old, Mapping) or not isinstance(new, Mapping):
+            return old
+        pairs = [(old, new)] if name == "window" else [(old[one], new.get(one)) for one in old]
+        goes_on = len(old) == len(new) and all(
+            had == has or (has and continues_windows(had, has)) for had, has in pairs
+        )
+        return new if goes_on else old
+
+    def _remedies(self, reached: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what whoever wrote the modules can do."""
+        modules, wanted = reached.get("modules", ()), self.identity.get("modules", ())
+        if len(modules) != len(wanted):
+            return
+        for old, new in zip(modules, wanted, strict=True):
+            (name, was, *_), (own, version, *_) = old, new
+            if name != own or was == version:
+                continue
+            if is_newer(was, version):
+                yield f"{name} {version} is older than {was}, which the checkpoint is of: run {was} or a newer one"
+            else:
+                yield (
+                    f"{name} {version} does not go on from {was}: let it define upgrade_state, or say "
+                    f"continues_since = {was!r} if results mean the same"
+                )
+        kept, components = reached.get("components"), self.identity.get("components")
+        if modules == wanted and kept and components and kept != components:
+            yield "let the modules whose components changed have a new version, with upgrade_state"
+
+
+def _goes_on(module: Any, old: Sequence[Any], new: Sequence[Any]) -> bool:
+    (name, version, *bound), (own, _, *wanted) = old, new
+    continues: bool = name == own and bound == wanted and module.continues_from(version)
+    return continues

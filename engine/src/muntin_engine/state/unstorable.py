@@ -1,0 +1,37 @@
+"""Which state, or result, of which module it is that cannot be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from muntin import Module
+from muntin.safe_text import safe_repr
+from muntin_engine.errors import StateError
+from muntin_engine.state.codec import Codec
+
+
+def find_unstorable(values: Sequence[Any], codec: Codec) -> tuple[int, StateError] | None:
+    """Return the place of the first value that a codec cannot store, and why; None if it can store each of them."""
+    for place, value in enumerate(values):
+        try:
+            codec.pack([value])
+        except StateError as error:
+            return place, error
+    return None
+
+
+def unstorable(module: Module, kept: str, key: object, window: str, reason: StateError) -> StateError:
+    """Return the error that says whose state, or result, it is.
+
+    Args:
+        module: The module.
+        kept: What it is, such as `"a state"`.
+        key: Whose window it is of.
+        window: The window, in words.
+        reason: Why it cannot be stored.
+    """
+    fact, *advice = str(reason).splitlines()
+    place = [f"  key: {safe_repr(key)}", f"  window: {window}"]
+    first = f"{module.name} {module.version} made {kept} that cannot be stored: {fact}"
+    return StateError("\n".join([first, *place, *advice]))
