@@ -15,18 +15,18 @@ from benchmarks.shapes.rows import group
 from benchmarks.shapes.stopwatch import cpu_seconds
 from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
 from muntin_engine.core.query import Binding
-from muntin_engine.core.sliced.adaptive import Mode
-from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.kept import KeptStores
-from muntin_engine.core.sliced.lifting import lift
-from muntin_engine.core.sliced.runs import WindowRuns
-from muntin_engine.core.sliced.sliced_query import SlicedQuery
-from muntin_engine.core.sliced.states import Delta, StateStore
-from muntin_engine.core.sliced.store import Taken
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
+from muntin_engine.evaluators.over_slices.slice_store import Taken
+from muntin_engine.evaluators.slices.adaptive import Mode
+from muntin_engine.evaluators.slices.runs import WindowRuns
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
+from muntin_engine.evaluators.slices.state_lifting import lift
+from muntin_engine.evaluators.slices.states import Delta, StateStore
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.kept_stores import KeptStores
 
 MODES: Final[tuple[Mode, ...]] = ("lazy", "eager", "adaptive")
 SECOND: Final = 1000

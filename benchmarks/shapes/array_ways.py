@@ -14,18 +14,18 @@ from benchmarks.shapes.rows import Arrival, NumberedRows
 from benchmarks.shapes.ways import Answers, Outcome
 from muntin import HoppingWindows, tumbling
 from muntin.schemas import describe
-from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.columnar.lifting import Rows, lift_rows
-from muntin_engine.columnar.results import form_results
-from muntin_engine.columnar.store import Closed, ColumnarStore
-from muntin_engine.columnar.windows import expand_windows
-from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
-from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import NEVER, WindowGrid
+from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
+from muntin_engine.evaluators.columnar.window_scans import expand_windows
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.kept_stores import KeptStores
 
 MOST_COPIES: Final = 1 << 16
 """So many copies of rows are made at a time: about what stays in a processor's cache."""

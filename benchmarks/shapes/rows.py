@@ -10,8 +10,8 @@ import numpy as np
 
 from muntin import INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.lifting import GroupedRows
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.slices.state_lifting import GroupedRows
 
 
 class Arrival(NamedTuple):

@@ -14,17 +14,17 @@ from muntin import HoppingWindows
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.keys import Key
 from muntin_engine.core.query import Binding, WindowedQuery
-from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.kept import KeptStores
-from muntin_engine.core.sliced.lifting import lift
-from muntin_engine.core.sliced.runs import WindowRuns
-from muntin_engine.core.sliced.sliced_query import SlicedQuery
-from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
+from muntin_engine.evaluators.slices.runs import WindowRuns
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
+from muntin_engine.evaluators.slices.state_lifting import lift
+from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.kept_stores import KeptStores
 
 Answers: TypeAlias = dict[tuple[int, int], float]
 """The largest payload of each window, by key and number of the window."""

@@ -8,7 +8,7 @@ from docs.pictures.bars import bare, counted, lifetimes
 from docs.pictures.picture import Picture
 from muntin import hopping, tumbling
 from muntin.testing import Bar, Script
-from muntin_engine.core.sliced.grid import SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_stats import Count
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from muntin import ColumnarAggregate, Component, ModuleContractError, ModuleFailedError
 from muntin.schemas import describe
-from muntin_engine.columnar.forms import BoundForm, array_of
+from muntin_engine.exchange.bound_form import BoundForm, array_of
 
 AT = datetime(2024, 5, 1, 12, tzinfo=UTC)
 UTC_TIME = pa.timestamp("us", tz="UTC")

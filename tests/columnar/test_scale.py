@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from muntin import HoppingWindows, hopping, tumbling
 from muntin.schemas import describe
-from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.columnar.lifting import Rows, lift_rows
-from muntin_engine.columnar.results import form_results
-from muntin_engine.columnar.store import ENTRY_BYTES, Closed, ColumnarStore
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.columnar.store import ENTRY_BYTES, Closed, ColumnarStore
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.kept_stores import KeptStores
 from muntin_stats import Average, Sum
 
 FORMS = tuple(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from muntin import Component
 from muntin.columnar import fold_rows, identities, merge
-from muntin_engine.columnar.coding import compress, encode, number, stable_order
-from muntin_engine.columnar.ranges import cover
-from muntin_engine.columnar.reducing import reduce_codes
-from muntin_engine.columnar.windows import expand_windows, scan_windows
 from muntin_engine.core.window_grid import WindowGrid
+from muntin_engine.evaluators.columnar.coding import compress, encode, number, stable_order
+from muntin_engine.evaluators.columnar.ranges import cover
+from muntin_engine.evaluators.columnar.reducing import reduce_codes
+from muntin_engine.evaluators.columnar.window_scans import expand_windows, scan_windows
 from tests.differential.forms import longest
 
 COMPONENTS = {

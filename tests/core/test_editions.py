@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, EmitPolicy, Module, ModuleFailedError, tumbling
-from muntin_engine.core.sliced.journal import MOST_ALIKE
 from muntin_engine.errors import Difference, StateMismatchError
+from muntin_engine.evaluators.over_slices.journal import MOST_ALIKE
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Lineage
 from tests.core.build import Feed, Members, output, query, row

@@ -19,19 +19,19 @@ from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.ledger import Ledger as StreamLedger
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
-from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.columnar.lifting import Rows, lift_rows
-from muntin_engine.columnar.results import form_results
-from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
-from muntin_engine.core.sliced.bucket_blob import BucketBlob
-from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid, promised
-from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid, promised
 from muntin_engine.core.window_grid import settled
+from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
+from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import until_closed
 from tests.differential.drive import difference

@@ -15,9 +15,9 @@ import pytest
 from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, tumbling
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
-from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.bucket import BatchResult
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.compatibility import Lineage
 from tests.core.sliced.build import DeductingMembers, Feed, Members, Row, SizedMembers, Total, expected, sliced
 from tests.differential import drive, slices

@@ -28,8 +28,8 @@ from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.core.skipping import Accepted, Choosy, Present
-from muntin_engine.core.sliced.adaptive import Mode
-from muntin_engine.core.sliced.sliced_query import SlicedQuery
+from muntin_engine.evaluators.slices.adaptive import Mode
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from tests.core.sliced.build import Answer, CountedDeducting, Feed, Members, Row, sliced
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, run

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from muntin import HoppingWindows, hopping, tumbling
-from muntin_engine.columnar import closing, coding, held, ranges, store, windows
-from muntin_engine.columnar.key_table import KeyTable
-from muntin_engine.core.sliced import journal
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.journal import Journal
-from muntin_engine.core.sliced.kept import KeptStores
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.columnar import coding, held_partials, ranges, store, window_closing, window_scans
+from muntin_engine.evaluators.columnar.key_table import KeyTable
+from muntin_engine.evaluators.over_slices import journal
+from muntin_engine.evaluators.over_slices.journal import Journal
+from muntin_engine.state.kept_stores import KeptStores
 from tests.differential.drive import check, failure
 from tests.differential.forms import FORMS
 from tests.differential.slices import SliceCase, run
@@ -63,15 +63,15 @@ def test_several_windows_share_their_slices(windows: tuple[HoppingWindows, ...])
 
 
 SMALL = {
-    (closing, "MOST_CELLS"): 4,
-    (closing, "_EXPANDING"): 0.5,
-    (closing, "_NEAR"): 0,
-    (windows, "_NARROW"): 0,
+    (window_closing, "MOST_CELLS"): 4,
+    (window_closing, "_EXPANDING"): 0.5,
+    (window_closing, "_NEAR"): 0,
+    (window_scans, "_NARROW"): 0,
     (ranges, "MOST_CELLS"): 4,
     (ranges, "_MOST_WINDOWS"): 3,
     (store, "ENTRY_BYTES"): 64,
     (store, "FEW_KEYS"): 1,
-    (held, "_MOST_PIECES"): 1,
+    (held_partials, "_MOST_PIECES"): 1,
     (coding, "_FEW"): 0,
     (coding, "DENSE"): 0,
     (journal, "MOST_ALIKE"): 2,

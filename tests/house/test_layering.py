@@ -55,13 +55,21 @@ QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_en
 STATE = (*SDK, "muntin_engine.core", "muntin_engine.errors", "muntin_engine.state")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "muntin_engine.state")
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.measures", "muntin_engine.monitoring")
-ARRAYS = ("muntin_engine.columnar", "muntin_engine.exchange", "numpy", "pyarrow")
+ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
 GENERAL = "muntin_engine.evaluators.general"
+OVER_SLICES = "muntin_engine.evaluators.over_slices"
+SLICES = "muntin_engine.evaluators.slices"
+WITH_ARRAYS = (
+    *(f"{GENERAL}.{name}" for name in ("processing", "result_tables")),
+    *(f"{OVER_SLICES}.{name}" for name in ("lifted_rows", "processing", "window_tables")),
+    *(f"{SLICES}.{name}" for name in ("lifting", "processing", "query_of_job", "result_tables")),
+)
 ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.columnar.evaluator",
     "muntin_engine.evaluators.evaluator",
     "muntin_engine.evaluators.general.evaluator",
-    "muntin_engine.evaluators.over_slices",
+    "muntin_engine.evaluators.over_slices.bucket_blob",
+    "muntin_engine.evaluators.over_slices.contract",
     "muntin_engine.evaluators.registry",
     "muntin_engine.evaluators.slices.evaluator",
 )
@@ -80,7 +88,7 @@ LAYERS = (
         Layer(
             name,
             (*PLAIN, *ASKED_WHILE_PLANNING),
-            in_functions=("muntin_engine.columnar", "muntin_engine.evaluators"),
+            in_functions=("muntin_engine.evaluators",),
             for_types=("muntin_engine.evaluators.batch", "muntin_engine.exchange", "pyarrow"),
             never=TESTING,
         )
@@ -88,16 +96,11 @@ LAYERS = (
     ),
     Layer("muntin_engine.evaluators", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
     Layer(GENERAL, (*PLAIN, GENERAL, "sortedcontainers"), never=TESTING),
-    *(
-        Layer(f"{GENERAL}.{name}", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING)
-        for name in ("processing", "result_tables")
-    ),
+    Layer(OVER_SLICES, (*PLAIN, OVER_SLICES), never=TESTING),
+    Layer(SLICES, (*PLAIN, OVER_SLICES, SLICES), never=TESTING),
+    Layer("muntin_engine.evaluators.columnar", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
+    *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
     Layer("muntin_engine.exchange", (*PLAIN, *ARRAYS), never=TESTING),
-    Layer(
-        "muntin_engine.columnar",
-        (*PLAIN, "muntin_engine.columnar", "muntin_engine.exchange.blobs", "numpy", "pyarrow", "msgpack"),
-        never=TESTING,
-    ),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
     Layer(
@@ -206,7 +209,7 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin.windows", "import muntin_engine"),
         ("muntin.testing.laws", "from muntin_engine.core import anything"),
         ("muntin_engine.core.anything", "import numpy.linalg"),
-        ("muntin_engine.core.anything", "from ..columnar import anything"),
+        ("muntin_engine.core.anything", "from ..exchange import anything"),
         ("muntin_engine.core.anything", "from muntin_engine.spark.session import local_session"),
         ("muntin_engine.plan", "import pyspark.sql"),
         ("muntin_engine.plan.anything", "from muntin_engine.evaluators import registry"),
@@ -215,7 +218,10 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.evaluators.anything", "import pyspark"),
         ("muntin_engine.evaluators.anything", "from muntin_engine.spark import distribute"),
         ("muntin_engine.evaluators.registry", "import numpy"),
-        ("muntin_engine.columnar.anything", "from pyspark.sql import functions"),
+        ("muntin_engine.evaluators.columnar.anything", "from pyspark.sql import functions"),
+        ("muntin_engine.evaluators.general.anything", "import numpy"),
+        ("muntin_engine.evaluators.slices.anything", "import pyarrow"),
+        ("muntin_engine.exchange.anything", "from muntin_engine.evaluators.columnar import store"),
         ("muntin_engine.testing.anything", "from muntin_engine.spark import job"),
         ("muntin_engine.testing.anything", "def late():\n    import pyspark"),
         ("muntin_engine.core.anything", "from muntin_engine.testing import crash_everywhere"),
@@ -247,8 +253,8 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin.windows", "import dataclasses, typing_extensions"),
         ("muntin.testing.laws", "from muntin import Aggregate\nimport hypothesis.strategies"),
         ("muntin_engine.core.anything", "import msgpack\nfrom sortedcontainers import SortedDict"),
-        ("muntin_engine.columnar.anything", "import numpy, pyarrow\nfrom ..core import anything"),
-        ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.columnar import anything"),
+        ("muntin_engine.evaluators.columnar.anything", "import numpy\nfrom muntin_engine.core import anything"),
+        ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.exchange import anything"),
         ("muntin_engine.query", "def late():\n    from muntin_engine.spark import session"),
         ("muntin_engine.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
         ("muntin_engine.monitoring.terminal", "import rich.table"),

@@ -22,9 +22,9 @@ from muntin import (
     tumbling,
 )
 from muntin.schemas import Field, describe
-from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.evaluators import slice_processing
+from muntin_engine.evaluators.over_slices import processing as slice_processing
 from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.progress import ProgressTracker

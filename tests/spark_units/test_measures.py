@@ -23,9 +23,9 @@ from muntin import (
 )
 from muntin.schemas import Field, describe
 from muntin.triggers import every_count
-from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.query import Binding
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.job import Job
 from muntin_engine.measures import LEVELS, MEASURES, STAGES, measures_of
 from muntin_engine.progress import ProgressTracker

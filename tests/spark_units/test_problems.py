@@ -10,9 +10,9 @@ import pytest
 
 from muntin import INFINITY
 from muntin.schemas import describe
-from muntin_engine.columnar.nulls import forbidden_nulls
 from muntin_engine.core.nulls import forbids
 from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.null_flags import forbidden_nulls
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.problems import PROBLEMS

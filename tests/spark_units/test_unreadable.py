@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from muntin import INFINITY
-from muntin_engine.columnar.readable import unreadable
 from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.readable import unreadable
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.problems import PROBLEMS
 from muntin_engine.spark.signals import signals_in

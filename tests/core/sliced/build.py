@@ -16,16 +16,16 @@ from muntin.testing import WindowedQuery as ReferenceQuery
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.keys import Key
 from muntin_engine.core.query import Binding
-from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.kept import KeptStores
-from muntin_engine.core.sliced.lifting import GroupedRows, lift
-from muntin_engine.core.sliced.runs import WindowRuns
-from muntin_engine.core.sliced.sliced_query import SlicedQuery
-from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.evaluators.slices.runs import WindowRuns
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
+from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
+from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec, records_in
 from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.kept_stores import KeptStores
 
 
 class Members(IncrementalAggregate[int, list[int], tuple[int, ...]]):

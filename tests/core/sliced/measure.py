@@ -18,11 +18,11 @@ from typing import Any
 from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.query import Binding
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.lifting import GroupedRows, lift
-from muntin_engine.core.sliced.sliced_query import SlicedQuery
-from muntin_engine.core.sliced.states import StateStore
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
+from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
+from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.state.codec import Codec, records_in
 from muntin_stats.average import Average
 from tests.core.sliced.build import Feed

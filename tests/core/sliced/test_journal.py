@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from muntin_engine.core.sliced import journal as journals
-from muntin_engine.core.sliced.journal import MOST_ALIKE, Journal
-from muntin_engine.core.sliced.store import Entry, SliceStore, Stored, Taken
 from muntin_engine.errors import StateError
+from muntin_engine.evaluators.over_slices import journal as journals
+from muntin_engine.evaluators.over_slices.journal import MOST_ALIKE, Journal
+from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, Stored, Taken
 from muntin_engine.state.cells import MemoryCells
 
 

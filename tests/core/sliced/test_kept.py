@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, ModuleFailedError, hopping, tumbling
-from muntin_engine.core.sliced.kept import KeptStores
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.kept_stores import KeptStores
 from tests.core.sliced.build import Answer, Feed, Members, Row, Total, sliced
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from muntin import IncrementalAggregate, ModuleDefinitionError, ModuleFailedError, Window, hopping, tumbling
 from muntin_engine.core.query import Binding, whole_payload
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.groups import CHUNK_GROUPS, Blob, Groups, Kind
-from muntin_engine.core.sliced.lifting import GroupedRows, lift
-from muntin_engine.core.sliced.modules import SlicedModule
-from muntin_engine.core.sliced.sliced_query import SlicedQuery
-from muntin_engine.core.sliced.store import Stored
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.over_slices.slice_store import Stored
+from muntin_engine.evaluators.slices.groups import CHUNK_GROUPS, Blob, Groups, Kind
+from muntin_engine.evaluators.slices.modules import SlicedModule
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
+from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.state.codec import Codec
 from tests.core.sliced.build import DeductingMembers, Members, SizedMembers, Total, sliced
 
@@ -143,7 +143,7 @@ def test_a_query_may_read_no_column_at_all(mode: Any) -> None:
 
 
 def results(query: SlicedQuery, blob: bytes) -> list[Any]:
-    from muntin_engine.core.sliced.states import StateStore
+    from muntin_engine.evaluators.slices.states import StateStore
 
     store = StateStore(query)
     store.take([blob], -NEVER)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, hopping, tumbling
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.sliced_query import is_in_window
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER, settled
+from muntin_engine.evaluators.slices.sliced_query import is_in_window
 
 WINDOWS = st.builds(HoppingWindows, st.integers(1, 20), st.integers(1, 20), st.integers(-30, 30))
 TICKS = st.integers(-200, 200)

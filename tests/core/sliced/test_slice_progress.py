@@ -9,13 +9,13 @@ import pytest
 
 from muntin import EARLIEST, ProgressPolicy, bounded_delay, bounded_disorder, hopping, punctuate_every
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.sliced.bucket import SliceBucket, SliceResult
-from muntin_engine.core.sliced.kept import KeptStores
-from muntin_engine.core.sliced.runs import WindowRuns
-from muntin_engine.core.sliced.states import StateStore
 from muntin_engine.core.window_grid import settled
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
+from muntin_engine.evaluators.slices.runs import WindowRuns
+from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.kept_stores import KeptStores
 from tests.core.progress import histories
 from tests.core.progress.histories import clock_of, punctuations, random_history, seen_by_tasks
 from tests.core.sliced.build import Answer, Feed, Members, Row, blobs_of, expected, sliced

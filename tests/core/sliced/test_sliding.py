@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from muntin_engine.core.query import Binding
-from muntin_engine.core.sliced.modules import SlicedModule
-from muntin_engine.core.sliced.sliding import Deducting, Sliding, TwoStacks, slide
+from muntin_engine.evaluators.slices.modules import SlicedModule
+from muntin_engine.evaluators.slices.sliding import Deducting, Sliding, TwoStacks, slide
 from tests.core.sliced.build import Counted, CountedDeducting, DeductingMembers, Members
 
 WAYS = [pytest.param(TwoStacks, id="two stacks"), pytest.param(Deducting, id="deducting")]

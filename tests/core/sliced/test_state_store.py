@@ -10,12 +10,12 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, hopping, tumbling
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.sliced.bucket import SliceBucket
-from muntin_engine.core.sliced.journal import MOST_BYTES
-from muntin_engine.core.sliced.states import Delta, StateStore
-from muntin_engine.core.sliced.store import Stored
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.errors import StateMismatchError
+from muntin_engine.evaluators.over_slices.journal import MOST_BYTES
+from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
+from muntin_engine.evaluators.over_slices.slice_store import Stored
+from muntin_engine.evaluators.slices.states import Delta, StateStore
 from muntin_engine.state.compatibility import Lineage
 from tests.core.sliced.build import (
     Answer,

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin import hopping
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.sliced_query import is_in_window
-from muntin_engine.core.sliced.steps import Step, steps_of
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.slices.sliced_query import is_in_window
+from muntin_engine.evaluators.slices.steps import Step, steps_of
 
 GRIDS = st.builds(SliceGrid, st.just(1), st.integers(1, 7), st.integers(1, 7), st.just(0), st.integers(-5, 5))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
 from muntin_engine.core.keys import Key
-from muntin_engine.core.sliced.bucket_blob import BucketBlob
+from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells

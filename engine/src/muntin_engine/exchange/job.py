@@ -13,10 +13,9 @@ import pyarrow as pa
 from muntin import Module
 from muntin.schemas import Field
 from muntin.windows import RegularWindows
-from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.query import WindowedQuery
-from muntin_engine.core.sliced.grid import Grid, RangeGrid, SliceGrid
-from muntin_engine.core.sliced.sliced_query import SlicedQuery
+from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec, records_of
@@ -110,12 +109,6 @@ class Job:
     def grids(self) -> tuple[Grid, ...]:
         """The slices of the query, or its ranges of windows; none if windows close elsewhere than at their ends."""
         return SliceGrid.shared(self.steps) if self.is_point and self.steps else tuple(map(RangeGrid.of, self.steps))
-
-    @cached_property
-    def sliced_query(self) -> SlicedQuery:
-        """The query in the terms of evaluation over slices with Python states."""
-        grids = [grid for grid in self.grids if isinstance(grid, SliceGrid)]
-        return SlicedQuery.of(grids, self.query.bindings, len(self.inputs), self.codec, axis=self.query.axis)
 
     @property
     def key_names(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from muntin_engine.core.sliced.kept import MOST_BYTES
+from muntin_engine.state.kept_stores import MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY, ModuleFailedError
-from muntin_engine.columnar.nulls import Flags, flags, forbidden_nulls
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
 from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.null_flags import Flags, flags, forbidden_nulls
 from muntin_engine.progress import Observation, merged
 from muntin_engine.spark.durations import Durations
 from muntin_engine.spark.observing import GoodRows, observe, pack_observations, progress_of

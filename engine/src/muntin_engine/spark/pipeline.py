@@ -18,10 +18,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
-from muntin_engine.columnar.forms import BoundForm
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.nulls import forbids_null
 from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.job import Job, Read
 from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels, reported_name
 from muntin_engine.plan import Plan, check_trigger, planner, windowed_query

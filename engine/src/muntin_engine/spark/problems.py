@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY
-from muntin_engine.columnar.nulls import Flags, flags
-from muntin_engine.columnar.readable import unreadable
 from muntin_engine.core.changes import Reason
 from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.null_flags import Flags, flags
+from muntin_engine.exchange.readable import unreadable
 from muntin_engine.plan import LATEST
 
 CHANGES: Final = ("insert", "revise", "retract", "punctuate_key", "punctuate", "close", "clock", "signal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin_engine.columnar.readable import unreadable
+from muntin_engine.exchange.readable import unreadable
 from muntin_engine.spark.problems import CHANGES, SIGNAL
 
 

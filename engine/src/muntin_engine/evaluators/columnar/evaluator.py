@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from muntin import Merge
-from muntin_engine.core.sliced.bucket_blob import BucketBlob
 from muntin_engine.evaluators.evaluator import InMemory
-from muntin_engine.evaluators.over_slices import OverSlices, without_form
+from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.over_slices.contract import OverSlices, without_form
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -46,16 +46,16 @@ class ColumnarEvaluator(OverSlices):
 
     def lift(self, job: Job, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any."""
-        from muntin_engine.columnar.lifting import lift_rows
-        from muntin_engine.evaluators.lifted_rows import rows_to_lift
+        from muntin_engine.evaluators.columnar.lifting import lift_rows
+        from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
 
         return lift_rows(job.grids[0], job.forms, rows_to_lift(job, rows))
 
     def load(self) -> None:
         """Import what micro-batches need."""
-        import muntin_engine.columnar.lifting
+        import muntin_engine.evaluators.columnar.lifting
         import muntin_engine.evaluators.columnar.processing
-        import muntin_engine.evaluators.lifted_rows  # noqa: F401
+        import muntin_engine.evaluators.over_slices.lifted_rows  # noqa: F401
 
     def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.results import python_values
-from muntin_engine.columnar.forms import BoundForm
-from muntin_engine.columnar.lifting import Rows, lift_rows
-from muntin_engine.columnar.results import form_results
-from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.columnar.column_arrays import column_of
-from muntin_engine.evaluators.slices_in_memory import SlicesInMemory
+from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
+from muntin_engine.evaluators.over_slices.in_memory import SlicesInMemory
+from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec

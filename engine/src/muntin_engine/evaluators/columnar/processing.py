@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from muntin_engine.columnar.store import Closed, ColumnarStore
 from muntin_engine.evaluators.batch import Batch, Evaluated
 from muntin_engine.evaluators.columnar.result_tables import closed_tables
-from muntin_engine.evaluators.slice_processing import process_slices
+from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
+from muntin_engine.evaluators.over_slices.processing import process_slices
 from muntin_engine.exchange.job import Job
 from muntin_engine.state.cells import Cells
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from muntin import INFINITY, ModuleFailedError, Window
 from muntin.schemas import Field, Scalar, ScalarKind, spell
-from muntin_engine.columnar.failing import failing_window
-from muntin_engine.columnar.results import form_results
-from muntin_engine.columnar.store import Closed
 from muntin_engine.core.keys import Key
-from muntin_engine.core.sliced.bucket import Complete
-from muntin_engine.evaluators.window_tables import window_tables
+from muntin_engine.evaluators.columnar.failing import failing_window
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.columnar.store import Closed
+from muntin_engine.evaluators.over_slices.slice_bucket import Complete
+from muntin_engine.evaluators.over_slices.window_tables import window_tables
 from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.result_columns import Source
 

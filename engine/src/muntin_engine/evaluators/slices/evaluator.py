@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from muntin import SupportsCombine, SupportsDeduct
-from muntin_engine.core.sliced.bucket_blob import BucketBlob
 from muntin_engine.evaluators.evaluator import InMemory
-from muntin_engine.evaluators.over_slices import OverSlices
+from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.over_slices.contract import OverSlices
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells

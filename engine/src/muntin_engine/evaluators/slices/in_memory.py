@@ -8,12 +8,12 @@ from typing import Any
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.keys import Key
 from muntin_engine.core.meter import Meter
-from muntin_engine.core.sliced.grid import SliceGrid
-from muntin_engine.core.sliced.lifting import GroupedRows, lift
-from muntin_engine.core.sliced.runs import WindowRuns
-from muntin_engine.core.sliced.sliced_query import SlicedQuery
-from muntin_engine.core.sliced.states import StateStore
-from muntin_engine.evaluators.slices_in_memory import SlicesInMemory
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.over_slices.in_memory import SlicesInMemory
+from muntin_engine.evaluators.slices.runs import WindowRuns
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
+from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
+from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.windowed import windowed_query
 from muntin_engine.state.cells import Cells

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin_engine.columnar.coding import stable_order
-from muntin_engine.columnar.lifting import Groups, Rows, group_rows
-from muntin_engine.core.sliced.bucket_blob import BucketBlob
-from muntin_engine.core.sliced.lifting import GroupedRows, lift
-from muntin_engine.evaluators.lifted_rows import rows_to_lift
+from muntin_engine.evaluators.columnar.coding import stable_order
+from muntin_engine.evaluators.columnar.lifting import Groups, Rows, group_rows
+from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
+from muntin_engine.evaluators.slices.query_of_job import sliced_query_of
+from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.exchange.job import Job
 
 
@@ -20,7 +21,7 @@ def lift_states(job: Job, table: pa.Table) -> Iterator[BucketBlob]:
     """Lift rows to Python states: sorted by bucket, slice and key with arrays, and then as lists."""
     if not table.num_rows:
         return
-    rows = rows_to_lift(job, table)
+    query, rows = sliced_query_of(job), rows_to_lift(job, table)
     groups = group_rows(job.grids[0], rows)
     order = pa.array(stable_order(groups.codes, groups.size))
     columns = [_python_values(column.take(order)) for column in rows.inputs]
@@ -35,7 +36,7 @@ def lift_states(job: Job, table: pa.Table) -> Iterator[BucketBlob]:
             (bounds[start : stop + 1] - low).tolist(),
             [column[low:high] for column in columns],
         )
-        yield BucketBlob(int(bucket), lift(job.sliced_query, grouped))
+        yield BucketBlob(int(bucket), lift(query, grouped))
 
 
 def _keys(rows: Rows, groups: Groups, bucket: int) -> list[tuple[Any, ...]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from operator import sub
 
-from muntin_engine.core.sliced.runs import WindowRuns
-from muntin_engine.core.sliced.states import StateStore
 from muntin_engine.evaluators.batch import Batch, Evaluated
-from muntin_engine.evaluators.slice_processing import process_slices
+from muntin_engine.evaluators.over_slices.processing import process_slices
+from muntin_engine.evaluators.slices.query_of_job import sliced_query_of
 from muntin_engine.evaluators.slices.result_tables import run_tables
+from muntin_engine.evaluators.slices.runs import WindowRuns
+from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.exchange.job import Job
 from muntin_engine.state.cells import Cells
 
@@ -19,4 +20,4 @@ def process(job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
     def count(runs: WindowRuns) -> int:
         return sum(map(sub, runs.lasts, runs.firsts))
 
-    return process_slices(job, bucket, cells, batch, lambda: StateStore(job.sliced_query), run_tables, count)
+    return process_slices(job, bucket, cells, batch, lambda: StateStore(sliced_query_of(job)), run_tables, count)

@@ -1,1 +1,0 @@
-"""Evaluation over slices: rows are merged per key and slice, and windows are made from slices."""

@@ -1,0 +1,71 @@
+"""Which of many windows, or rows, it is that a form fails on: found by giving it fewer and fewer of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from muntin import ModuleFailedError
+from muntin.columnar import Ragged
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.columnar.window_closing import Windows
+from muntin_engine.exchange.bound_form import BoundForm
+
+
+def failing_window(form: BoundForm, place: int, windows: Windows) -> int | None:
+    """Return the place of a window whose result a form fails to compute by itself; None if there is none.
+
+    Cost: some twenty calls of the form, on half of the windows, a quarter and so on.
+
+    Args:
+        form: The form.
+        place: Its place among those of the query.
+        windows: All windows.
+    """
+    return first_failing(
+        len(windows.windows), lambda start, stop: form_results(form, place, _cut(windows, start, stop))
+    )
+
+
+def failing_row(form: BoundForm, inputs: Sequence[Any], length: int) -> int | None:
+    """Return the place of a row that a form fails to lift by itself; None if there is none."""
+    return first_failing(
+        length, lambda start, stop: form.lift([part.slice(start, stop - start) for part in inputs], stop - start)
+    )
+
+
+def first_failing(length: int, call: Callable[[int, int], object]) -> int | None:
+    """Return a place for which a call fails by itself; None if there is none.
+
+    Args:
+        length: How many places there are.
+        call: Takes the places from one up to another.
+    """
+
+    def fails(start: int, stop: int) -> bool:
+        try:
+            call(start, stop)
+        except ModuleFailedError:
+            return True
+        return False
+
+    low, high = 0, length
+    while high - low > 1:
+        half = (low + high) // 2
+        if fails(low, half):
+            high = half
+        else:
+            low = half
+    return low if length and fails(low, high) else None
+
+
+def _cut(windows: Windows, start: int, stop: int) -> Windows:
+    parts = {part: _some(values, start, stop) for part, values in windows.parts.items()}
+    return Windows(windows.windows[start:stop], windows.keys[start:stop], windows.rows[start:stop], parts)
+
+
+def _some(values: Any, start: int, stop: int) -> Any:
+    if not isinstance(values, Ragged):
+        return values[start:stop]
+    offsets = values.offsets[start : stop + 1]
+    return Ragged(values.values[offsets[0] : offsets[-1]], offsets - offsets[0])

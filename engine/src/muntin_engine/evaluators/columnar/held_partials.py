@@ -1,0 +1,82 @@
+"""What a bucket holds of partial states, in the pieces in which batches brought them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from muntin_engine.core.slice_grid import Grid, SliceGrid
+from muntin_engine.evaluators.columnar.coding import number, stable_order
+from muntin_engine.evaluators.columnar.partials import Partials, concat, merge_alike
+from muntin_engine.evaluators.columnar.ranges import close_ranges
+from muntin_engine.evaluators.columnar.window_closing import Windows, close_windows
+
+_MOST_PIECES: Final = 8
+"""In how many pieces partial states may lie before some are merged."""
+
+
+class Held:
+    """The partial states of a bucket, each piece in the order of its slices, or of the first windows of its ranges.
+
+    Cost: adding a piece costs, amortised, a few times its length and the logarithm of the number of batches; there is
+    no cost per slice.
+    """
+
+    def __init__(self, grids: Sequence[Grid]) -> None:
+        self._grids = grids
+        self._pieces: list[Partials] = []
+
+    def add(self, piece: Partials) -> None:
+        """Add what a batch brought."""
+        self._pieces.append(piece)
+        while len(self._pieces) > _MOST_PIECES and 2 * len(self._pieces[-1]) >= len(self._pieces[-2]):
+            latest = self._pieces.pop()
+            self._pieces[-1] = merge_alike(concat([self._pieces[-1], latest]))
+
+    def close(self, place: int, first: int, last: int) -> Iterator[Windows]:
+        """Yield the windows from `first` up to but not including `last` that have rows."""
+        grid = self._grids[place]
+        some = [self._part(grid, piece, first, last) for piece in self._pieces]
+        present = [piece for piece in some if len(piece)]
+        if not present:
+            return
+        if isinstance(grid, SliceGrid):
+            yield from close_windows(grid, _in_order(concat(present)), first, last)
+        else:
+            yield from close_ranges(concat(present), first, last)
+
+    def forget(self, first_live: int) -> None:
+        """Drop what lies before a first slice, and ranges that end before a window."""
+        alive = [_trimmed(piece, first_live) for piece in self._pieces]
+        self._pieces = [piece for piece in alive if len(piece)]
+
+    def keys(self) -> Any:
+        """Return the codes of all keys, ascending."""
+        codes = [piece.keys for piece in self._pieces]
+        return np.unique(np.concatenate(codes)) if codes else np.empty(0, np.int64)
+
+    def renumber(self, places: Any) -> None:
+        """Give each key its new code."""
+        self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
+
+    def _part(self, grid: Grid, piece: Partials, first: int, last: int) -> Partials:
+        """Return what of a piece some windows are made of."""
+        if isinstance(grid, SliceGrid):
+            return piece.before(grid.first_legal(last)).since(grid.start_of(first))
+        return piece.before(last).alive(first)
+
+
+def _in_order(partials: Partials) -> Partials:
+    """Return partial states in the order of their slices; those of several pieces may not be."""
+    if (np.diff(partials.slices) >= 0).all():
+        return partials
+    return partials.take(stable_order(*number(partials.slices)))
+
+
+def _trimmed(piece: Partials, first_live: int) -> Partials:
+    """Return what is alive of a piece; where that is little, as a copy, so that the rest takes no memory."""
+    alive = piece.alive(first_live)
+    is_view = alive.lasts is None and 0 < 2 * len(alive) < len(piece)
+    return alive.take(np.arange(len(alive))) if is_view else alive

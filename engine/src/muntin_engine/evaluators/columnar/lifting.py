@@ -1,0 +1,169 @@
+"""The map side: rows to partial states, where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import ModuleFailedError, Window
+from muntin.columnar import Sums
+from muntin_engine.core.keys import Key
+from muntin_engine.core.slice_grid import Grid, RangeGrid
+from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.columnar.coding import compress, encode, first_places, number, product
+from muntin_engine.evaluators.columnar.failing import failing_row
+from muntin_engine.evaluators.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part
+from muntin_engine.evaluators.columnar.wire import to_blob
+from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The good rows of a batch.
+
+    Attributes:
+        buckets: The number of each row's bucket.
+        starts: Where each row's lifetime starts, in ticks.
+        ends: Where it ends; not needed where all are points.
+        keys: The key columns.
+        inputs: The input columns.
+    """
+
+    buckets: Any
+    starts: Any
+    ends: Any | None
+    keys: Sequence[pa.Array]
+    inputs: Sequence[pa.Array]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows by bucket, slice and key.
+
+    Attributes:
+        codes: For each row the number of its group. Groups are in the order of buckets, then slices, then keys.
+        size: How many groups there are.
+        buckets: The bucket of each group.
+        slices: The slice of each group, or the first window of its range.
+        lasts: The last window of each group's range; None over slices.
+        keys: The key of each group: its place among the keys of its bucket.
+        first: For each key a row that has it, bucket by bucket.
+        ends: For each bucket where its keys start in `first`, and at last where all end.
+    """
+
+    codes: Any
+    size: int
+    buckets: Any
+    slices: Any
+    lasts: Any | None
+    keys: Any
+    first: Any
+    ends: Any
+
+    def keys_of(self, bucket: int) -> Any:
+        """Return for each key of a bucket a row that has it."""
+        return self.first[self.ends[bucket] : self.ends[bucket + 1]]
+
+
+def group_rows(grid: Grid, rows: Rows) -> Groups:
+    """Return the groups of rows.
+
+    Cost: a few passes over the rows, and no sorting of them.
+    """
+    keyed = encode(rows.keys, len(rows))
+    bucket_of_key = rows.buckets[keyed.first]
+    order = np.argsort(bucket_of_key, kind="stable")
+    sizes = np.bincount(bucket_of_key)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    place = np.empty(keyed.size, np.int64)
+    place[order] = np.arange(keyed.size)
+    place -= ends[bucket_of_key]
+    slices = grid.slices_at(rows.starts)
+    lasts = _lasts(grid, rows.ends) if isinstance(grid, RangeGrid) else None
+    relative, span = number(slices)
+    if lasts is not None:
+        more, lengths = number(lasts)
+        relative, span = compress(relative * lengths + more, product(span, lengths))
+    base = ends[bucket_of_key] * span + place
+    codes = base[keyed.codes] + relative * sizes[bucket_of_key][keyed.codes]
+    codes, size = compress(codes, product(keyed.size, span))
+    first = first_places(codes, size)
+    return Groups(
+        codes,
+        size,
+        rows.buckets[first],
+        slices[first],
+        None if lasts is None else lasts[first],
+        place[keyed.codes[first]],
+        keyed.first[order],
+        ends,
+    )
+
+
+def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[BucketBlob]:
+    """Yield the partial states of a batch of rows for each bucket that has any.
+
+    Cost: a few passes over the rows, whatever the windows are.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    if not len(rows):
+        return
+    groups = group_rows(grid, rows)
+    partials = _partials(grid, forms, rows, groups)
+    buckets, starts = np.unique(groups.buckets, return_index=True)
+    for bucket, start, stop in zip(buckets, starts, [*starts[1:], len(partials)], strict=True):
+        places = pa.array(groups.keys_of(bucket))
+        keys = key_rows([key.take(places) for key in rows.keys], len(places))
+        yield BucketBlob(int(bucket), to_blob(keys, partials.slice(start, stop)))
+
+
+def _lasts(grid: RangeGrid, ends: Any) -> Any:
+    """Return the last windows of events, of those that never end one that lies after all others."""
+    return np.minimum(grid.last_windows(np.minimum(ends, NEVER)), NEVER - 1)
+
+
+def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
+    """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
+    named = {f"k{place}": column for place, column in enumerate(columns)}
+    return pa.table(named or {"none": pa.nulls(length)})
+
+
+def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
+    """Return the key of a row, and its slice; over ranges the first window that it is in."""
+    key = tuple(column[row].as_py() for column in rows.keys)
+    number = int(grid.slices_at(rows.starts[row : row + 1])[0])
+    return key, grid.windows.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
+
+
+def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partials:
+    counts = np.bincount(groups.codes, minlength=groups.size)
+    parts: dict[Part, Any] = {}
+    for place, form in enumerate(forms):
+        try:
+            lifted, present = form.lift(rows.inputs, len(rows))
+        except ModuleFailedError as failure:
+            row = failing_row(form, rows.inputs, len(rows))
+            raise failure if row is None else failure.at(*_whereabouts(grid, rows, row)) from failure.__cause__
+        codes = groups.codes if present is None else groups.codes[present]
+        if present is not None:
+            parts[Part(place, PAYLOADS, COUNTED)] = np.bincount(codes, minlength=groups.size)
+        for name, component in form.stored.items():
+            part = Part(place, name, component)
+            values = lifted[name]
+            if component.is_exact:
+                values = Sums.of(values)
+            elif part.is_collected:
+                values = Collected(values, np.ones(len(codes), np.int64))
+            parts[part] = reduce_part(part, codes, groups.size, values)
+    return Partials(groups.slices, groups.keys, counts, parts, groups.lasts)

@@ -1,0 +1,67 @@
+"""Evaluation over slices: what the evaluators that merge partial states have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.evaluator import Evaluator
+from muntin_engine.plan.plan import Plan
+
+
+class OverSlices(Evaluator):
+    """Merges rows into partial states of slices, or of ranges of windows, and makes windows of those."""
+
+    takes_several_windows = True
+    lifts_rows = True
+    unreported: ClassVar[frozenset[str]] = frozenset({"keys_held", "events_held"})
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query; None if it can."""
+        return next(_whatever_forbids_slices(plan), None) or self.lacks(plan)
+
+    @abstractmethod
+    def lacks(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query whose rows may be merged over slices; None if it can."""
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        unit = "the range of windows that it overlaps"
+        if plan.lifetimes == "point":
+            unit = f"its slice of {plan.axis.spell_length(SliceGrid.shared(plan.steps)[0].width)}"
+        return f"merged once into {unit}, where it is, whatever size/hop"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        unit = "slice" if plan.lifetimes == "point" else "range of windows"
+        kept = f"a partial state per key and {unit} of the open windows"
+        return f"{kept}{self.explain_bound(plan)}; a batch writes what it brings, and no more"
+
+    def explain_bound(self, plan: Plan) -> str:
+        """Say what else may be kept in the place of a partial state."""
+        del plan
+        return ""
+
+
+def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
+    if plan.why_no_steps is not None:
+        yield plan.why_no_steps
+    if plan.early is not None:
+        yield "a trigger watches each window by itself"
+    if plan.named_windows and plan.lifetimes != "point":
+        yield "events have lifetimes, so they belong to another range of each window"
+    yield from (
+        f"{module.label} sees events and the window" for module in plan.modules if module.module.is_time_sensitive
+    )
+    if plan.is_operator:
+        yield f"{plan.modules[0].label} is an operator"
+    if plan.keeps_late_rows:
+        yield "late rows are wanted, and partial states have no rows in them"
+
+
+def without_form(plan: Plan) -> str | None:
+    """Return that a module has no columnar form; None if all have one."""
+    label = next((module.label for module in plan.modules if module.form is None), None)
+    return None if label is None else f"{label} has no columnar form for its input"

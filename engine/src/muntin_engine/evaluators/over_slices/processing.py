@@ -1,0 +1,67 @@
+"""A micro-batch of a bucket, evaluated over slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+import pyarrow as pa
+
+from muntin import TimestampPolicy
+from muntin_engine.core.slice_grid import promised
+from muntin_engine.evaluators.batch import Batch, Evaluated
+from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket
+from muntin_engine.evaluators.over_slices.slice_store import SliceStore
+from muntin_engine.evaluators.progress_metrics import progress_metrics
+from muntin_engine.exchange.job import Job
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.measured_cells import MeasuredCells
+
+Output = TypeVar("Output")
+
+_KEPT: Final = KeptStores()
+"""What this worker keeps between micro-batches."""
+
+
+def process_slices(
+    job: Job,
+    bucket: int,
+    cells: Cells,
+    batch: Batch,
+    make_store: Callable[[], SliceStore[Any, Output]],
+    to_tables: Callable[[Job, Complete[Output]], Iterator[pa.Table]],
+    count: Callable[[Output], int],
+) -> Evaluated:
+    """Evaluate a micro-batch of a bucket and write its state.
+
+    Args:
+        job: The query.
+        bucket: The id of the bucket.
+        cells: Its state.
+        batch: What the micro-batch brings.
+        make_store: Makes an empty store of partial states.
+        to_tables: Yields complete windows as tables.
+        count: Returns how many windows of keys there are.
+    """
+    _KEPT.most = job.worker.kept_bytes
+    kept = KeptStores() if job.is_static else _KEPT
+    measured, name = MeasuredCells(cells), (job.name, bucket)
+    of_slices = SliceBucket(job.grids, make_store, measured, job.codec, job.lineage, kept, name, job.tracker)
+    result = of_slices.process(batch.partials, batch.progress, batch.observed)
+    at_end = job.query.timestamps is TimestampPolicy.POINT_AT_END
+    metrics = {
+        "keys": result.keys,
+        "windows_closed": sum(count(complete.output) for complete in result.output),
+        "state_bytes": result.held.bytes,
+        "bytes_written": measured.written,
+        **progress_metrics(job, result.progress),
+    }
+    watermark = promised(job.grids, result.progress.punctuation, at_end=at_end)
+    return Evaluated(_tables(job, result.output, to_tables), result.accepted, watermark, metrics, late=result.late)
+
+
+def _tables(
+    job: Job, output: Iterable[Complete[Output]], to_tables: Callable[[Job, Complete[Output]], Iterator[pa.Table]]
+) -> Iterator[pa.Table]:
+    return (table for complete in output for table in to_tables(job, complete))

@@ -1,0 +1,186 @@
+"""A bucket of keys, evaluated over slices: partial states in, results of whole windows out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.slice_grid import Grid
+from muntin_engine.evaluators.over_slices.journal import Journal
+from muntin_engine.evaluators.over_slices.slice_metadata import SliceLedger
+from muntin_engine.evaluators.over_slices.slice_store import SliceStore, Taken
+from muntin_engine.progress import Observation, ProgressTracker, Tracked
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.held import Held
+from muntin_engine.state.kept_stores import KeptStores
+
+Output = TypeVar("Output")
+
+_LEDGER: Final = "ledger"
+_SAID: Final = ProgressTracker()
+
+
+class Complete(NamedTuple, Generic[Output]):
+    """The results of windows that are complete.
+
+    Attributes:
+        place: Which of the specifications of the query they are of.
+        output: As the store gave them.
+    """
+
+    place: int
+    output: Output
+
+
+@dataclass(frozen=True, slots=True)
+class SliceResult(Generic[Output]):
+    """What a bucket made of a batch.
+
+    Attributes:
+        output: The results of the windows that are complete now.
+        accepted: How many rows took effect.
+        late: How many came when a window that they belong to, or one before it, was complete.
+        progress: How far the input is now.
+        keys: How many keys the batch brought rows of.
+        held: What the bucket holds now; it does not know of how many keys.
+    """
+
+    output: Sequence[Complete[Output]]
+    accepted: int
+    late: int
+    progress: Progress
+    keys: int = 0
+    held: Held = field(default_factory=Held)
+
+
+class SliceBucket(Generic[Output]):
+    """Evaluates final results over slices for many keys.
+
+    Cost: two state calls for a batch that brings the bucket nothing and closes none of its windows. Otherwise one
+    write for what it brought, one removal per dead entry, and the windows that close. Slices that a batch does not
+    touch are neither read nor written as long as the worker has kept the store.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917  # what a bucket is made of
+        self,
+        grids: Sequence[Grid],
+        make_store: Callable[[], SliceStore[Any, Output]],
+        cells: Cells,
+        codec: Codec,
+        lineage: Lineage,
+        kept: KeptStores,
+        name: Hashable,
+        tracker: ProgressTracker = _SAID,
+        make_version: Callable[[], bytes] = lambda: os.urandom(16),
+    ) -> None:
+        """Open a bucket.
+
+        Args:
+            grids: Its slices, or ranges of windows; one for each specification of the query, over the same slices.
+            make_store: Makes an empty store.
+            cells: Its state.
+            codec: How the ledger is written.
+            lineage: What the state depends on besides this class, and the modules that may go on from older versions.
+            kept: Where this process keeps stores between batches.
+            name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
+            tracker: What says how far the input is, besides the progress that arrives.
+            make_version: Makes a version that was never used before.
+        """
+        self._grids = grids
+        self._make_store = make_store
+        self._cells = cells
+        self._codec = codec
+        self._lineage = lineage
+        self._kept = kept
+        self._name = name
+        self._tracker = tracker
+        self._make_version = make_version
+
+    def process(
+        self, blobs: Iterable[bytes], arrived: Progress, observed: Iterable[Observation] = ()
+    ) -> SliceResult[Output]:
+        """Take in a micro-batch.
+
+        Args:
+            blobs: Partial states from the map side.
+            arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
+                batch is late only by the progress of earlier batches.
+            observed: What the tasks of the batch have seen of each source of the input.
+
+        Raises:
+            ModuleFailedError: A module raised an exception. The state stays as it was.
+            StateMismatchError: The state was written by another query.
+        """
+        stored = self._cells.get(_LEDGER)
+        ledger = SliceLedger.from_bytes(stored, self._lineage, self._codec)
+        journal = Journal.from_data(self._cells, ledger.journal, ledger.editions)
+        now, tracked = self._tracker.advance(ledger.progress, ledger.tracked, arrived, observed)
+        brought = list(blobs)
+        windows = [grid.windows for grid in self._grids]
+        before, after = ([one.first_open(at.punctuation) for one in windows] for at in (ledger.progress, now))
+        if not brought and before == after:
+            has_moved = (now, tracked) != (ledger.progress, ledger.tracked)
+            size = self._put(ledger, now, tracked) if has_moved else len(stored or b"")
+            return SliceResult((), 0, 0, now, held=Held(size + journal.size))
+        ledger.tracked = tracked
+        store = self._kept.take(self._name, ledger.version) or self._read(journal)
+        taken = store.take(brought, max(map(_first_legal, self._grids, before)))
+        output = list(self._close(store, before, after, now.horizon))
+        first_live = min(map(_first_live, self._grids, after))
+        if after != before:
+            store.forget(first_live)
+        size = self._write(ledger, journal, store, taken, now, first_live)
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, Held(size + journal.size))
+
+    def _put(self, ledger: SliceLedger, now: Progress, tracked: Tracked) -> int:
+        """Write the ledger and return its size; what was not changed in it, such as the version, stays."""
+        ledger.progress, ledger.tracked = now, tracked
+        data = ledger.to_bytes(self._codec)
+        self._cells.put(_LEDGER, data)
+        return len(data)
+
+    def _close(
+        self, store: SliceStore[Any, Output], before: Sequence[int], after: Sequence[int], horizon: int
+    ) -> Iterator[Complete[Output]]:
+        for place, (grid, first, last) in enumerate(zip(self._grids, before, after, strict=True)):
+            upto = min(last, grid.windows.first_unbegun(horizon))
+            if upto > first:
+                yield from (Complete(place, output) for output in store.close(place, first, upto))
+
+    def _read(self, journal: Journal) -> SliceStore[Any, Output]:
+        store = self._make_store()
+        for entry in journal.read():
+            store.restore(entry)
+        return store
+
+    def _write(
+        self,
+        ledger: SliceLedger,
+        journal: Journal,
+        store: SliceStore[Any, Output],
+        taken: Taken[Any],
+        now: Progress,
+        first_live: int,
+    ) -> int:
+        """Write what is new, all at the end: what failed before has changed nothing. Return the ledger's size."""
+        journal.forget(first_live)
+        if taken.delta is not None:
+            journal.append(store.write(taken.delta, first_live))
+            journal.tidy(store, first_live)
+        ledger.journal, ledger.version = journal.to_data(), self._make_version()
+        size = self._put(ledger, now, ledger.tracked)
+        self._kept.put(self._name, ledger.version, store, journal.size)
+        return size
+
+
+def _first_legal(grid: Grid, first_open: int) -> int:
+    return grid.first_legal(first_open)
+
+
+def _first_live(grid: Grid, first_open: int) -> int:
+    return grid.first_live(first_open)

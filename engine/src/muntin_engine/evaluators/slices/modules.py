@@ -1,0 +1,217 @@
+"""Calling a module for many keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
+
+from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
+from muntin.safe_text import safe_cause
+from muntin_engine.core.query import Binding
+from muntin_engine.core.running import Call, at
+from muntin_engine.core.skipping import SKIPPED, Present
+from muntin_engine.evaluators.slices.key_names import key_of
+
+State: TypeAlias = Any
+"""A module's own state."""
+
+_ABSENT: Final = object()
+
+
+class CallError(Exception):
+    """A module raised an exception, which is the cause of this one. It never leaves evaluation over slices.
+
+    Attributes:
+        place: Which group, of those that the method was called for.
+    """
+
+    def __init__(self, module: Module, method: str, place: int = 0) -> None:
+        super().__init__(method)
+        self.place = place
+        self._module = module
+        self._method = method
+
+    def located(self, name: Hashable, window: Window) -> ModuleFailedError:
+        """Return the error that tells the query writer where the module failed."""
+        cause = self.__cause__ or self
+        found = ModuleFailedError(self._module.name, self._module.version, key_of(name), window, self._method, cause)
+        found.__cause__ = cause
+        return found
+
+
+class SlicedModule:
+    """An incremental aggregate with `combine`, as evaluation over slices calls it.
+
+    States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
+    second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
+    that.
+
+    Attributes:
+        module: The module.
+        can_deduct: True if a merge can be undone.
+        meter: Measures its calls.
+    """
+
+    def __init__(self, binding: Binding) -> None:
+        module: Any = binding.module
+        if not (module.is_incremental and isinstance(module, SupportsCombine)):
+            raise ModuleDefinitionError(
+                f"{module.name} {module.version} does not define combine\n"
+                "  its states cannot be merged over slices: use another evaluator, or define combine(state, other)"
+            )
+        self.module: Any = module
+        self._called = binding.called
+        self._is_choosy = self._called is not module
+        self.can_deduct = isinstance(module, SupportsDeduct)
+        self.meter = binding.meter
+        self.label = f"{binding.module.name} {binding.module.version}"
+        self._select = binding.select
+        self._column = _column_of(binding.select)
+
+    def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
+        """Return the payloads of rows that are given as columns of all inputs of the query; `SKIPPED` among them."""
+        if self._column is not None:
+            column = columns[self._column]
+            if not self._is_choosy or None not in column:
+                return column
+            return [SKIPPED if value is None else value for value in column]
+        select = self._select
+        return [select(row) for row in zip(*columns, strict=True)] if columns else [select(()) for _ in range(count)]
+
+    def create_state(self) -> State:
+        """Return a state of nothing."""
+        try:
+            return self._called.create_state()
+        except BaseException as error:
+            raise CallError(self.module, "create_state") from safe_cause(error)
+
+    def create_states(self, count: int) -> list[State]:
+        """Return states of nothing."""
+        states: list[State] = []
+        create = self._called.create_state
+        started = self.meter.now()
+        try:
+            for _ in range(count):
+                states.append(create())
+        except BaseException as error:
+            raise CallError(self.module, "create_state", len(states)) from safe_cause(error)
+        self.meter.since(started)
+        return states
+
+    def add_groups(self, states: Iterable[State], payloads: list[Any], bounds: Sequence[int]) -> list[State]:
+        """Return states with the payloads between two bounds each: one call for each state."""
+        after: list[State] = []
+        add, is_choosy = self._called.add_events, self._is_choosy
+        started = self.meter.now()
+        try:
+            for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
+                some = payloads[start:stop]
+                after.append(add(state, [one for one in some if one is not SKIPPED] if is_choosy else some))
+        except BaseException as error:
+            raise CallError(self.module, "add_events", len(after)) from safe_cause(error)
+        self.meter.since(started)
+        return after
+
+    def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
+        """Merge each of the others into the state of its key; where there is none, it becomes that."""
+        combine, find = self._called.combine, states.get
+        place = 0
+        started = self.meter.now()
+        try:
+            for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
+                mine = find(name, _ABSENT)
+                states[name] = other if mine is _ABSENT else combine(mine, other)
+        except BaseException as error:
+            raise CallError(self.module, "combine", place) from safe_cause(error)
+        self.meter.since(started)
+
+    def upgrade(self, states: Sequence[State], version: str) -> list[State]:
+        """Return today's states of those that an older version of the module wrote."""
+        after: list[State] = []
+        upgrade = self._called.upgrade_state
+        started = self.meter.now()
+        try:
+            for state in states:
+                after.append(upgrade(state, version))
+        except BaseException as error:
+            raise CallError(self.module, "upgrade_state", len(after)) from safe_cause(error)
+        self.meter.since(started)
+        return after
+
+    def combine(self, state: State, other: State) -> State:
+        """Return the state of both."""
+        try:
+            return self._called.combine(state, other)
+        except BaseException as error:
+            raise CallError(self.module, "combine") from safe_cause(error)
+
+    def merged(self, first: State, second: State) -> State:
+        """Return the state of both as one of its own: neither is changed, now or later."""
+        combine = self._called.combine
+        fresh = self.create_state()
+        try:
+            return combine(combine(fresh, first), second)
+        except BaseException as error:
+            raise CallError(self.module, "combine") from safe_cause(error)
+
+    def deduct(self, state: State, other: State) -> State:
+        """Return a state without another that was merged into it."""
+        try:
+            return self._called.deduct(state, other)
+        except BaseException as error:
+            raise CallError(self.module, "deduct") from safe_cause(error)
+
+    def result(self, state: State) -> Any:
+        """Return the result of a state, which stays as it is."""
+        try:
+            return self._called.compute_result(state)
+        except BaseException as error:
+            raise CallError(self.module, "compute_result") from safe_cause(error)
+
+    def results(self, states: Iterable[State]) -> list[Any]:
+        """Return the result of each state; the states stay as they are."""
+        results: list[Any] = []
+        compute = self._called.compute_result
+        started = self.meter.now()
+        try:
+            for state in states:
+                results.append(compute(state))
+        except BaseException as error:
+            raise CallError(self.module, "compute_result", len(results)) from safe_cause(error)
+        self.meter.since(started)
+        return results
+
+
+def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
+    """Have the watchdog know a function that calls a method, for each group in turn if it fills a list of results."""
+
+    def describe(local: Mapping[str, Any]) -> Call:
+        found = local.get(filled, 0)
+        module = local["self"]
+        return Call(module.label, method, place=found if isinstance(found, int) else len(found), meter=module.meter)
+
+    at(function, describe)
+
+
+_known(SlicedModule.create_state, "create_state")
+_known(SlicedModule.create_states, "create_state", "states")
+_known(SlicedModule.add_groups, "add_events", "after")
+_known(SlicedModule.combine_into, "combine", "place")
+_known(SlicedModule.upgrade, "upgrade_state", "after")
+_known(SlicedModule.combine, "combine")
+_known(SlicedModule.merged, "combine")
+_known(SlicedModule.deduct, "deduct")
+_known(SlicedModule.result, "compute_result")
+_known(SlicedModule.results, "compute_result", "results")
+
+
+def _column_of(select: Callable[[Any], Any]) -> int | None:
+    """Return the column whose values a selector returns; None if it makes something of them, or of several."""
+    if isinstance(select, Present):
+        return select.place
+    if type(select) is not itemgetter:
+        return None
+    _, places = tuple(select.__reduce__())
+    return places[0] if len(places) == 1 and isinstance(places[0], int) else None
