@@ -35,6 +35,14 @@ def weather_offers(weather: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[l
         del sys.modules[name]
 
 
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new package with a kind of windows, outside the repository."""
+    from muntin_cli.new import create_package
+
+    return create_package("shop", tmp_path_factory.mktemp("windows"), is_window=True)
+
+
 def run(weather: Path, *command: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MYPYPATH": str(ROOT / "sdk/src")}
     return subprocess.run(
@@ -165,3 +173,34 @@ def test_a_name_that_is_taken_is_refused(name: str, reason: str, tmp_path: Path,
     if reason:
         assert f"{name!r} is taken: {reason}\n  choose another name, for example {name}_modules" in done.errors
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_package_with_a_kind_of_windows_says_what_to_do_next(tmp_path: Path, muntin: Callable[..., Done]) -> None:
+    done = muntin("new", "shop", "--window", "--into", tmp_path)
+    assert done.code == 0
+    assert "shop.visits is there to be replaced by yours" in done.output
+
+
+def test_a_package_with_a_kind_of_windows_has_nothing_of_modules(shop: Path) -> None:
+    files = {file.relative_to(shop).as_posix() for file in shop.rglob("*") if file.is_file()}
+    assert {path for path in files if path.startswith(("src/", "tests/"))} == {
+        *(f"src/muntin_shop/{name}" for name in ("__init__.py", "plugin.py", "py.typed", "visits.py")),
+        *(f"tests/{name}" for name in ("test_plugin.py", "test_visits.py")),
+    }
+    assert not any(path.startswith("window-kind") for path in files)
+    assert "shop.visits" in (shop / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("pytest", "-q", "-p", "no:cacheprovider", "-W", "error"),
+        ("mypy", "--cache-dir", os.devnull),
+        ("ruff", "check", "--no-cache"),
+        ("ruff", "format", "--check", "--no-cache"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_a_package_with_a_kind_of_windows_works_at_once(command: tuple[str, ...], shop: Path) -> None:
+    done = run(shop, *command)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -51,7 +51,7 @@ def asked(source: str) -> Iterator[str]:
         else:
             continue
         found = {name for part in parts for name in names_in(part)} & KINDS
-        yield from (f"line {node.lineno}: {name}" for name in sorted(found))  # type: ignore[attr-defined]  # those above have
+        yield from (f"line {node.lineno}: {name}" for name in sorted(found))
 
 
 def names_in(part: ast.AST) -> set[str]:

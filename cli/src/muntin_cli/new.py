@@ -18,15 +18,19 @@ from muntin_cli.errors import UsageError
 
 _PLACEHOLDER: Final = "myplugin"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_WINDOW: Final = "window-kind"
+"""The part of the template with a kind of windows; its files take the places of others."""
+_SHARED: Final = frozenset({"__init__.py", "py.typed", "test_plugin.py"})
 _LEAVE: Final = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".hypothesis", ".ruff_cache"})
 
 
-def create_package(name: str, folder: Path) -> Path:
+def create_package(name: str, folder: Path, *, is_window: bool = False) -> Path:
     """Write a working plugin package named `muntin-<name>` and return its folder.
 
     Args:
         name: The name of the plugin: the first part of the name of each of its modules.
         folder: Where the package's own folder is made.
+        is_window: Whether the example is a kind of windows, instead of modules.
 
     Raises:
         UsageError: The name cannot name a plugin, is taken, or the package's folder exists and is not empty.
@@ -36,7 +40,12 @@ def create_package(name: str, folder: Path) -> Path:
     target = folder / distribution_of(name)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} exists already\n  choose another name, another folder (--into), or remove it")
-    for path, source in _walk(files("muntin_cli") / "template"):
+    template = files("muntin_cli") / "template"
+    sources = {path: source for path, source in _walk(template) if not path.startswith(f"{_WINDOW}/")}
+    if is_window:
+        sources = {path: source for path, source in sources.items() if not _is_of_modules(path)}
+        sources |= dict(_walk(template / _WINDOW))
+    for path, source in sources.items():
         file = target / _renamed(path, name)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_renamed(source.read_text(encoding="utf-8"), name), encoding="utf-8")
@@ -89,6 +98,12 @@ def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversabl
             yield from _walk(entry, f"{path}{name}/")
         else:
             yield f"{path}{name}", entry
+
+
+def _is_of_modules(path: str) -> bool:
+    """True for a file of the template that is about the modules in it."""
+    is_code = path.startswith(("src/", "tests/"))
+    return is_code and path.rpartition("/")[2] not in _SHARED
 
 
 def _renamed(text: str, name: str) -> str:

@@ -186,7 +186,9 @@ def _load(entry: EntryPoint) -> Plugin:
         for kind in windows:
             check_kind(kind)
         by_name = [_by_name(entry.name, offered) for offered in (modules, functions, triggers, windows)]
-        return Plugin(entry.name, distribution, *by_name, aliases=_aliases(entry.name, modules))
+        return Plugin(
+            entry.name, distribution, by_name[0], by_name[1], by_name[2], by_name[3], _aliases(entry.name, modules)
+        )
     except KeyboardInterrupt:
         raise
     except DuplicateNameError:

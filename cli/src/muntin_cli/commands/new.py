@@ -19,11 +19,13 @@ def new(
         str, typer.Argument(help="The plugin's name, for example weather: the first part of its modules'.")
     ],
     into: Annotated[Path, typer.Option(help="The folder in which the package's own folder is made.")] = Path(),
+    window: Annotated[bool, typer.Option("--window", help="Start with a kind of windows instead of modules.")] = False,
 ) -> ExitCode:
     """Start a plugin package with examples, whose tests pass."""
-    target = create_package(name, into)
+    target = create_package(name, into, is_window=window)
+    examples = f"{name}.visits is" if window else f"{name}.spread, {name}.mean and others are"
     show(
-        f"{target} is a working package: {name}.spread, {name}.mean and others are there to be replaced by yours\n\n"
+        f"{target} is a working package: {examples} there to be replaced by yours\n\n"
         f"  cd {target}\n"
         "  pip install --editable '.[test]'\n"
         "  pytest\n"

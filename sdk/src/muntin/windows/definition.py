@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
 from typing import Any
 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.names import check_name
+from muntin.windows.kind import WindowKind
 
 
-def check_kind(cls: Any) -> None:
+def check_kind(cls: type[WindowKind]) -> None:
     """Raise unless a plugin can offer a kind of windows.
 
     Raises:
@@ -17,8 +17,8 @@ def check_kind(cls: Any) -> None:
             method is missing, or one of its lengths is no field.
     """
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
-    parameters = getattr(cls, "__dataclass_params__", None)
-    if not is_dataclass(cls) or parameters is None or not parameters.frozen:
+    parameters: Any = getattr(cls, "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
         raise ModuleDefinitionError(f"{name} is no frozen dataclass\n  expected: @dataclass(frozen=True, slots=True)")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
@@ -28,6 +28,7 @@ def check_kind(cls: Any) -> None:
         if not isinstance(value, str) or not value:
             fault = f"has no {attribute}" if value in (None, "") else f"has the {attribute} {value!r}, which is no text"
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: {attribute} = {example!r}")
-    unknown = sorted(set(cls.lengths) - set(cls.__dataclass_fields__))
+    known: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
+    unknown = sorted(set(cls.lengths) - set(known))
     if unknown:
         raise ModuleDefinitionError(f"{name} has the lengths {unknown}, which are none of its fields")

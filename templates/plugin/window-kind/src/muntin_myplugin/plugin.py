@@ -1,0 +1,13 @@
+"""What the entry point `myplugin` offers; a kind that is not listed here does not exist for queries."""
+
+from __future__ import annotations
+
+from muntin import WindowKind, hookimpl
+
+from muntin_myplugin import visits
+
+
+@hookimpl
+def muntin_windows() -> list[type[WindowKind]]:
+    """Return the kinds of windows."""
+    return [visits.Visits]

@@ -1,0 +1,54 @@
+"""Visits: windows over events with no longer a gap between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin import INFINITY, Stretches, Window, WindowError, WindowKind
+
+
+@dataclass(frozen=True, slots=True)
+class Visits(WindowKind):
+    """A window over events of which each begins less than a gap after an earlier one has ended.
+
+    Attributes:
+        gap: How long nothing happens between two visits.
+
+    Example:
+        >>> list(Visits(5).cut(Stretches([(1, 6), (4, 9), (12, 17)]), 0, 20))
+        [Window(start=1, end=9), Window(start=12, end=17)]
+    """
+
+    name: ClassVar[str] = "myplugin.visits"
+    version: ClassVar[str] = "0.1.0"
+    title: ClassVar[str] = "visits"
+    lengths: ClassVar[tuple[str, ...]] = ("gap",)
+
+    gap: int
+
+    def __post_init__(self) -> None:
+        if self.gap <= 0:
+            raise WindowError(f"a gap is longer than nothing, got {self.gap}")
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime, prolonged by the gap."""
+        return start, end if end == INFINITY else end - 1 + self.gap
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the connected parts of the axis that stretches cover."""
+        visit: Window | None = None
+        for since, until in known.all:
+            if visit is None or since >= visit.end:
+                if visit is not None and visit.start < end and visit.end > start:
+                    yield visit
+                visit = Window(since, until)
+            else:
+                visit = Window(visit.start, max(visit.end, until))
+        if visit is not None and visit.start < end and visit.end > start:
+            yield visit
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch, and the tick before it: a visit that gets longer replaces one that ended there."""
+        return start - 1, end
