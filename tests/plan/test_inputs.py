@@ -230,6 +230,43 @@ def test_a_type_variable_takes_what_it_may_stand_for(variable: Any, kind: type) 
     assert len(bind_inputs(reading(variable), [column(kind)]).reads) == 1
 
 
+Real = TypeVar("Real", float, Decimal)
+
+
+@pytest.mark.parametrize(
+    ("kind", "read", "result"), [(int, "float", "float"), (float, "Real", "float"), (Decimal, "Real", "decimal")]
+)
+def test_a_type_variable_stands_for_a_wider_type_where_it_may_not_be_the_columns(
+    kind: type, read: str, result: str
+) -> None:
+    class Middle(Aggregate[list[Real | None], Real], Generic[Real]):
+        name, version = "show.middle", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[list[Real | None]]) -> Real:
+            raise AssertionError
+
+    bound = bind_inputs(Middle, [column(list[kind])])  # type: ignore[valid-type]
+    assert (spell(bound.reads[0]), spell(bound.result)) == (f"list[{read} | None]", result)
+
+
+def test_columns_of_one_type_variable_may_be_widened_to_the_same_type() -> None:
+    class Pair(NamedTuple, Generic[Real]):
+        x: Real
+        y: Real
+
+    class Slope(Aggregate[Pair[Real], Real], Generic[Real]):
+        name, version = "show.slope", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[Pair[Real]]) -> Real:
+            raise AssertionError
+
+    pair = struct(x=int, y=float)
+    for given in ([column(int), column(Decimal)], [column(float), column(int)], [pair]):
+        assert spell(bind_inputs(Slope, given).result) == "float"
+    with pytest.raises(TypeMismatchError, match="but the column x is decimal"):
+        bind_inputs(Slope, [column(float), column(Decimal)])
+
+
 def test_a_result_that_nothing_binds_is_refused() -> None:
     class Loose(Aggregate[Any, T], Generic[T]):
         name, version = "show.loose", "1.0.0"

@@ -65,6 +65,12 @@ class TestAverage(IncrementalAggregateLaws):
     tolerance = EXACTLY
 
 
+class TestAverageOfDecimals(IncrementalAggregateLaws):
+    module = Average()
+    payloads = st.none() | st.decimals(-(10**20), 10**20, places=6)
+    tolerance = EXACTLY
+
+
 class TestCollectList(TimeSensitiveIncrementalAggregateLaws):
     module = CollectList[Any]()
     payloads = TIED

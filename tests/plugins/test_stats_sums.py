@@ -83,6 +83,16 @@ def test_an_average_skips_nulls() -> None:
     assert result(Average(), [None]) is None
 
 
+def test_an_average_of_decimals_has_as_many_digits_as_spark_divides_with() -> None:
+    prices = [Decimal("0.10"), None, Decimal("0.20"), Decimal("0.15")]
+    assert result(Average(), prices) == Decimal("0.15")
+    assert result(Average(), [Decimal(1), Decimal(0), Decimal(0)]) == Decimal("0." + 38 * "3")
+    assert result(Average(), [Decimal(2), Decimal(0), Decimal(0)]) == Decimal("0." + 37 * "6" + "7")
+    assert result(Average(), [Decimal("1e30"), *prices], removed=[Decimal("1e30")]) == Decimal("0.15")
+    assert result(Average(), prices, removed=prices) is None
+    assert repr(result(Average(), [Decimal("0.5"), 1.0])) == "0.75"
+
+
 def test_an_average_of_huge_floats_does_not_overflow() -> None:
     assert result(Average(), [1.7e308, 1.7e308, 1.7e308]) == 1.7e308
 

@@ -163,14 +163,34 @@ def test_several_aggregates_make_one_record() -> None:
 
 
 def test_several_aggregates_read_the_one_type_that_some_of_them_say() -> None:
-    assert types(all_of(n="stats.count", most="stats.max", mean="stats.average")) == (
+    assert types(all_of(n="stats.count", most="stats.max", spread="stats.variance")) == (
         "float | None",
-        "struct<n: integer, most: float | None, mean: float | None>",
+        "struct<n: integer, most: float | None, spread: float | None>",
     )
     assert types(all_of(most="stats.max", least="stats.min"))[0] == "Payload | None"
     assert types(all_of(total=Total, mean=preset("stats.count")))[0] == "integer"
-    with pytest.raises(ModuleDefinitionError, match="total reads integer, mean reads float\n  to do: convert it with"):
+    with pytest.raises(ModuleDefinitionError, match="total reads integer, spread reads float\n  to do: convert it wi"):
+        all_of(total=Total, spread="stats.variance")
+
+
+def test_several_aggregates_read_what_all_of_them_may_read() -> None:
+    module = all_of(total="stats.sum", mean="stats.average", n="stats.count")
+    variable = module.input_field().type
+    assert [spell(choice) for choice in variable.choices] == ["float", "decimal"]
+    assert types(all_of(mean="stats.average", spread="stats.variance"))[0] == "float | None"
+    with pytest.raises(ModuleDefinitionError, match="total reads integer, mean reads float or decimal\n  to do: conve"):
         all_of(total=Total, mean="stats.average")
+
+
+def test_a_combinator_keeps_how_large_decimals_grow() -> None:
+    inner = all_of(total="stats.sum", mean="stats.average", most="stats.max", count="stats.count")
+    outer = all_of(inner=inner, mean=skipping_nulls(with_default("stats.average", None)))
+    parts = {part.name: part for part in outer.result_field().type.fields}
+    grown = {part.name: getattr(part.type, "growth", None) for part in parts["inner"].type.fields}
+    assert grown == {"total": (10, 0), "mean": (4, 4), "most": (0, 0), "count": None}
+    assert parts["mean"].type.growth == (4, 4)
+    by_group = grouping_by("stats.average").result_field().type
+    assert (by_group.key.type.growth, by_group.value.type.growth) == (None, (4, 4))
 
 
 def test_several_aggregates_see_times_if_one_of_them_does() -> None:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from muntin import tumbling
+from muntin.combinators import all_of, grouping_by
 from muntin_engine import events, module
 from tests.spark.running import collect
 
@@ -53,6 +54,39 @@ def test_statistics_are_those_of_spark(spark: SparkSession) -> None:
             value = found[row["k"]][name]
             told = sorted(value) if name == "listed" else value
             assert told == pytest.approx(row[name], rel=1e-12), name
+
+
+def test_averages_of_decimals_are_those_of_spark_whatever_computes_them(spark: SparkSession) -> None:
+    df = spark.range(64).selectExpr(
+        "id % 2 as k",
+        "id as at",
+        "cast(if(id = 1, 0.01, 0) as decimal(10, 2)) as tie",  # 0.0003125 and zero
+        "if(id % 7 = 0, null, cast(id * id / 7 as decimal(12, 3))) as d",
+        "cast(id as decimal(38, 18)) as wide",
+        "cast(-id as decimal(38, 36)) / 100 as narrow",
+        "id as n",
+    )
+    names = ("tie", "d", "wide", "narrow", "n")
+    told = df.groupBy("k").agg(*(F.avg(name).alias(name) for name in names), F.stddev("d"), F.median("d"))
+    expected = sorted(map(tuple, told.collect()))
+    others = {"std": module("stats.std", "d"), "middle": module("stats.median", "d")}
+    for evaluator in ("auto", "sliced", "general"):
+        window = events(df, key="k", at="at", buckets=2).window(tumbling(100), evaluator=evaluator)
+        calls = {name: module("stats.average", name) for name in names}
+        table = window.aggregate(**calls, **others).results()
+        assert [table.schema[name].dataType for name in names] == [told.schema[name].dataType for name in names]
+        found = sorted(tuple(row[name] for name in ("k", *names, *others)) for row in collect(table))
+        assert [row[:6] for row in found] == [row[:6] for row in expected]
+        assert [row[6:] for row in found] == [pytest.approx(row[6:], rel=1e-12) for row in expected]
+    both = all_of(mean="stats.average", total="stats.sum")
+    window = events(df, key="k", at="at", buckets=2).window(tumbling(100))
+    table = window.aggregate(all=module(both, "tie"), by=module(grouping_by("stats.average"), "k", "tie")).results()
+    types = {part.name: part.dataType.simpleString() for part in table.schema.fields}
+    assert types["all"] == "struct<mean:decimal(14,6),total:decimal(20,2)>"
+    assert types["by"] == "map<bigint,decimal(14,6)>"
+    assert sorted((row["k"], row["all"]["mean"], row["by"][row["k"]]) for row in collect(table)) == [
+        (row[0], row[1], row[1]) for row in expected
+    ]
 
 
 def test_a_sum_that_its_column_cannot_hold_is_null_whatever_computes_it(spark: SparkSession) -> None:

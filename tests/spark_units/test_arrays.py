@@ -54,7 +54,7 @@ class DictSpan(TypedDict):
         (bytes, pa.binary(), bytearray(b"a"), b"a"),
         (Decimal, pa.decimal128(38, 18), 3, Decimal(3)),
         (Decimal, pa.decimal128(38, 2), Decimal(2) / 3, Decimal("0.67")),
-        (Decimal, pa.decimal128(38, 2), Decimal("0.125"), Decimal("0.12")),
+        (Decimal, pa.decimal128(38, 2), Decimal("0.125"), Decimal("0.13")),
         (date, pa.date32(), date(2024, 5, 1), date(2024, 5, 1)),
         (datetime, UTC_TIME, datetime(2024, 5, 1, tzinfo=UTC), datetime(2024, 5, 1, tzinfo=UTC)),
         (datetime, UTC_TIME, datetime(2024, 5, 1), datetime(2024, 5, 1, tzinfo=UTC)),  # noqa: DTZ001

@@ -93,7 +93,9 @@ def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
     if len(reads) != len(given):
         got = f"got {len(given)}: {_spell_all(given)}"
         raise TypeMismatchError(f"{cls.name} takes one column of {spell(wanted)}, {got}")
-    result = _result(cls, _unify(cls, reads, given))
+    widened = {name: choice for pair in zip(reads, given, strict=True) for name, choice in _widened(*pair)}
+    reads = tuple(bind(part, widened) for part in reads)
+    result = _result(cls, widened | _unify(cls, reads, given))
     return BoundInputs(reads, result, tuple(map(_converter, reads, given)), make)
 
 
@@ -257,6 +259,26 @@ def _misfits(wanted: Field, given: Field, bound: dict[str, Field], path: str) ->
         yield from ((f"{path}.{part.name}", part, None) for part in absent)
     else:
         yield path, wanted, given
+
+
+def _widened(wanted: Field, given: Field) -> Iterator[tuple[str, Field]]:
+    """Yield the type variables that stand for a wider type than a column's, which is none of those they may stand for.
+
+    Of several wider ones the first is meant: whole numbers are floats where floats and decimals are read.
+    """
+    reads, column = wanted.type, given.type
+    if isinstance(reads, Variable) and isinstance(column, Scalar):
+        kinds = {choice.type.kind: choice for choice in reads.choices if isinstance(choice.type, Scalar)}
+        wider = [choice for kind, choice in kinds.items() if (column.kind, kind) in _WIDENS]
+        yield from ((reads.name, choice) for choice in wider[:1] if column.kind not in kinds)
+    elif isinstance(reads, ListOf) and isinstance(column, ListOf):
+        yield from _widened(reads.element, column.element)
+    elif isinstance(reads, MapOf) and isinstance(column, MapOf):
+        yield from _widened(reads.key, column.key)
+        yield from _widened(reads.value, column.value)
+    elif isinstance(reads, Struct) and isinstance(column, Struct):
+        for place, part in matching(reads, column) or ():
+            yield from _widened(part, column.fields[place])
 
 
 def _takes(variable: Variable, given: DataType) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
 
@@ -41,6 +41,23 @@ class Scalar:
 
     kind: ScalarKind
     values: tuple[Any, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
+
+    def grown(self, growth: Growth) -> Scalar:
+        """Return the type of results computed from such values; the same, where a type has no size."""
+        del growth
+        return self
+
+
+class Growth(NamedTuple):
+    """How much larger than a decimal column the decimals are that a module computes from it.
+
+    Attributes:
+        digits: How many digits more they have.
+        places: How many of these come after the decimal point.
+    """
+
+    digits: int
+    places: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +92,14 @@ class Variable:
         choices: The types of which it may be one, where the type variable has constraints.
         is_ordered: True if its values must have an order, as where the type variable is bound to a class with `__lt__`.
         is_hashable: True if they must be hashable, as where it is bound to `collections.abc.Hashable`.
+        growth: In a result: how much larger it is than what the variable stands for; None if that is not known.
     """
 
     name: str
     choices: tuple[Field, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
     is_ordered: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
     is_hashable: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
+    growth: Growth | None = dataclasses.field(default=None, compare=False, repr=False, kw_only=True)
 
 
 DataType: TypeAlias = Scalar | ListOf | MapOf | Struct | Variable
@@ -271,13 +290,37 @@ def bind(field: Field, variables: Mapping[str, Field]) -> Field:
     data_type = field.type
     if isinstance(data_type, Variable):
         bound = variables.get(data_type.name)
-        return field if bound is None else Field(field.name, bound.type, field.is_nullable or bound.is_nullable)
+        if bound is None:
+            return field
+        found = bound if data_type.growth is None else growing(bound, data_type.growth)
+        return Field(field.name, found.type, field.is_nullable or bound.is_nullable)
+    return _with_parts(field, lambda part: bind(part, variables))
+
+
+def growing(field: Field, growth: Growth) -> Field:
+    """Return the type of results that are so much larger than the values they are computed from.
+
+    The keys of a map keep the room they have: one that did not fit would end the query.
+    """
+    data_type = field.type
+    if isinstance(data_type, Scalar):
+        return dataclasses.replace(field, type=data_type.grown(growth))
+    if isinstance(data_type, Variable):
+        return dataclasses.replace(field, type=dataclasses.replace(data_type, growth=growth))
+    if isinstance(data_type, MapOf):
+        return dataclasses.replace(field, type=MapOf(data_type.key, growing(data_type.value, growth)))
+    return _with_parts(field, lambda part: growing(part, growth))
+
+
+def _with_parts(field: Field, change: Callable[[Field], Field]) -> Field:
+    """Return a type with its parts changed."""
+    data_type = field.type
     if isinstance(data_type, ListOf):
-        data_type = ListOf(bind(data_type.element, variables))
+        data_type = ListOf(change(data_type.element))
     elif isinstance(data_type, MapOf):
-        data_type = MapOf(bind(data_type.key, variables), bind(data_type.value, variables))
+        data_type = MapOf(change(data_type.key), change(data_type.value))
     elif isinstance(data_type, Struct):
-        data_type = Struct(tuple(bind(part, variables) for part in data_type.fields), data_type.make)
+        data_type = Struct(tuple(map(change, data_type.fields)), data_type.make)
     return dataclasses.replace(field, type=data_type)
 
 

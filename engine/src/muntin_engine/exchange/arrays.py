@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from itertools import accumulate
 from math import inf
 from numbers import Integral, Real
@@ -50,10 +50,11 @@ class MisfitError(ValueError):
 def to_arrow(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:
     """Return values as an array; None is null whatever was declared.
 
-    An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column. What is of the
-    declared type and beyond what the column holds (an integer of more than 64 bits, a decimal of too many digits or
-    that is no number, an interval of more than 64 bits of microseconds) is null, as Spark's `try_sum` and `try_add`
-    have it: no row stops a query. Only the keys of a map cannot be. A number beyond the largest float is infinite.
+    An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column, half
+    up as by Spark's `cast`. What is of the declared type and beyond what the column holds (an integer of more than 64
+    bits, a decimal of too many digits or that is no number, an interval of more than 64 bits of microseconds) is null,
+    as Spark's `try_sum` and `try_add` have it: no row stops a query. Only the keys of a map cannot be. A number beyond
+    the largest float is infinite.
 
     Args:
         values: Of the declared type.
@@ -205,7 +206,7 @@ def _float(value: Any, arrow_type: pa.DataType) -> float:
 
 
 def _decimal(value: Decimal | Integral, arrow_type: pa.Decimal128Type) -> Decimal | None:
-    digits = Context(prec=arrow_type.precision, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
+    digits = Context(prec=arrow_type.precision, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
     number = value if isinstance(value, Decimal) else Decimal(int(value))
     try:
         return digits.quantize(number, Decimal(1).scaleb(-arrow_type.scale)) if number.is_finite() else None

@@ -25,7 +25,7 @@ from muntin_engine.plan.lengths import Scale
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.marks import with_marks
-from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of, with_digits
+from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
 
 if TYPE_CHECKING:
     from muntin_engine.event_stream import EventStream
@@ -169,9 +169,7 @@ def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
     def place(number: int, wanted: Field) -> int:
         return inputs.place(call.inputs[number], parts[number], wanted)
 
-    planned = plan_module(output, call.cls, call.parameters, given, place)
-    digits = planned.module.decimal_digits
-    return planned if digits is None else replace(planned, result=with_digits(planned.result, digits))
+    return plan_module(output, call.cls, call.parameters, given, place)
 
 
 def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, QueryError
-from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
+from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
 from muntin_engine.inputs import matching
 
 _OF_SPARK: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
@@ -83,6 +83,14 @@ class ColumnScalar(Scalar):
     spark: spark_types.DataType
     is_wide: bool = False
 
+    def grown(self, growth: Growth) -> ColumnScalar:
+        """Return the type of results: a decimal with more digits, as far as there are any, as Spark bounds its own."""
+        if not isinstance(self.spark, spark_types.DecimalType):
+            return self
+        digits = min(_MOST_DIGITS, self.spark.precision + growth.digits)
+        places = min(_MOST_DIGITS, self.spark.scale + growth.places)
+        return ColumnScalar(self.kind, spark_types.DecimalType(digits, places), is_wide=True)
+
 
 def field_of(name: str, data_type: spark_types.DataType) -> Field:
     """Return a Spark type as the SDK describes it; a type no module can read is a variable without a name."""
@@ -121,20 +129,6 @@ def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.
         parts = [spark_types.StructField(part.name, spark_type_of(part, time_type)) for part in data_type.fields]
         return spark_types.StructType(parts)
     raise QueryError(f"the type of {field.name!r} is not known when the query is built")
-
-
-def with_digits(field: Field, more: int) -> Field:
-    """Return the type of a result whose decimals have so many digits more than those of the columns they come from."""
-    data_type = field.type
-    if isinstance(data_type, ColumnScalar) and isinstance(data_type.spark, spark_types.DecimalType):
-        digits = min(_MOST_DIGITS, data_type.spark.precision + more)
-        wide = spark_types.DecimalType(digits, data_type.spark.scale)
-        return replace(field, type=ColumnScalar(data_type.kind, wide, is_wide=True))
-    if isinstance(data_type, ListOf):
-        return replace(field, type=ListOf(with_digits(data_type.element, more)))
-    if isinstance(data_type, Struct):
-        return replace(field, type=Struct(tuple(with_digits(part, more) for part in data_type.fields), data_type.make))
-    return field
 
 
 def carried_type(wanted: Field, given: spark_types.DataType) -> pa.DataType:

@@ -71,7 +71,7 @@ class Sum(GroupAggregate[N | None, Amount, N | None]):
         numbers: list[Any] = present(payloads)
         floats = [number for number in numbers if isinstance(number, float)]
         others = [number for number in numbers if not isinstance(number, float)] if len(floats) < len(numbers) else []
-        return Amount(len(others), _sum(others), Total.of(floats))
+        return Amount(len(others), exact_sum(others), Total.of(floats))
 
     def compute_result(self, state: Amount) -> N | None:
         """Return the sum, of the type of the numbers."""
@@ -87,7 +87,8 @@ class Sum(GroupAggregate[N | None, Amount, N | None]):
         return form_for(reads, FORMS)
 
 
-def _sum(numbers: Sequence[int | Decimal]) -> int | Decimal:
+def exact_sum(numbers: Sequence[int | Decimal]) -> int | Decimal:
+    """Return the sum of ints, or of Decimals, without rounding; 0 of none."""
     total: int | Decimal = sum(numbers)
     if isinstance(total, Decimal):
         with localcontext(_EXACT):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, get_args, get_origin
 
@@ -20,7 +20,7 @@ from muntin.modules.incremental_aggregate import IncrementalAggregate, TimeSensi
 from muntin.modules.made import Made, make_module, maker
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.schemas import describe, spell
+from muntin.schemas import Field, Struct, Variable, bind, describe, spell
 
 Payload = TypeVar("Payload")
 
@@ -63,6 +63,14 @@ class _AllOf(Made):
 
     def __init__(self) -> None:
         self._modules: list[Any] = [cls() for cls in self._parts.values()]
+
+    @classmethod
+    def result_field(cls) -> Field:
+        """Return a record with the result of each aggregate, whose decimals are as large as that one says."""
+        payload: Any = cls.input_field()  # type: ignore[attr-defined]  # every base class beside this mixin has it
+        results = {name: _bound(part.result_field(), part.input_field(), payload) for name, part in cls._parts.items()}
+        fields = (replace(field, name=name) for name, field in results.items())
+        return Field("result", Struct(tuple(fields), dict))
 
     @property
     def exact_up_to(self) -> int | None:
@@ -241,14 +249,35 @@ def _has_records(annotation: Any) -> bool:
 def _payload(parts: Mapping[str, type[Module]]) -> Any:
     """Return the one type that all aggregates read."""
     inputs = {name: without_null(types_of(cls)[0]) for name, cls in parts.items()}
-    concrete = {name: bare for name, (bare, _) in inputs.items() if bare is not Any and not is_variable(bare)}
-    if len({spell(describe(bare)) for bare in concrete.values()}) > 1:
-        read = ", ".join(f"{name} reads {spell(describe(bare))}" for name, bare in concrete.items())
+    choices = {name: _choices(bare) for name, (bare, _) in inputs.items()}
+    said = {name: found for name, found in choices.items() if found}
+    common = [one for one in next(iter(said.values()), ()) if all(one in found for found in said.values())]
+    if said and not common:
+        read = ", ".join(f"{name} reads {' or '.join(map(_spelled, found))}" for name, found in said.items())
         raise ModuleDefinitionError(f"all_of() is of one payload, but {read}\n  to do: convert it with mapping()")
     if all(bare is Any for bare, _ in inputs.values()):
         return Any
-    one = next(iter(concrete.values()), Payload)
+    several: Any = TypeVar
+    one = Payload if not said else common[0] if len(common) == 1 else several("Payload", *common)
     return with_null(one) if all(is_nullable for _, is_nullable in inputs.values()) else one
+
+
+def _bound(result: Field, reads: Field, payload: Field) -> Field:
+    """Return an aggregate's result where it reads that payload."""
+    variable = reads.type
+    is_bound = isinstance(variable, Variable) and variable.name
+    return bind(result, {variable.name: Field("", payload.type)}) if is_bound else result
+
+
+def _choices(bare: Any) -> tuple[Any, ...]:
+    """Return the types that a payload may be of; none where it may be of any."""
+    if is_variable(bare):
+        return tuple(bare.__constraints__)
+    return () if bare is Any else (bare,)
+
+
+def _spelled(annotation: Any) -> str:
+    return spell(describe(annotation))
 
 
 def _result(cls: type[Module], payload: Any) -> Any:

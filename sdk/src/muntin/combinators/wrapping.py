@@ -27,6 +27,9 @@ METHODS: Final = (
 )
 """What the engine calls; a wrapping module has those that the wrapped one has."""
 
+SAID: Final = ("accepted_clips", "contract", "decimal_digits", "decimal_places", "reads_times")
+"""What a class says of itself and of any class that wraps it."""
+
 
 class Wrapping(Made):
     """The root of modules that wrap another one."""
@@ -213,7 +216,7 @@ def wrap(  # everything that a module says of itself
     found: dict[str, Callable[..., Any]] = {
         method: getattr(way, f"_{method}") for method in METHODS if hasattr(cls, method)
     }
-    said = {name: getattr(cls, name) for name in ("accepted_clips", "contract", "reads_times")}
+    said = {name: getattr(cls, name) for name in SAID}
     return make_module(
         (way, base_of(cls)[types]),
         {

@@ -10,7 +10,7 @@ from muntin.modules.methods import check_methods
 from muntin.modules.names import check_aliases, check_name
 from muntin.modules.needs import Needs
 from muntin.policies import ClipPolicy, OutputContract
-from muntin.schemas import Field, describe
+from muntin.schemas import Field, Growth, describe, growing
 from muntin.versions import continues
 
 
@@ -33,6 +33,7 @@ class Module:
         decimal_digits: Where a result's type is that of a column, and that is a decimal: how many digits more than the
             column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
+        decimal_places: How many of these digits come after the decimal point, such as the 4 of an average, as in Spark.
         accepted_clips: The clipping policies under which the module is right (SI-42). All, unless it says so.
         is_time_sensitive: True for the base classes that see events and the window.
         is_operator: True for the four that return rows, false for the four that return one value.
@@ -51,6 +52,7 @@ class Module:
     aliases: ClassVar[tuple[str, ...]] = ()
     continues_since: ClassVar[str | None] = None
     decimal_digits: ClassVar[int | None] = None
+    decimal_places: ClassVar[int] = 0
     accepted_clips: ClassVar[frozenset[ClipPolicy]] = frozenset(ClipPolicy)
     is_time_sensitive: ClassVar[bool] = False
     is_operator: ClassVar[bool] = False
@@ -69,7 +71,9 @@ class Module:
     @classmethod
     def result_field(cls) -> Field:
         """Return the type of a result, or of a row for an operator, from the class's generics."""
-        return describe(cls._types()["result"], "result")
+        result = describe(cls._types()["result"], "result")
+        digits = cls.decimal_digits
+        return result if digits is None else growing(result, Growth(digits, cls.decimal_places))
 
     @classmethod
     def state_type(cls) -> Any:
