@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -83,7 +82,7 @@ class Rows(TimeSensitiveOperator[Any, Any]):
 
 
 def stamped(policy: TimestampPolicy, *rows: Any, window: Window = W, **policies: Any) -> list[tuple[Any, ...]]:
-    found = Stamper(query(tumbling(10), Rows(), timestamps=policy, **policies)).rows(window, [list(rows)])
+    found = Stamper(query(tumbling(10), Rows(), timestamps=policy, **policies)).rows("key", window, [list(rows)])
     return [tuple(row) for row in found]
 
 
@@ -112,7 +111,8 @@ def test_a_window_without_an_end_has_no_point_at_its_end() -> None:
 
 
 def test_an_output_before_its_window_breaks_the_contract() -> None:
-    with pytest.raises(ModuleContractError, match=re.escape("test.rows 3.0.0 returned an event that starts at 9")):
+    told = r"test.rows 3.0.0 returned an event that starts at 9, before its window \[10, 20\)\n  key: 'key'\n"
+    with pytest.raises(ModuleContractError, match=told):
         stamped(TimestampPolicy.UNCHANGED, Event(9, 12, "r"))
     row = Event(9, 12, "r")
     assert stamped(TimestampPolicy.UNCHANGED, row, contract=OutputContract.UNRESTRICTED) == [(9, 12, "r")]

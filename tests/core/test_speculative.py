@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 import pytest
 
 from muntin import (
     INFINITY,
+    Aggregate,
     EmitPolicy,
+    Module,
     TimestampPolicy,
     count_by_start,
     hopping,
     snapshot,
     tumbling,
 )
-from tests.core.build import Feed, Members, RunningTotal, Total, query, revision, row, spelled
+from muntin_engine.core.changes import OutputKind
+from muntin_engine.state.codec import Codec
+from tests.core.build import Feed, Members, RunningTotal, Total, output, query, revision, row, spelled
 
 SPECULATIVE = EmitPolicy.SPECULATIVE
 EAGER = EmitPolicy.EAGER
@@ -49,6 +57,46 @@ def test_a_late_row_takes_back_what_it_changes_and_nothing_else() -> None:
     feed.batch(row("a", 6, 7, 1), row("b", 15, 16, 2))
     late = feed.batch(row("c", 2, 3, 3))
     assert spelled(late) == ["+3 [-5,5) (3,)", "-1 [0,10) (1,)", "+4 [0,10) (1, 3)"]
+
+
+class Counted(NamedTuple):
+    values: list[int]
+    count: int
+
+
+def showing(kind: Any, show: Callable[[list[int]], Any]) -> Module:
+    """Return a module that shows its sorted payloads in a way, declared to be of a type."""
+
+    class Shown(Aggregate[int, kind]):
+        name, version = "test.shown", "1.0.0"
+
+        def compute_result(self, payloads: Sequence[int]) -> Any:
+            return show(sorted(payloads))
+
+    return Shown()
+
+
+SHOWN: dict[str, tuple[Any, Callable[[list[int]], Any], Any]] = {
+    "array": (list[int], np.array, [1, 2]),
+    "matrix": (list[list[int]], lambda values: np.array([values]), [[1, 2]]),
+    "in a map": (dict[str, list[int]], lambda values: {"a": np.array(values)}, {"a": [1, 2]}),
+    "in a record": (Counted, lambda values: Counted(np.array(values), 2), Counted([1, 2], 2)),  # type: ignore[arg-type]
+    "iterator": (list[int], iter, [1, 2]),
+    "tuple": (list[int], tuple, (1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("emit", [EAGER, EmitPolicy.FINAL])
+def test_a_list_may_be_an_array_whether_or_not_results_are_kept(name: str, emit: EmitPolicy) -> None:
+    kind, show, plain = SHOWN[name]
+    feed = Feed(query(tumbling(10), showing(kind, show), emit=emit), Codec([Counted]))
+    out = output(feed.batch(row("a", 3, 5, 1), row("b", 4, 5, 2))) + output(feed.batch(punctuation=20))
+    assert [change.value for change in out] == [(plain,)]
+    if emit is EAGER:
+        output(feed.batch(row("c", 33, 34, 1), row("d", 34, 35, 2), punctuation=30))
+        retraction, _ = output(feed.batch(revision("c", 33, 34, 33)))
+        assert (retraction.kind, retraction.value) == (OutputKind.RETRACT, (plain,))
 
 
 def test_a_window_whose_result_stays_the_same_puts_out_nothing() -> None:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from inspect import signature
 from typing import Any
 
 import pytest
 
 from muntin import (
     Axis,
+    ClipPolicy,
+    Duration,
     Lateness,
+    ParameterError,
+    PolicyError,
     QueryError,
     Trigger,
     TriggerView,
     Window,
+    WindowError,
     bounded_delay,
     correct,
     count_by_start,
@@ -27,8 +33,17 @@ from muntin import (
     ticks,
     tumbling,
 )
+from muntin.combinators import filtering, preset
+from muntin.schemas import describe
 from muntin.triggers import Decision, after, any_of, every, every_count, past_end, repeat, until
+from muntin_engine.explanation import explain_plan
+from muntin_engine.plan import plan_module
+from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import Scale
+from muntin_engine.plan.module_plan import make_module
+from muntin_patterns import FollowedBy
+from muntin_stats import ExponentiallyWeightedAverage
+from tests.plan.plans import plan_of
 
 TIME, TICKS, MILLIS = Scale(Axis.TIME), Scale(Axis.TICKS), Scale(Axis.TICKS, "ms")
 SECOND = 1_000_000
@@ -109,6 +124,82 @@ def test_a_time_that_is_no_whole_number_of_units_is_refused() -> None:
         QueryError, match="the delay is 1 millisecond 500 microseconds, which is no whole number of the unit"
     ):
         MILLIS.resolve(bounded_delay("1.5 ms"))
+
+
+@pytest.mark.parametrize(("unit", "second"), [("s", 1), ("ms", 1000), ("us", SECOND), ("ns", 1000 * SECOND)])
+def test_a_module_reads_its_durations_in_ticks_of_the_axis_of_the_query(unit: str, second: int) -> None:
+    scale = Scale(Axis.TICKS, unit)
+    for cls in (FollowedBy, preset(FollowedBy, within="10 minutes"), filtering(FollowedBy, bool)):
+        given = {"within": "10 minutes"} if "within" in signature(cls).parameters else {}
+        module: Any = make_module(cls, given, scale.resolve)
+        assert module.needs.reach == 600 * second + 1
+    average: Any = make_module(ExponentiallyWeightedAverage, {"half_life": timedelta(seconds=5)}, scale.resolve)
+    assert average.half_life == 5 * second
+    assert FollowedBy("10 minutes").within == 600 * SECOND
+
+
+def test_a_duration_that_a_module_reads_twice_is_converted_once() -> None:
+    class Twice(ExponentiallyWeightedAverage):
+        name, version = "test.twice", "1"
+
+        def __init__(self, half_life: Duration) -> None:
+            super().__init__(ticks(half_life))
+
+    twice: Any = make_module(Twice, {"half_life": "5 seconds"}, MILLIS.resolve)
+    assert twice.half_life == 5000
+
+
+@pytest.mark.parametrize(
+    ("scale", "within", "message"),
+    [
+        (TIME, 10, "the length is the bare number 10, and the times in at are timestamps\n  say how long that is"),
+        (MILLIS, 10, "the length is the bare number 10, and the times in at are in ms"),
+        (MILLIS, "1.5 ms", "1 millisecond 500 microseconds, which is no whole number of the unit 'ms'"),
+        (TICKS, "10 minutes", "the times in at are integers without a unit"),
+    ],
+)
+def test_a_duration_of_a_module_that_means_nothing_on_the_axis_is_refused(
+    scale: Scale, within: Any, message: str
+) -> None:
+    with pytest.raises(ParameterError, match=rf"(?s)patterns.followed_by\(within: .*{message}.*given: within="):
+        make_module(FollowedBy, {"within": within}, scale.resolve)
+    module: Any = make_module(FollowedBy, {"within": 10}, TICKS.resolve)
+    assert module.within == 10
+
+
+def test_windows_and_triggers_are_told_as_they_are_written() -> None:
+    assert str(past_end("1 second")) == "past_end('1 second')"
+    assert (str(past_end(5)), str(past_end())) == ("past_end(5)", "past_end()")
+    with pytest.raises(WindowError, match="above zero, got 'minus 10 minutes' and 'minus 10 minutes'"):
+        tumbling("-10 minutes")
+    with pytest.raises(WindowError, match="above zero, got 60 and -1"):
+        hopping(60, -1)
+    with pytest.raises(WindowError, match="cannot be negative, got 'minus 1 hour'"):
+        tumbling("1 hour", reach="-1 hour")
+
+
+def test_a_query_over_integers_with_a_unit_is_explained_in_time() -> None:
+    policies: dict[str, Any] = {
+        "window": MILLIS.resolve(hopping("1 hour", "10 minutes", reach="90 seconds")),
+        "input": Input(MILLIS.resolve(bounded_delay("2 minutes")), late=MILLIS.resolve(correct("1 day"))),
+    }
+    told = explain_plan(plan_of(axis=Axis.TICKS, unit="ms", **policies))
+    assert "hopping('1 hour', '10 minutes', reach='1 minute 30 seconds')" in told
+    assert "2 minutes behind the newest start" in told
+    assert "up to 1 day behind the punctuation" in told
+    assert "ticks" not in told
+
+
+def test_what_a_module_needs_is_told_in_time_where_integers_have_a_unit() -> None:
+    given = [describe(int, "c0")]
+    module = plan_module("", FollowedBy, {"within": "10 minutes"}, given, lambda place, _: place, MILLIS.resolve)
+    short = MILLIS.resolve(tumbling("1 hour", reach="5 minutes"))
+    with pytest.raises(
+        PolicyError, match=r"keeps them for 5 minutes\n(.*\n)* +write: tumbling\('1 hour', reach='10 minut"
+    ):
+        plan_of(module, axis=Axis.TICKS, unit="ms", window=short, clip=ClipPolicy.RIGHT)
+    enough = MILLIS.resolve(tumbling("1 hour", reach="10 minutes 1 second"))
+    plan_of(module, axis=Axis.TICKS, unit="ms", window=enough, clip=ClipPolicy.RIGHT)
 
 
 def test_what_has_no_length_stays_as_it_is() -> None:

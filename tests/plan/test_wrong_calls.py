@@ -20,7 +20,17 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import after_count
-from muntin_engine import Query, batch_numbers, events, functions, module, monitor, ship
+from muntin_engine import (
+    ChangelogTable,
+    ParquetFolder,
+    Query,
+    batch_numbers,
+    events,
+    functions,
+    module,
+    monitor,
+    ship,
+)
 from muntin_engine.plan import plan_module
 from tests.plan.plans import plan_of, planned
 
@@ -74,8 +84,10 @@ DF = cast(Any, Frame())
 NAMES: dict[str, Any] = {
     **{name: getattr(muntin, name) for name in muntin.__all__},
     "DF": DF,
+    "ChangelogTable": ChangelogTable,
     "Nameless": Nameless,
     "Numbered": Numbered,
+    "ParquetFolder": ParquetFolder,
     "Smooth": Smooth,
     "Spread": Spread,
     "Windowed": Windowed,
@@ -126,6 +138,12 @@ CALLS = (
     ("events(DF, at='t', source='s', sources='north')", "sources='north' is one text", "sources=['north']"),
     ("stream.with_heartbeat(pandas_df, at='t')", "with_heartbeat() reads a DataFrame of Spark's"),
     ("stream.with_heartbeat(DF, at=3)", "at=3 is no column"),
+    ("ParquetFolder(None)", "path=None is no path", "text or a pathlib.Path"),
+    ("ChangelogTable(None)", "path=None is no path", "text or a pathlib.Path"),
+    ("ChangelogTable(3, key='k')", "path=3 is no path"),
+    ("ChangelogTable('table', key=5)", "key=5 names no columns", "a list of names"),
+    ("ChangelogTable('table', key=['a', None])", "names no columns"),
+    ("stream.with_clock(every=10)", "every=10 has no unit", "every='10 seconds'"),
     ("stream.with_clock('10 seconds')", "with_clock(every='10 seconds')"),
     # windows
     ("stream.window('10 minutes')", "is not a window specification", "tumbling('10 minutes')"),

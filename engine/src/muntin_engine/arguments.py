@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from numbers import Number
 from os import PathLike
 from types import FunctionType
 from typing import Any
@@ -15,6 +16,7 @@ from muntin import (
     Function,
     Module,
     ModuleDefinitionError,
+    PolicyError,
     ProgressPolicy,
     QueryError,
     WindowKind,
@@ -241,6 +243,27 @@ def check_function(function: object) -> None:
         "  expected: the name of an installed function, such as 'stats.clamp', or one made so:\n"
         "  @muntin.function('<plugin>.<function>', version='1.0.0')"
     )
+
+
+def check_period(argument: str, period: object) -> None:
+    """Refuse a time by the clock that is a bare number.
+
+    Raises:
+        PolicyError: It is one.
+    """
+    if isinstance(period, Number):
+        raise PolicyError(f"{argument}={period!r} has no unit\n  expected, for example, {argument}='10 seconds'")
+
+
+def check_columns_named(argument: str, names: object) -> None:
+    """Refuse what names no columns.
+
+    Raises:
+        QueryError: It is neither text nor a sequence of texts.
+    """
+    several = names if isinstance(names, list | tuple) else [names]
+    if not all(isinstance(name, str) for name in several):
+        raise QueryError(f"{argument}={_spell(names)} names no columns\n  expected: a name, or a list of names")
 
 
 def check_path(argument: str, path: object) -> None:

@@ -27,6 +27,7 @@ from muntin_engine.arguments import (
     check_dataframe,
     check_each,
     check_flag,
+    check_period,
     check_progress,
     check_specification,
     key_columns,
@@ -203,6 +204,7 @@ class EventStream:
 
         Raises:
             QueryError: The events are not a stream.
+            PolicyError: `every` is not above zero, or a number without a unit.
             DurationError: `every` cannot be read.
         """
         from muntin_engine.spark.clock import clock_beside
@@ -213,6 +215,7 @@ class EventStream:
             )
         if clock is not None:
             check_dataframe("with_clock", clock)
+        check_period("every", every)
         return replace(self, clock=clock_beside(self.df, every) if clock is None else clock)
 
     def window(

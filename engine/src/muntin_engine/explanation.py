@@ -49,7 +49,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
     """
     evaluator = evaluator_of(plan)
     return [
-        ("window", f"{plan.spelled_window}, {_explain_policies(plan)}, emit {plan.emit}"),
+        ("window", f"{plan.spelled_window}, {_explain_policies(plan)}, emit {plan.written_emit or plan.emit}"),
         *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
         ("key", _explain_key(plan)),
         *([("where", _explain_filter(plan))] if plan.columns.conditions else []),
@@ -100,7 +100,7 @@ def _explain_filter(plan: Plan) -> str:
 
 def _explain_progress(plan: Plan) -> str:
     given, policy = plan.input, plan.input.progress
-    spell = plan.axis.spell_length
+    spell = plan.spell_length
     told = [] if isinstance(policy, Punctuated) else [policy.describe(spell)]
     told += ["punctuation rows"] if plan.columns.change is not None else []
     told += [f"{given.heartbeats} other streams" if given.heartbeats > 1 else "another stream"] * bool(given.heartbeats)
@@ -114,7 +114,7 @@ def _explain_progress(plan: Plan) -> str:
 def _explain_late(plan: Plan) -> str:
     late = plan.input.late
     if late.corrects:
-        allowed = plan.axis.spell_length(late.allowed)
+        allowed = plan.spell_length(late.allowed)
         return f"rows up to {allowed} behind the punctuation correct results, others are set aside"
     return _LATE[late.policy]
 
@@ -149,7 +149,7 @@ def _explain_completeness(plan: Plan) -> str:
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if plan.window.ends_move else "reaches"
     late = plan.input.late
-    after = f", and {plan.axis.spell_length(late.allowed)} more" if late.corrects else ""
+    after = f", and {plan.spell_length(late.allowed)} more" if late.corrects else ""
     return f"a window is complete when the punctuation {meets} its end{after}"
 
 
@@ -165,11 +165,11 @@ def _explain_lag(plan: Plan) -> str:
     allowed = plan.input.late.allowed
     corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:
-        length = f"less than {plan.axis.spell_length(allowed)}" if allowed else "none"
+        length = f"less than {plan.spell_length(allowed)}" if allowed else "none"
         return f"{length}, as results lie where their windows end{corrected}"
     lengths = [window.longest for window in plan.windows]
     known = [length for length in lengths if length is not None]
     if len(known) < len(lengths):
         return f"as long as a window, as results start where their windows do{corrected}"
-    length = plan.axis.spell_length(max(known) + allowed)
+    length = plan.spell_length(max(known) + allowed)
     return f"less than {length}, as results start where their windows do{corrected}"

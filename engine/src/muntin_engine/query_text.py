@@ -16,7 +16,7 @@ def text_of(plan: Plan) -> str:
     grouped = f"by {', '.join(keys)}" if keys else "of all rows"
     return "\n".join(
         [
-            f"Query over {plan.spelled_window} {grouped}, emit {plan.emit}",
+            f"Query over {plan.spelled_window} {grouped}, emit {plan.written_emit or plan.emit}",
             f"  modules: {', '.join(modules)}",
             f"  results: {', '.join([*keys, *plan.added, *(part.name for part in plan.outputs)])}",
         ]

@@ -7,6 +7,9 @@ grows (a row number, a block height), a tick is one unit of it. The engine compu
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
@@ -34,10 +37,15 @@ class BareLength(int):
     """A length that was given as a bare number of ticks; where the axis is time, a query refuses it."""
 
 
+class ReadLength(int):
+    """A length in ticks of the axis of the query that a module is made for."""
+
+
 class BareClockLength(int):
     """The same by a clock, whose ticks are microseconds whatever the axis is."""
 
 
+_READ: Final[ContextVar[Callable[[int], int] | None]] = ContextVar("lengths_read_by", default=None)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _TERM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
@@ -63,7 +71,8 @@ def ticks(duration: Duration) -> int:
 
     Text and timedeltas are read as time, so as microseconds; an int is taken as it is. A minus in front of a text is
     for all of it, so that an offset may go either way. The result remembers which of the two it was: a query refuses a
-    bare number where its axis is time, and a time where it is not.
+    bare number where its axis is time, and a time where it is not. Where a query makes a module, a duration that the
+    module's constructor reads is in ticks of the axis of that query, or refused in the same way.
 
     Args:
         duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"`, `"1 hour 30 minutes"` or `"-2 hours"`.
@@ -77,10 +86,31 @@ def ticks(duration: Duration) -> int:
         >>> ticks(timedelta(milliseconds=2)), ticks(7), ticks("-1 minute 30 seconds")
         (2000, 7, -90000000)
     """
+    length, read = _length(duration), _READ.get()
+    return length if read is None or isinstance(length, ReadLength) else ReadLength(read(length))
+
+
+@contextmanager
+def lengths_read_by(read: Callable[[int], int]) -> Iterator[None]:
+    """Let `ticks` return ticks of the axis of the query for which a module is being made.
+
+    A module reads its durations in its constructor, before it knows of any query; a query knows what its ticks are.
+
+    Args:
+        read: Takes a length as `ticks` returns it elsewhere, and returns it in ticks of that axis, or refuses it.
+    """
+    token = _READ.set(read)
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
+def _length(duration: Duration) -> int:
     if isinstance(duration, bool):
         raise DurationError(duration, "it is a bool")
     if isinstance(duration, int):
-        return duration if isinstance(duration, TimeLength) else BareLength(duration)
+        return duration if isinstance(duration, TimeLength | ReadLength) else BareLength(duration)
     if isinstance(duration, timedelta):
         return TimeLength(duration // _MICROSECOND)
     if isinstance(duration, str):
@@ -98,7 +128,7 @@ def clock_ticks(duration: Duration) -> int:
         >>> clock_ticks("1 second")
         1000000
     """
-    length = ticks(duration)
+    length = _length(duration)
     return BareClockLength(length) if isinstance(length, BareLength) else int(length)
 
 
@@ -138,6 +168,16 @@ def spell_ticks(length: int) -> str:
         count, rest = divmod(rest, _UNITS[name])
         words += [f"{count} {name}" + ("s" if count > 1 else "")] if count else []
     return ("minus " if length < 0 else "") + (" ".join(words) or "0 seconds")
+
+
+def spell_given(length: int) -> str:
+    """Return a length as one writes it: text if it was given as time, and a number if it was given as one.
+
+    Example:
+        >>> spell_given(ticks("-10 minutes")), spell_given(ticks(-10))
+        ("'minus 10 minutes'", '-10')
+    """
+    return repr(spell_ticks(length)) if isinstance(length, TimeLength) else str(int(length))
 
 
 def instant(moment: datetime) -> int:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from muntin import (
+    Axis,
     ClipPolicy,
     EmitPolicy,
     LatePolicy,
     Module,
+    Needs,
     PolicyError,
     QueryError,
     TimestampPolicy,
     WindowKind,
 )
+from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
 from muntin_engine.plan.plan import Plan
 
 MOST_BUCKETS: Final = 256
@@ -39,6 +43,20 @@ def check_policies(module: Module, clip: ClipPolicy, timestamps: TimestampPolicy
             f"{label} returns no lifetimes, so timestamps={str(timestamps)!r} has nothing to keep\n"
             "  use 'align' or 'point_at_end'"
         )
+
+
+def check_needs(label: str, needs: Needs, window: WindowKind, axis: Axis, unit: str | None) -> None:
+    """Refuse windows in which a module would not find what it is asked for, in the units in which they are written.
+
+    Raises:
+        PolicyError: The windows are of the wrong kind, or their reach is too short.
+    """
+    lacking = needs.lacks(window, axis)
+    if lacking and unit is not None:
+        in_time = replace(needs, reach=in_microseconds(needs.reach, unit))
+        lacking = in_time.lacks(window_in_microseconds(window, unit), Axis.TIME) or lacking
+    if lacking:
+        raise PolicyError(f"{label} {lacking}")
 
 
 def check_time_bound(plan: Plan) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
-from muntin import Axis, QueryError
+from muntin import Axis, QueryError, WindowKind
 from muntin.axis import BareClockLength, BareLength, TimeLength, spell_ticks
 
 T = TypeVar("T")
@@ -37,6 +37,17 @@ def microseconds_of(tick: int, unit: str | None) -> int:
         (3000, 3)
     """
     return tick if unit is None else tick * UNITS[unit] // UNITS["us"]
+
+
+def in_microseconds(length: int, unit: str) -> int:
+    """Return a length in a unit in microseconds, rounded up."""
+    return -(-length * UNITS[unit] // UNITS["us"])
+
+
+def window_in_microseconds(window: WindowKind, unit: str) -> WindowKind:
+    """Return windows whose lengths are in a unit with their lengths in microseconds, for messages."""
+    lengths = {name: in_microseconds(getattr(window, name), unit) for name in window.lengths}
+    return replace(window, **lengths)  # type: ignore[type-var]  # every kind is a dataclass
 
 
 @dataclass(frozen=True, slots=True)

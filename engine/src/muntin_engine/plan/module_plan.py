@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import ColumnarAggregate, Module, ParameterError, SupportsColumns
+from muntin import ColumnarAggregate, Module, ParameterError, QueryError, SupportsColumns
+from muntin.axis import lengths_read_by
 from muntin.modules.parameters import check_types
 from muntin.modules.spelling import spell
 from muntin.schemas import Field, Struct, Variable
@@ -67,19 +69,25 @@ class ModulePlan:
         return [self.module.name, self.module.version, parameters, list(self.columns), *counted]
 
 
-def make_module(cls: type[Module], parameters: Mapping[str, Any]) -> Module:
+def make_module(cls: type[Module], parameters: Mapping[str, Any], read: Callable[[int], int] | None = None) -> Module:
     """Return a module made with a query's parameters (SI-29).
+
+    Args:
+        cls: Its class.
+        parameters: The parameters.
+        read: Makes ticks of the query's axis of the durations that the constructor reads; None where there is no query.
 
     Raises:
         ParameterError: The constructor does not take them, is annotated otherwise, or raises `ValueError` or
-            `TypeError` on them.
+            `TypeError` on them; or a duration among them means nothing on the query's axis.
     """
     signature = _signature(cls)
     try:
         signature.bind(**parameters)
         check_types(signature, parameters)
-        module: Module = cls(**parameters)
-    except (TypeError, ValueError) as error:
+        with nullcontext() if read is None else lengths_read_by(read):
+            module: Module = cls(**parameters)
+    except (TypeError, ValueError, QueryError) as error:
         raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
     return module
 
@@ -90,6 +98,7 @@ def plan_module(
     parameters: Mapping[str, Any],
     given: Sequence[Field],
     place: Callable[[int, Field], int],
+    read: Callable[[int], int] | None = None,
 ) -> ModulePlan:
     """Return a module bound to its input columns.
 
@@ -100,13 +109,14 @@ def plan_module(
         given: The types of the columns that the query gives it.
         place: Takes a column into the inputs of the query, given its number among the module's own and what the module
             reads of it, and returns its place there.
+        read: Makes ticks of the query's axis of its durations, as for `make_module`.
 
     Raises:
         ParameterError: The parameters do not fit.
         TypeMismatchError: The columns do not fit.
     """
     bound = bind_inputs(cls, given)
-    module = make_module(cls, parameters)
+    module = make_module(cls, parameters, read)
     columns = tuple(place(number, field) for number, field in enumerate(bound.reads))
     known = tuple(map(_known, bound.reads, given))
     return ModulePlan(

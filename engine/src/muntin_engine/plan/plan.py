@@ -17,6 +17,7 @@ from muntin import (
     TimestampPolicy,
     WindowKind,
 )
+from muntin.axis import spell_ticks
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import RegularWindows, to_dict
@@ -24,6 +25,7 @@ from muntin_engine.core.query import waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import Columns
 from muntin_engine.plan.inputs import Input
+from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.compatibility import Lineage
 
@@ -53,6 +55,7 @@ class Plan:
         unit: The unit of integer times, if they have one.
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
         from_modules: The policies that the query does not name, and that its modules are made for.
+        written_emit: When results are put out, as it is written in the query, lengths of time in words.
         choice: The evaluator that the planner gave it.
     """
 
@@ -72,6 +75,7 @@ class Plan:
     unit: str | None = None
     keeps_late_rows: bool = False
     from_modules: frozenset[str] = frozenset()
+    written_emit: str = field(default="", compare=False)
     choice: Choice = field(default=OPEN, compare=False)
 
     @property
@@ -145,8 +149,17 @@ class Plan:
     @property
     def spelled_window(self) -> str:
         """The specifications of the query as one writes them, with durations where the axis is time."""
-        named = [f"{name}={window.describe(self.axis)}" for name, window in self.named_windows.items()]
-        return ", ".join(named) or self.window.describe(self.axis)
+        named = [f"{name}={self._describe_window(window)}" for name, window in self.named_windows.items()]
+        return ", ".join(named) or self._describe_window(self.window)
+
+    def spell_length(self, length: int) -> str:
+        """Return a length in words: in time where the axis is time, or where its integers have a unit."""
+        return self.axis.spell_length(length) if self.unit is None else spell_ticks(in_microseconds(length, self.unit))
+
+    def _describe_window(self, window: WindowKind) -> str:
+        if self.unit is None:
+            return window.describe(self.axis)
+        return window_in_microseconds(window, self.unit).describe(Axis.TIME)
 
     @property
     def steps(self) -> tuple[RegularWindows, ...]:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from muntin import QueryError
-from muntin.modules.needs import check_needs
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
 from muntin_engine.plan.checks import (
     check_buckets,
     check_input,
     check_names,
+    check_needs,
     check_policies,
     check_time_bound,
     check_window,
@@ -32,7 +32,8 @@ def checked_plan(plan: Plan) -> Plan:
     """
     for window in plan.windows:
         check_window(window)
-        check_needs([module.module for module in plan.modules], window, plan.axis)
+        for module in plan.modules:
+            check_needs(module.label, module.module.needs, window, plan.axis, plan.unit)
     check_buckets(plan.buckets)
     check_names([*(key.name for key in plan.columns.keys), *plan.added, *(part.name for part in plan.outputs)])
     for module in plan.modules:

@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.functions import pandas_udf
 
-from muntin import Function, installed
+from muntin import Function, ModuleError, installed
+from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.by_value import by_value
 from muntin_engine.spark.sessions import AnySession
@@ -39,6 +40,13 @@ def _all() -> list[Function[..., Any]]:
 def _udf(function: Function[..., Any]) -> Any:
     result = spark_type_of(function.result, spark_types.TimestampType())
     wrap: Any = pandas_udf if function.is_vectorized else F.udf
-    implementation = function.implementation
-    # a lambda has no annotations: Spark would read those of the plugin, and guess from them
-    return wrap(lambda *columns: implementation(*columns), result)  # noqa: PLW0108
+    implementation, label = function.implementation, f"{function.name} {function.version}"
+
+    def call(*columns):  # type: ignore[no-untyped-def]  # Spark would read the annotations, and guess from them
+        try:
+            return implementation(*columns)
+        except Exception as error:
+            failed = ModuleError(f"{label} failed: {safe_message(error)}\n  arguments: {safe_repr(columns)}")
+            raise failed from safe_cause(error)
+
+    return wrap(call, result)

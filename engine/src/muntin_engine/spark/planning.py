@@ -88,8 +88,6 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     """
     events = stream.events
     inputs = _Inputs(events.df)
-    modules = tuple(_plan_call(inputs, output, call) for output, call in calls.items())
-    expressions = _plan_trigger(inputs, stream.emit.trigger) if isinstance(stream.emit, EarlyEmission) else {}
     times = {"start": "at"} if events.end is None else {}
     roles = _fields_of(events.df, {name: getattr(events, name) for name in _ROLES}, times)
     given = {f"k{place}": key for place, key in enumerate(events.keys)}
@@ -98,6 +96,8 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
     tested = _fields_of(events.df, conditions, dict.fromkeys(conditions, "where"))
     axis = _axis([roles[name] for name in ("start", "end", "new_end") if name in roles])
     scale = Scale(axis, events.unit, roles["start"].name)
+    modules = tuple(_plan_call(inputs, output, call, scale) for output, call in calls.items())
+    expressions = _plan_trigger(inputs, stream.emit.trigger) if isinstance(stream.emit, EarlyEmission) else {}
     if events.unit is not None and events.progress.idle is not None and events.progress.idle.lag is not None:
         raise QueryError(
             "a source that is idle follows a clock, and integer times do not\n"
@@ -120,6 +120,7 @@ def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple
             clip=stream.clip or clip or ClipPolicy.NONE,
             timestamps=stream.timestamps or timestamps or TimestampPolicy.ALIGN,
             emit=scale.resolve(stream.emit),
+            written_emit=str(stream.emit),
             modules=modules,
             is_edge=events.is_edge,
             input=Input(
@@ -161,7 +162,7 @@ def condition_of(df: DataFrame, condition: ColumnLike) -> Column:
     return column
 
 
-def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
+def _plan_call(inputs: _Inputs, output: str, call: ModuleCall, scale: Scale) -> ModulePlan:
     columns = {str(number): column for number, column in enumerate(call.inputs)}
     parts = list(_fields_of(inputs.df, columns, dict.fromkeys(columns, call.cls.name)).values())
     given = [field_of(part.name, part.dataType) for part in parts]
@@ -169,7 +170,7 @@ def _plan_call(inputs: _Inputs, output: str, call: ModuleCall) -> ModulePlan:
     def place(number: int, wanted: Field) -> int:
         return inputs.place(call.inputs[number], parts[number], wanted)
 
-    return plan_module(output, call.cls, call.parameters, given, place)
+    return plan_module(output, call.cls, call.parameters, given, place, scale.resolve)
 
 
 def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muntin import QueryError
+from muntin_engine.arguments import check_columns_named, check_path
 from muntin_engine.writing.local_folder import address, reading_address
 from muntin_engine.writing.sink import Sink
 from muntin_engine.writing.table_versions import Pointer, TableVersions
@@ -46,8 +47,11 @@ class ChangelogTable(Sink):
                 knows, or that the results say they have; so it can be left out.
 
         Raises:
-            QueryError: The path is none of this machine, such as a URL.
+            QueryError: It is no path, or none of this machine, such as a URL; or the key names no columns.
         """
+        check_path("path", path)
+        if key is not None:
+            check_columns_named("key", key)
         self._path = path
         self._keys = [key] if isinstance(key, str) else None if key is None else list(key)
         self._watermark: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from muntin.axis import INFINITY, Duration, ticks
+from muntin.axis import INFINITY, Duration, spell_given, ticks
 from muntin.errors import PolicyError
 from muntin.triggers.decision import Decision
 from muntin.triggers.trigger import Trigger
@@ -32,7 +32,11 @@ class Past(Trigger):
             raise PolicyError(f"a part of a window lies between 0 and 1, got {self.part}")
 
     def __str__(self) -> str:
-        return f"past_end({self.delay or ''})" if self.part == 1 else f"past_part({self.part})"
+        return (
+            f"past_end({spell_given(self.delay) if self.delay else ''})"
+            if self.part == 1
+            else f"past_part({self.part})"
+        )
 
     def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
         """Compare the watermark with the place."""
@@ -63,7 +67,7 @@ def past_end(delay: Duration = 0) -> Trigger:
 
     Example:
         >>> print(past_end("1 second"))
-        past_end(1000000)
+        past_end('1 second')
     """
     return Past(delay=ticks(delay))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, ticks
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
@@ -40,9 +40,10 @@ class HoppingWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.size <= 0 or self.hop <= 0:
-            raise WindowError(f"a hopping window needs a size and a hop above zero, got {self.size} and {self.hop}")
+            given = " and ".join(map(spell_given, (self.size, self.hop)))
+            raise WindowError(f"a hopping window needs a size and a hop above zero, got {given}")
         if self.reach < 0:
-            raise WindowError(f"the reach of a window cannot be negative, got {self.reach}")
+            raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""

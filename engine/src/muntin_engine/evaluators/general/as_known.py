@@ -57,7 +57,7 @@ class ResultsAsKnown:
             results = self._results(key, window, ordered[:place], ordered[came:place], states, start)
             came = place
             before, reaching = reaching, {}
-            for row in self._stamper.rows(window, results) if place else ():
+            for row in self._stamper.rows(key, window, results) if place else ():
                 name = freeze(row.value)
                 if before.get(name):
                     number = before[name].pop()
@@ -76,7 +76,7 @@ class ResultsAsKnown:
         all_members = list(members)
         first = [as_of(event, window.start) for event in all_members if event.start <= window.start]
         before, after = (
-            self._stamper.rows(window, [one.result_of_members(some, key, window) for one in self._computations])
+            self._stamper.rows(key, window, [one.result_of_members(some, key, window) for one in self._computations])
             if some
             else []
             for some in (first, all_members)

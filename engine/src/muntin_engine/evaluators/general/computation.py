@@ -16,11 +16,12 @@ from muntin import (
     TimestampPolicy,
     Window,
 )
-from muntin.safe_text import safe_cause
+from muntin.safe_text import safe_cause, safe_repr
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.core.running import RUNNING, Call, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.plain_results import PlainRow, plain_of
 
 T = TypeVar("T")
 
@@ -56,6 +57,8 @@ class Computation:
         self._clip = clip
         self._is_time_sensitive = binding.module.is_time_sensitive
         self._reads_times = binding.module.reads_times
+        plain = plain_of(binding.module.result_field())
+        self._plain = PlainRow(plain) if plain is not None and binding.module.is_operator else plain
 
     def see(self, events: Iterable[StoredEvent], window: Window) -> list[Any]:
         """Return members as the module sees them: their payloads, or events with clipped lifetimes.
@@ -119,7 +122,9 @@ class Computation:
 
     def _result(self, *arguments: Any) -> Any:
         result = self._called.compute_result(*arguments)
-        return list(result) if self.module.is_operator else result
+        if self.module.is_operator:
+            return list(result) if self._plain is None else [self._plain(row) for row in result]
+        return result if self._plain is None else self._plain(result)
 
     def _call(self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         if RUNNING.window is not window or RUNNING.label is not self._label:
@@ -155,17 +160,17 @@ class Stamper:
         self._is_aligned = query.timestamps in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND)
         self._known_at = query.window.known_at if query.is_cut_at_changes else None
 
-    def rows(self, window: Window, results: Sequence[Any]) -> list[OutputRow]:
-        """Return the rows of a window from one result per computation.
+    def rows(self, key: object, window: Window, results: Sequence[Any]) -> list[OutputRow]:
+        """Return the rows of a window of a key from one result per computation.
 
         Raises:
             ModuleContractError: A module's output starts before its window, and the policy keeps it.
         """
         values = results[0] if self._is_operator else [tuple(results)]
-        rows = (self._stamp(window, value) for value in values)
+        rows = (self._stamp(key, window, value) for value in values)
         return [row for row in rows if row is not None]
 
-    def _stamp(self, window: Window, value: Any) -> OutputRow | None:
+    def _stamp(self, key: object, window: Window, value: Any) -> OutputRow | None:
         own = value if self._is_operator and isinstance(value, Event) else None
         bare = value if own is None else own.payload
         if self._policy is TimestampPolicy.POINT_AT_END:
@@ -174,16 +179,16 @@ class Stamper:
             at = None if self._known_at is None else self._known_at(window)
             return OutputRow(window.start if at is None else at, window.end, bare)
         if self._policy is TimestampPolicy.UNCHANGED:
-            self._check(own, window)
+            self._check(own, key, window)
             return OutputRow(own.start, own.end, bare)
         start, end = max(own.start, window.start), min(own.end, window.end)
         return OutputRow(start, end, bare) if start < end else None
 
-    def _check(self, event: Event[Any], window: Window) -> None:
+    def _check(self, event: Event[Any], key: object, window: Window) -> None:
         if event.start < window.start and not self._allows_past:
             raise ModuleContractError(
                 f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, "
-                f"before its window [{window.start}, {window.end})\n"
+                f"before its window [{window.start}, {window.end})\n  key: {safe_repr(key)}\n"
                 "  expected: no output before the window, since its time may already be promised to be final (SI-45)\n"
                 "  use timestamps='clip', or let the module start its output inside the window"
             )

@@ -126,7 +126,7 @@ class SpeculativeEmission(Emission):
                 states.append(computation.build(step.members.values(), key, step.window))
             results.append(computation.result_of_state(states[-1], key, step.window))
         kept = states if any(kept is not None for kept in states) else []
-        return Content(len(step.members), kept, self._stamper.rows(step.window, results))
+        return Content(len(step.members), kept, self._stamper.rows(key, step.window, results))
 
     def _pieces(self, key: object, step: Step, entry: WindowEntry, change: Affected) -> list[OutputRow] | None:
         """Return the rows of a window of which more becomes known tick by tick; None if one result is all."""
@@ -146,7 +146,7 @@ class SpeculativeEmission(Emission):
         states = [_update(computation, old, key, window, change) for computation, old in pairs]
         results = [new.result_of_state(state, key, window) for (new, _), state in zip(pairs, states, strict=True)]
         count = entry.size + len(change.added) - len(change.removed)
-        return Content(count, states, self._stamper.rows(window, results))
+        return Content(count, states, self._stamper.rows(key, window, results))
 
     def _can_update_all(self, entry: WindowEntry, change: Affected) -> bool:
         return all(self._can_update(place, entry, change) for place in range(len(self._computations)))

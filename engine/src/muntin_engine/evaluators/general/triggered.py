@@ -152,7 +152,7 @@ class TriggeredEmission(Emission):
         if not rest:
             return []
         results = [one.result_of_members(rest, key, step.window) for one in self._results.computations]
-        return self._results.stamper.rows(step.window, results)
+        return self._results.stamper.rows(key, step.window, results)
 
     def _put_out(self, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing) -> list[OutputChange]:
         """Put out a window, and take back what stands of it if that is asked for."""

@@ -30,7 +30,7 @@ class WindowResults:
         slides = self.slides(key)
         for step in steps:
             if step.members:
-                yield step, self.stamper.rows(step.window, [slide.result(step) for slide in slides])
+                yield step, self.stamper.rows(key, step.window, [slide.result(step) for slide in slides])
             else:
                 for slide in slides:
                     slide.skip()

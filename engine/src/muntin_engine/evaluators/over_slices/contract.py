@@ -30,7 +30,7 @@ class OverSlices(Evaluator):
         """Say what a row costs."""
         unit = "the range of windows that it overlaps"
         if plan.lifetimes == "point":
-            unit = f"its slice of {plan.axis.spell_length(SliceGrid.shared(plan.steps)[0].width)}"
+            unit = f"its slice of {plan.spell_length(SliceGrid.shared(plan.steps)[0].width)}"
         return f"merged once into {unit}, where it is, whatever size/hop"
 
     def explain_state(self, plan: Plan) -> str:
