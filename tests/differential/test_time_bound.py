@@ -18,7 +18,7 @@ from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, Event, OutputCont
 from muntin.testing.scripts import Script
 from tests.differential.cases import WINDOWS, Case
 from tests.differential.drive import Run, check
-from tests.differential.meaning import Histories, Row, expected_table
+from tests.differential.meaning import Histories, Row
 from tests.differential.test_inputs import insertions, samples, some_policies
 
 FIXED_WINDOWS = ("tumbling", "one tick", "wide", "offset", "overlapping", "overlapping by much", "gaps")
@@ -93,20 +93,23 @@ def run_every_tick_of_any_window(case: Case, stream: Script) -> None:
 
 
 def run_every_tick(case: Case, stream: Script, *, has_windows: bool = True) -> None:
-    for running in batches_of(case, stream):
-        wanted = expected_table(case, running.histories(), running.progress)
-        got = running.table()
+    follow_every_tick(Run(case), stream, has_windows=has_windows)
+
+
+def follow_every_tick(running: Run, stream: Script, *, has_windows: bool = True) -> None:
+    """Run a stream in some way and compare at every tick after each batch."""
+    for _ in batches_of(running, stream):
+        wanted, got = running.expected(), running.table()
         for key in {*got, *wanted}:
             bags = [every_tick(table.get(key, Counter()), has_windows) for table in (got, wanted)]
             assert bags[0] == bags[1], f"key {key!r}: got {bags[0]}, wanted {bags[1]}"
 
 
-def batches_of(case: Case, stream: Script) -> Iterable[Run]:
+def batches_of(running: Run, stream: Script) -> Iterable[Run]:
     """Run a stream; check after each batch that its output starts no earlier than its changes.
 
     Batches after which rows of an event are missing are passed over.
     """
-    running = Run(case)
     for batch in stream.batches():
         was_determined, before, horizon = running.is_determined, running.histories(), running.progress.horizon
         result = running.take(batch)
