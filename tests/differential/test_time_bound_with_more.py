@@ -27,7 +27,7 @@ from tests.differential.test_time_bound import (
 )
 
 
-def some(window: str, turn: int, *, count: int = 4) -> list[tuple[str, ClipPolicy]]:
+def some(window: str, turn: int, *, count: int = 2) -> list[tuple[str, ClipPolicy]]:
     """Return a few shapes with clips."""
     found = a_fifth(window, turn)
     return Random(f"{window} {turn}").sample(found, min(count, len(found)))
