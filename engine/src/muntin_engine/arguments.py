@@ -255,17 +255,6 @@ def check_period(argument: str, period: object) -> None:
         raise PolicyError(f"{argument}={period!r} has no unit\n  expected, for example, {argument}='10 seconds'")
 
 
-def check_columns_named(argument: str, names: object) -> None:
-    """Refuse what names no columns.
-
-    Raises:
-        QueryError: It is neither text nor a sequence of texts.
-    """
-    several = names if isinstance(names, list | tuple) else [names]
-    if not all(isinstance(name, str) for name in several):
-        raise QueryError(f"{argument}={_spell(names)} names no columns\n  expected: a name, or a list of names")
-
-
 def check_path(argument: str, path: object) -> None:
     """Refuse what is no path.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muntin import QueryError
-from muntin_engine.arguments import check_columns_named, check_path
 from muntin_engine.writing.local_folder import address, reading_address
 from muntin_engine.writing.sink import Sink
 from muntin_engine.writing.table_versions import Pointer, TableVersions
@@ -49,13 +48,10 @@ class ChangelogTable(Sink):
         Raises:
             QueryError: It is no path, or none of this machine, such as a URL; or the key names no columns.
         """
-        check_path("path", path)
-        if key is not None:
-            check_columns_named("key", key)
-        self._path = path
-        self._keys = [key] if isinstance(key, str) else None if key is None else list(key)
-        self._watermark: int | None = None
         self._versions = TableVersions(path)
+        self._path = path
+        self._keys = None if key is None else _names(key)
+        self._watermark: int | None = None
 
     def __str__(self) -> str:
         keys = "" if self._keys is None else f", key={self._keys}"
@@ -152,3 +148,10 @@ class ChangelogTable(Sink):
 
         table = None if before is None else batch.sparkSession.read.parquet(reading_address(before))
         return standing(batch, self._keys, table)
+
+
+def _names(key: str | Sequence[str]) -> list[str]:
+    names = [key] if isinstance(key, str) else list(key) if isinstance(key, Iterable) else [key]
+    if not all(isinstance(name, str) for name in names):
+        raise QueryError(f"key={key!r} names no columns\n  expected: a name, or a list of names, as in key='station'")
+    return names

@@ -41,8 +41,10 @@ class LocalFolder:
         """Take a path.
 
         Raises:
-            QueryError: It is none of this machine, such as a URL.
+            QueryError: It is no path, or none of this machine, such as a URL.
         """
+        if not isinstance(path, str | PathLike):
+            raise QueryError(f"path={path!r} is no path\n  expected: text or a pathlib.Path")
         self.path: Final = local_path(path)
 
     def check(self) -> None:

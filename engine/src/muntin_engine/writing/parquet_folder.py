@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muntin import QueryError
-from muntin_engine.arguments import check_path
 from muntin_engine.writing.batch_folders import COLUMN, BatchFolders
 from muntin_engine.writing.local_folder import address
 from muntin_engine.writing.sink import Sink
@@ -41,7 +40,6 @@ class ParquetFolder(Sink):
         Raises:
             QueryError: It is no path, or none of this machine, such as a URL.
         """
-        check_path("path", path)
         self._path = path
         self._folders = BatchFolders(path)
 
