@@ -26,7 +26,7 @@ from muntin_stats import Average, Sum
 FORMS = tuple(
     BoundForm(form, "stats", (0,), (reads,))
     for reads in [describe(float, "x")]
-    for form in (Sum[float]().columnar_form(reads), Average().columnar_form(reads))
+    for form in (Sum[float]().columnar_form(reads), Average[float]().columnar_form(reads))
     if form is not None
 )
 

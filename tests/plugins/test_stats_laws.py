@@ -60,13 +60,13 @@ EXACTLY = 0.0
 
 
 class TestAverage(IncrementalAggregateLaws):
-    module = Average()
+    module = Average[Any]()
     payloads = MIXED
     tolerance = EXACTLY
 
 
 class TestAverageOfDecimals(IncrementalAggregateLaws):
-    module = Average()
+    module = Average[Any]()
     payloads = st.none() | st.decimals(-(10**20), 10**20, places=6)
     tolerance = EXACTLY
 

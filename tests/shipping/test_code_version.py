@@ -157,7 +157,7 @@ class Heir(Declared):
     """Its version is that of the class that it extends, which is of the same program."""
 
 
-class Scaled(Average):
+class Scaled(Average[float]):
     """Extends a module that is installed, whose version says nothing of this code."""
 
     name = "show.scaled"

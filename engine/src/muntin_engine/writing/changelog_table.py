@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from muntin import QueryError
 from muntin_engine.writing.local_folder import address, reading_address
@@ -150,8 +150,8 @@ class ChangelogTable(Sink):
         return standing(batch, self._keys, table)
 
 
-def _names(key: str | Sequence[str]) -> list[str]:
-    names = [key] if isinstance(key, str) else list(key) if isinstance(key, Iterable) else [key]
+def _names(key: object) -> list[str]:
+    names: list[Any] = list(key) if isinstance(key, Iterable) and not isinstance(key, str) else [key]
     if not all(isinstance(name, str) for name in names):
         raise QueryError(f"key={key!r} names no columns\n  expected: a name, or a list of names, as in key='station'")
     return names

@@ -43,9 +43,10 @@ class LocalFolder:
         Raises:
             QueryError: It is no path, or none of this machine, such as a URL.
         """
-        if not isinstance(path, str | PathLike):
-            raise QueryError(f"path={path!r} is no path\n  expected: text or a pathlib.Path")
-        self.path: Final = local_path(path)
+        given: object = path  # nothing keeps a caller from giving what the annotation does not allow
+        if not isinstance(given, str | PathLike):
+            raise QueryError(f"path={given!r} is no path\n  expected: text or a pathlib.Path")
+        self.path: Final = local_path(given)
 
     def check(self) -> None:
         """Refuse a folder that holds what no query of ours has written.

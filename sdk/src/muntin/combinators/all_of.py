@@ -265,8 +265,9 @@ def _payload(parts: Mapping[str, type[Module]]) -> Any:
 def _bound(result: Field, reads: Field, payload: Field) -> Field:
     """Return an aggregate's result where it reads that payload."""
     variable = reads.type
-    is_bound = isinstance(variable, Variable) and variable.name
-    return bind(result, {variable.name: Field("", payload.type)}) if is_bound else result
+    if isinstance(variable, Variable) and variable.name:
+        return bind(result, {variable.name: Field("", payload.type)})
+    return result
 
 
 def _choices(bare: Any) -> tuple[Any, ...]:

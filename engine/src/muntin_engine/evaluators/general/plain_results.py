@@ -90,7 +90,10 @@ class _Record:
             return tuple(self.places[at](item) if at in self.places else item for at, item in enumerate(value))
         if isinstance(value, tuple):
             return value._replace(**self._changed(value))  # type: ignore[attr-defined]  # it has fields
-        return replace(value, **self._changed(value)) if is_dataclass(value) and self._changed(value) else value
+        if not is_dataclass(value) or isinstance(value, type):
+            return value
+        changed = self._changed(value)
+        return replace(value, **changed) if changed else value
 
     def _changed(self, value: Any) -> dict[str, Any]:
         """Return the fields that are other values when they are plain; a dataclass need not be made anew for others."""
