@@ -61,7 +61,7 @@ def test_a_late_row_takes_back_what_it_changes_and_nothing_else() -> None:
 
 class Counted(NamedTuple):
     values: list[int]
-    count: int
+    size: int
 
 
 def showing(kind: Any, show: Callable[[list[int]], Any]) -> Module:
