@@ -5,6 +5,9 @@ MONTHS ?= 1
 EMIT ?= final
 MINUTES ?= 30
 
+# Python processes by the hundred start in the tests; each would compile all sources anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := .venv/bin
 DISTRIBUTIONS := sdk engine plugins/muntin-stats plugins/muntin-patterns
 EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
@@ -92,7 +95,7 @@ clean:
 	@$(INSTALL) $(EDITABLE) --editable "./sdk[testing]" --editable "./engine[jre,connect]" --editable ./cli --requirement requirements-dev.txt --requirement requirements-docs.txt
 	@touch $@
 
-# The classes of Spark as the JVMs of the tests map them.
+# Spark as the tests start it.
 .venv/spark.jsa: .venv/tools.stamp
 	@echo "preparing Spark for the tests"
 	@$(BIN)/python -m tests.quick_jvm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -54,8 +55,9 @@ def _names_spark(file: str) -> bool:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one session of a test run, quiet, with everybody's settings and a JVM in a hurry."""
     from muntin_engine.spark.session import local_session, stop_session
-    from tests.quick_jvm import OPTIONS
+    from tests.quick_jvm import OPTIONS, home
 
+    os.environ.update(home())
     log = tmp_path_factory.mktemp("spark") / "spark.log"
     # One state partition: these streams have few rows, and every partition is a task and a worker more per micro-batch.
     few = {"spark.sql.shuffle.partitions": "1"}

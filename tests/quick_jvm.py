@@ -1,20 +1,26 @@
-"""JVMs that live for a test: starting Spark costs them more than all they do afterwards.
+"""Spark for tests: starting it, and its Python processes, costs more than all they do afterwards.
 
-Compiling its code well costs more than it gives back, and half of a start goes into reading and checking the classes of
-its jars. `python -m tests.quick_jvm` writes an archive of those classes, which the JVM maps instead (class data
-sharing); where there is none, or one of other jars, everything works as without.
+A JVM that lives for a test gains nothing from compiling its code well, and half of its start goes into reading and
+checking the classes of Spark's jars. Every Python process that it starts, one for each query at least, compiles PySpark
+anew from an archive of sources. `python -m tests.quick_jvm` prepares both: an archive of the classes, which the JVM
+maps (class data sharing), and a home of Spark that lacks the archive of sources, so that the installed PySpark is used.
+Where neither is there, everything works as without.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 ARCHIVE: Final = Path(sys.prefix, "spark.jsa")
-"""Where the archive is: it belongs to the jars of the environment."""
+"""Where the archive of classes is: it belongs to the jars of the environment."""
+
+HOME: Final = Path(sys.prefix, "spark-home")
+"""Where Spark's home without sources is: links to what PySpark's own home has."""
 
 _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 
@@ -23,15 +29,29 @@ OPTIONS: Final = f"{_QUICK} -XX:SharedArchiveFile={ARCHIVE}" if ARCHIVE.is_file(
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a program whose JVMs are to have these options."""
-    return {**os.environ, "JDK_JAVA_OPTIONS": OPTIONS}
+    """Return the environment of a program whose JVMs, and their Python processes, are to start quickly."""
+    return {**os.environ, **home(), "JDK_JAVA_OPTIONS": OPTIONS}
+
+
+def home() -> dict[str, str]:
+    """Return the variable that names Spark's home, if there is one for tests and none is set."""
+    return {"SPARK_HOME": str(HOME)} if HOME.is_dir() and "SPARK_HOME" not in os.environ else {}
 
 
 def main() -> None:
-    """Run a stream through Spark, and have its JVM write the archive when it ends."""
+    """Make the home, run a stream through Spark in it, and have its JVM write the archive when it ends."""
+    import pyspark
+    from pyspark import SparkContext
+
     from muntin import tumbling
     from muntin_engine import events, local_session, module, stop_session
 
+    shutil.rmtree(HOME, ignore_errors=True)
+    HOME.mkdir()
+    for part in Path(pyspark.__file__).parent.iterdir():
+        if part.name in ("bin", "sbin", "jars"):
+            (HOME / part.name).symlink_to(part, target_is_directory=True)
+    os.environ.update(home())
     ARCHIVE.unlink(missing_ok=True)
     options = f"{_QUICK} -XX:ArchiveClassesAtExit={ARCHIVE}"
     with TemporaryDirectory() as folder:
@@ -45,6 +65,10 @@ def main() -> None:
             results=f"{folder}/results", checkpoint=f"{folder}/checkpoint", trigger="available_now"
         ).awaitTermination()
         spark.read.parquet(f"{folder}/results").collect()
+        jvm: Any = SparkContext._gateway.proc  # type: ignore[union-attr]  # it runs
+        spark.stop()
+        jvm.stdin.close()
+        jvm.wait(300)  # writing takes longer than a session waits for its JVM
         stop_session(spark)
 
 
