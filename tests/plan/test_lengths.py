@@ -37,7 +37,7 @@ from muntin.combinators import filtering, preset
 from muntin.schemas import describe
 from muntin.triggers import Decision, after, any_of, every, every_count, past_end, repeat, until
 from muntin_engine.explanation import explain_plan
-from muntin_engine.plan import plan_module
+from muntin_engine.plan import check_trigger, plan_module
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import Scale
 from muntin_engine.plan.module_plan import make_module
@@ -188,6 +188,14 @@ def test_a_query_over_integers_with_a_unit_is_explained_in_time() -> None:
     assert "2 minutes behind the newest start" in told
     assert "up to 1 day behind the punctuation" in told
     assert "ticks" not in told
+
+
+@pytest.mark.parametrize("scale", [TIME, MILLIS])
+def test_a_trigger_that_cannot_be_asked_is_told_as_it_is_written(scale: Scale) -> None:
+    written = early(any_of(every("1 minute"), past_end("1 second")))
+    plan = plan_of(axis=scale.axis, unit=scale.unit, emit=scale.resolve(written), written_emit=str(written))
+    with pytest.raises(PolicyError, match=r"past_end\('1 second'\)\), accumulate\) waits for a clock"):
+        check_trigger(plan)
 
 
 def test_what_a_module_needs_is_told_in_time_where_integers_have_a_unit() -> None:

@@ -170,15 +170,15 @@ def check_trigger(plan: Plan) -> None:
     """
     if plan.early is None:
         return
-    trigger = plan.early.trigger
+    trigger, written = plan.early.trigger, plan.written_emit or plan.early
     if trigger.reads_clock and not plan.input.has_clock and plan.columns.change is None:
         raise PolicyError(
-            f"{trigger} waits for a clock, and this input has none\n"
+            f"{written} waits for a clock, and this input has none\n"
             "  give events() a change column, in which rows with 'clock' say what time it is, or use .with_clock()"
         )
     if trigger.signals and plan.columns.signal is None:
         names = ", ".join(map(repr, sorted(trigger.signals)))
         raise PolicyError(
-            f"{trigger} waits for {names}, and this input has no signals\n"
+            f"{written} waits for {names}, and this input has no signals\n"
             "  give events() a change column, in which rows with 'signal' bring one, and its name as signal=..."
         )
