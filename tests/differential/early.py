@@ -158,7 +158,7 @@ class Meaning:
         return lived.is_changed and len(lived.views) - 1 in life(self.case.trigger, window, lived.views).firings
 
     def _seen(self, window: Window, members: Mapping[Hashable, Event[Any]]) -> dict[Hashable, Any]:
-        if not any(computation.module.is_time_sensitive for computation in self.query.computations):
+        if not any(computation.module.reads_times for computation in self.query.computations):
             return {id: event.payload for id, event in members.items()}
         return {id: reference.clip(event, window, self.query.clip) for id, event in members.items()}
 

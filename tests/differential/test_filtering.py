@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EmitPolicy, Event
+from muntin import INFINITY, EmitPolicy, Event, Insertion
+from muntin.testing.batches import Boundary, KeyedChange
 from muntin.testing.scripts import Script
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.filtering import Filter
@@ -62,6 +63,16 @@ def test_a_sample_that_is_left_out_ends_the_one_before_it(window: str) -> None:
     for emit in EmitPolicy:
         for case in cases(window, emit, is_edge=True, count=2):
             check(case, samples(case.seed), run)
+
+
+def test_a_window_that_a_sample_reaches_stays_when_one_without_an_end_comes() -> None:
+    def sample(id: int, at: int, payload: int) -> KeyedChange:
+        return KeyedChange("a", Insertion(id, Event(at, INFINITY, payload)))
+
+    kept, left_out = sample(1, 1, payload=1), sample(2, 27, payload=6)
+    stream = Script((kept, left_out, Boundary.BATCH, sample(3, 29, payload=-4)))
+    for case in cases("reach", EmitPolicy.EAGER, is_edge=True):
+        run(case, stream)
 
 
 def test_a_fault_in_the_filter_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

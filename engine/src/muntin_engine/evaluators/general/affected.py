@@ -10,7 +10,6 @@ from muntin import INFINITY, EmitPolicy, Window
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.admission import Admission
-from muntin_engine.evaluators.general.assignment import Assigner
 from muntin_engine.evaluators.general.computation import Computation
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -56,12 +55,6 @@ class _Shown(NamedTuple):
         event = self.before if self.before is not None else self.after
         return INFINITY if event is None else event.start
 
-    def seen_to(self, horizon: int) -> int:
-        """Return where the stretch ends, if windows that do not wait for events start before a horizon."""
-        if self.end < INFINITY:
-            return self.end
-        return max(event.until if event and event.until < INFINITY else horizon for event in (self.before, self.after))
-
 
 class AffectedWindows:
     """Finds the windows that a batch affects, before and after the index has taken the batch in.
@@ -83,7 +76,7 @@ class AffectedWindows:
                 if entry.size:
                     self._note(affected.setdefault(window, Affected()), window, change)
         admission.settle()
-        self._mark_existing(state.assigner, changes, now, affected)
+        self._mark_existing(state, changes, now, affected)
         for window in self._newly_visible(state, changes, before, now):
             found = affected.setdefault(window, Affected())
             found.exists, found.is_new = True, not state.windows.get(window).size
@@ -124,18 +117,23 @@ class AffectedWindows:
             affected.added.append(after)
 
     def _mark_existing(
-        self, assigner: Assigner, changes: Sequence[_Shown], now: Progress, affected: dict[Window, Affected]
+        self, state: KeyState, changes: Sequence[_Shown], now: Progress, affected: dict[Window, Affected]
     ) -> None:
+        """Mark the windows that exist on the stretches of changes.
+
+        Windows that do not wait for events exist up to the horizon, and as far as an event with an end is a member: the
+        end of a sample, which its successor sets, may lie behind the horizon by the reach of the windows.
+        """
+        assigner = state.assigner
         limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
-        ends = [
-            change.end if self._query.window.waits_for_events else change.seen_to(now.horizon) for change in changes
-        ]
-        for start, end in union((change.start, end) for change, end in zip(changes, ends, strict=True)):
+        last = INFINITY if self._query.window.waits_for_events else max(now.horizon, state.events.last_end())
+        stretches = [(change.start, min(change.end, last)) for change in changes]
+        for start, end in union(stretches):
             for window in assigner.overlapping(start, end, limit):
                 affected.setdefault(window, Affected()).exists = True
         if self._query.is_time_bound:
-            for change, end in zip(changes, ends, strict=True):
-                for window in assigner.overlapping(change.start, end, limit):
+            for change, (start, end) in zip(changes, stretches, strict=True):
+                for window in assigner.overlapping(start, end, limit):
                     affected[window].sync_time = min(affected[window].sync_time, change.sync_time)
 
     def _looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:

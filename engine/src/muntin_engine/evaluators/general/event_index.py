@@ -127,6 +127,11 @@ class EventIndex:
         """Return the events whose membership ends at a tick or before."""
         return self._ordered[: self._place(tick)]
 
+    def last_end(self) -> int:
+        """Return the greatest end of a member that has one; `EARLIEST` if none has."""
+        ending = (self._ordered[place] for place in range(self._place(INFINITY - 1) - 1, -1, -1))
+        return next((event.until for event in ending if event.is_member), EARLIEST)
+
     def earliest(self, after: int) -> int:
         """Return the least start of a membership that ends after a tick; `INFINITY` if there is none."""
         return min(map(by_since, self.until_after(after)), default=INFINITY)
