@@ -49,8 +49,8 @@ def test_a_query_over_the_results_of_a_query(minutes: DataFrame, tmp_path: Path)
 
 def test_two_queries_that_count_under_one_name_are_told_apart_first(minutes: DataFrame) -> None:
     first = counts(minutes).named("mine").results()
-    second = events(first, at="window.end", delay=0).window(tumbling("10 seconds"))
-    second = second.aggregate(n=module(Count)).named("mine")
+    windowed = events(first, at="window.end", delay=0).window(tumbling("10 seconds"))
+    second = windowed.aggregate(n=module(Count)).named("mine")
     with pytest.raises(QueryError, match=r"counts under the name 'mine' already\n.*\.named"):
         second.results()
 
