@@ -25,7 +25,7 @@ from muntin_engine.evaluators.slices.state_lifting import lift
 from muntin_engine.evaluators.slices.states import Delta, StateStore
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 
 MODES: Final[tuple[Mode, ...]] = ("lazy", "eager", "adaptive")
@@ -118,7 +118,7 @@ def run(case: Case, packets: Packets, mode: Mode, *, is_watched: bool = True) ->
     query = SlicedQuery.of([SliceGrid.of(case.windows)], [Binding(case.module, itemgetter(0))], 1, Codec(), mode)
     make_store = partial(WatchedStore, query, peak) if is_watched else partial(StateStore, query)
     bucket: SliceBucket[WindowRuns] = SliceBucket(
-        query.grids, make_store, cells, query.codec, Lineage({}), KeptStores(), "bucket"
+        query.grids, make_store, cells, query.codec, Compatibility({}), KeptStores(), "bucket"
     )
     for arrival in packets.arrivals():
         blobs = [lift(query, group(query.grids[0], arrival))] if len(arrival.ticks) else []

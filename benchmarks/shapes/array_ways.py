@@ -24,7 +24,7 @@ from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 
 MOST_COPIES: Final = 1 << 16
@@ -81,7 +81,7 @@ def _run(grid: Grid, rows: NumberedRows, pieces: _Pieces, lead: int = 0) -> Outc
     outcome = Outcome({}, Touched())
     form = BoundForm(LargestOnArrays(outcome.touched), "shapes.largest 1.0.0", (0,), (describe(float, "payload"),))
     bucket: SliceBucket[Closed] = SliceBucket(
-        [grid], lambda: ColumnarStore([grid], [form]), MemoryCells(), Codec(), Lineage({}), KeptStores(), "bucket"
+        [grid], lambda: ColumnarStore([grid], [form]), MemoryCells(), Codec(), Compatibility({}), KeptStores(), "bucket"
     )
     for arrival in rows.arrivals():
         blobs = [blob.blob for piece in pieces(arrival) for blob in lift_rows(grid, [form], _rows(piece))]

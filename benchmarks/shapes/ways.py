@@ -23,7 +23,7 @@ from muntin_engine.evaluators.slices.state_lifting import lift
 from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 
 Answers: TypeAlias = dict[tuple[int, int], float]
@@ -65,7 +65,7 @@ def sliced_states(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     binding = Binding(LargestSoFar(outcome.touched), itemgetter(0))
     query = SlicedQuery.of([SliceGrid.of(windows)], [binding], 1, Codec())
     bucket: SliceBucket[WindowRuns] = SliceBucket(
-        query.grids, lambda: StateStore(query), MemoryCells(), query.codec, Lineage({}), KeptStores(), "bucket"
+        query.grids, lambda: StateStore(query), MemoryCells(), query.codec, Compatibility({}), KeptStores(), "bucket"
     )
     for arrival in rows.arrivals():
         blobs = [lift(query, group(query.grids[0], arrival))] if len(arrival.ticks) else []

@@ -14,9 +14,9 @@ def lifetimes(script: Script) -> list[Bar]:
     return [Bar(str(id), event.start, event.end) for (id, _), event in script.history()[None].items()]
 
 
-def punctuation(script: Script) -> Iterator[Bar]:
+def watermark(script: Script) -> Iterator[Bar]:
     """Yield how far a stream is, unless it is closed."""
-    last = script.last_punctuation()
+    last = script.last_watermark()
     if last != INFINITY:
         yield Bar("punctuation", last, last, str(last))
 

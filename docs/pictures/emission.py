@@ -54,7 +54,7 @@ def _revisions() -> Picture:
 
 
 def _changes() -> Iterator[list[Bar]]:
-    """Yield the changes and the punctuation of each micro-batch."""
+    """Yield the changes and the watermark of each micro-batch."""
     seams = [place for place, step in enumerate(RIDES.steps) if isinstance(step, Boundary)]
     for first, last in pairwise([-1, *seams, len(RIDES.steps)]):
         drawn = Script(RIDES.steps[first + 1 : last], allow_illegal=True).drawing().rows

@@ -39,7 +39,7 @@ def pictures() -> Iterator[Picture]:
     for policy in LatePolicy:
         late = correct(5) if policy is LatePolicy.CORRECT else Lateness(policy)
         rows += [f"late={late}" if late.corrects else f"late={str(policy)!r}", *_fate(late)]
-    title = "a row behind the punctuation, what is seen of it, and counts in windows of 10 ticks, under each policy"
+    title = "a row behind the watermark, what is seen of it, and counts in windows of 10 ticks, under each policy"
     yield Picture("late", title, rows, tuple(LatePolicy))
 
 
@@ -75,5 +75,5 @@ def _query(module: Module, late: Lateness) -> WindowedQuery:
         EmitPolicy.SPECULATIVE if late.corrects else EmitPolicy.FINAL,
         OutputContract.WINDOW_BASED,
         late=late,
-        waits_for_punctuation=late.corrects,
+        waits_for_watermark=late.corrects,
     )

@@ -43,8 +43,8 @@ def _played(tracker: ProgressTracker, batches: Sequence[Mapping[str, Sequence[in
         )
         rows += [f"micro-batch {number}"]
         rows += [Bar(source, at, at + 1) for source, times in brought.items() for at in times]
-        if result.progress.punctuation > known:
-            known = result.progress.punctuation
+        if result.progress.watermark > known:
+            known = result.progress.watermark
             rows += [Bar("complete to", known, known, str(known))]
         rows += [output_bar("result", change) for _, changes in result.output for change in changes]
     return rows

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from docs.pictures.bars import counted, lifetimes, pane, punctuation
+from docs.pictures.bars import counted, lifetimes, pane, watermark
 from docs.pictures.modules import Longest
 from docs.pictures.picture import Picture
 from muntin import INFINITY, ClipPolicy, WindowKind, count_by_end, count_by_start, hopping, snapshot, tumbling
@@ -75,11 +75,11 @@ def _choice() -> Picture:
 
 def _final() -> Picture:
     script = Script().insert("a", 1, 6).insert("b", 4, 12).punctuate(7)
-    rows: list[Bar | str] = [*lifetimes(script), *punctuation(script)]
+    rows: list[Bar | str] = [*lifetimes(script), *watermark(script)]
     rows += ["tumbling(3)", *counted(script, tumbling(3), Count(), "final")]
     rows += ["snapshot()", *counted(script, snapshot(), Count(), "final")]
     rows += ["tumbling(3), unclipped lifetimes", *counted(script, tumbling(3), Longest(), "final")]
-    return Picture("final", "which windows are final when the punctuation is at 7", rows)
+    return Picture("final", "which windows are final when the watermark is at 7", rows)
 
 
 def _command() -> Picture:

@@ -19,7 +19,7 @@ from muntin_cli.checking.laws import check_laws
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import MOST_BYTES, check_pickling, check_worker
 from muntin_cli.new import create_package
-from muntin_engine.spark import packed_job
+from muntin_engine.spark import packed_task
 from tests.cli.plugins import BROKEN, LAST, TIDES
 from tests.cli.running import Done
 from tests.sdk.installation import Installation
@@ -241,7 +241,7 @@ def test_a_folder_without_a_package_is_refused(tmp_path: Path, muntin: Callable[
 
 
 def test_the_limit_is_that_of_the_engine() -> None:
-    assert MOST_BYTES == packed_job.MOST_BYTES
+    assert MOST_BYTES == packed_task.MOST_BYTES
 
 
 def test_a_report_for_programs_is_json_whatever_modules_print(

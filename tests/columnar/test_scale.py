@@ -19,7 +19,7 @@ from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, Slice
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_stats import Average, Sum
 
@@ -45,7 +45,13 @@ class OneBucket:
         blobs = [blob.blob for blob in lift_rows(self.grids[0], FORMS, rows)]
         before = dict(self.cells.cells)
         bucket: SliceBucket[Closed] = SliceBucket(
-            self.grids, lambda: ColumnarStore(self.grids, FORMS), self.cells, Codec(), Lineage({}), KeptStores(), 0
+            self.grids,
+            lambda: ColumnarStore(self.grids, FORMS),
+            self.cells,
+            Codec(),
+            Compatibility({}),
+            KeptStores(),
+            0,
         )
         result = bucket.process(blobs, Progress(upto, int(at.max()) + 1, int(at.max())))
         written = {name: data for name, data in self.cells.cells.items() if before.get(name) is not data}
@@ -66,7 +72,7 @@ def test_a_million_keys_in_one_slice_are_written_in_pieces_and_forgotten() -> No
     found = np.fromiter(sums(again), float)
     assert len(found) == len(keys)
     assert found.sum() == (keys % 7).sum() + (keys[:1000] % 7).sum()
-    assert list(bucket.cells.cells) == ["ledger"]
+    assert list(bucket.cells.cells) == ["metadata"]
 
 
 def test_a_hot_key_costs_its_slices_and_not_its_rows() -> None:

@@ -131,18 +131,18 @@ def extents(windows: Iterable[Window]) -> list[tuple[int, int]]:
 class Taken:
     """A key into which batches are taken, one after the other."""
 
-    def __init__(self, *batches: list[InputChange], state: KeyState | None = None, punctuation: int = EARLIEST) -> None:
+    def __init__(self, *batches: list[InputChange], state: KeyState | None = None, watermark: int = EARLIEST) -> None:
         self.state = state or KeyState(query(tumbling(10)))
         self.refused: list[tuple[object, str]] = []
         for batch in batches:
-            self.take(batch, punctuation)
+            self.take(batch, watermark)
 
     def take(
-        self, rows: list[InputChange], punctuation: int = EARLIEST, after: int = EARLIEST, *, adjusts: bool = False
+        self, rows: list[InputChange], watermark: int = EARLIEST, after: int = EARLIEST, *, adjusts: bool = False
     ) -> Admission:
-        """Take a batch behind a punctuation, which itself says a punctuation."""
-        admission = Admission(self.state, punctuation, adjusts=adjusts)
-        admission.admit(rows, max(punctuation, after))
+        """Take a batch behind a watermark, which itself says a watermark."""
+        admission = Admission(self.state, watermark, adjusts=adjusts)
+        admission.admit(rows, max(watermark, after))
         admission.settle()
         self.refused += [(refusal.change.id, str(refusal.reason)) for refusal in admission.refusals]
         return admission
@@ -169,7 +169,7 @@ class Feed:
     def batches(
         self,
         pairs: Sequence[tuple[Key, Sequence[InputChange]]],
-        punctuation: int = EARLIEST,
+        watermark: int = EARLIEST,
         clock: int = EARLIEST,
         signals: Iterable[str] = (),
     ) -> BatchResult:
@@ -177,14 +177,14 @@ class Feed:
         rows = [row for _, some in pairs for row in some]
         starts = [row.start for row in rows]
         ends = [end for row in rows for end in (row.end, row.new_end) if end is not None and end != INFINITY]
-        known = [*(start + 1 for start in starts), *ends, *([punctuation] if punctuation != INFINITY else [])]
-        arrived = Progress(punctuation, max(known, default=EARLIEST), max(starts, default=EARLIEST), clock)
+        known = [*(start + 1 for start in starts), *ends, *([watermark] if watermark != INFINITY else [])]
+        arrived = Progress(watermark, max(known, default=EARLIEST), max(starts, default=EARLIEST), clock)
         bucket = Bucket(self.query, self.cells, self.codec, self.identity)
         return bucket.process(pairs, arrived, signals=frozenset(signals))
 
     @property
-    def shelves(self) -> list[str]:
-        return sorted(name for name in self.cells.cells if name != "ledger")
+    def key_groups(self) -> list[str]:
+        return sorted(name for name in self.cells.cells if name != "metadata")
 
 
 def output(result: BatchResult) -> list[OutputChange]:

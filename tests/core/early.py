@@ -32,10 +32,10 @@ def at(start: int, value: int = 1) -> Any:
     return row(None, start, start + 1, value)
 
 
-def panes(result: BatchResult) -> list[str]:
+def fired(result: BatchResult) -> list[str]:
     """The output of a batch as text: `early 0 [0,10) 3`, with a minus for what is taken back."""
     return [
-        f"{'-' * (change.kind == 'retract')}{change.timing} {change.pane} "
+        f"{'-' * (change.kind == 'retract')}{change.timing} {change.firing} "
         f"[{change.window.start},{change.window.end}) {change.value[0]}"
         for change in output(result)
     ]

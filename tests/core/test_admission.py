@@ -91,7 +91,7 @@ def test_the_end_of_the_stream_ends_all_waiting() -> None:
 
 
 def test_a_revision_of_an_event_that_cannot_come_any_more_is_refused_at_once() -> None:
-    assert Taken([revision("a", 4, 20, 9)], punctuation=5).refused == [("a", "unknown event")]
+    assert Taken([revision("a", 4, 20, 9)], watermark=5).refused == [("a", "unknown event")]
 
 
 def test_a_revision_that_expects_another_end_is_refused() -> None:
@@ -231,7 +231,7 @@ def test_what_changes_the_axis_before_the_punctuation_is_late() -> None:
                   [--)               from 3 to 9: late too
     """
     state = Taken([row("a", 0, 8), row("b", 0, 3)]).state
-    taken = Taken([row("c", 4, 9), row("d", 5, 9)], state=state, punctuation=5)
+    taken = Taken([row("c", 4, 9), row("d", 5, 9)], state=state, watermark=5)
     taken.take([revision("a", 0, 8, 4), revision("b", 0, 3, 9)], 5)
     assert taken.refused == [("c", "late"), ("a", "late"), ("b", "late")]
     taken.take([revision("a", 0, 8, 5)], 5)
@@ -240,7 +240,7 @@ def test_what_changes_the_axis_before_the_punctuation_is_late() -> None:
 
 def test_a_refusal_says_by_how_much_a_row_is_late() -> None:
     (refusal,) = Taken().take([row("a", 4, 9)], 7).refusals
-    assert refusal.message == "it changes the axis at 4, 3 ticks before the punctuation 7"
+    assert refusal.message == "it changes the axis at 4, 3 ticks before the watermark 7"
     assert refusal.is_late
     (refusal,) = Taken().take([row("a", 4, 9)], INFINITY).refusals
     assert refusal.message == "it changes the axis at 4, after the end of the stream"
@@ -251,7 +251,7 @@ def test_a_refusal_reads_times_as_times() -> None:
     admission.admit([row("a", 60_000_000, 120_000_000), row("b", 120_000_000, 100_000_000)], 90_000_000)
     late, empty = admission.refusals
     assert late.message == (
-        "it changes the axis at 1970-01-01T00:01:00Z, 30 seconds before the punctuation 1970-01-01T00:01:30Z"
+        "it changes the axis at 1970-01-01T00:01:00Z, 30 seconds before the watermark 1970-01-01T00:01:30Z"
     )
     assert empty.message == "it ends at 1970-01-01T00:01:40Z, not after its start 1970-01-01T00:02:00Z"
 

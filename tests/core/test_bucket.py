@@ -15,7 +15,7 @@ from muntin_engine.errors import StateError, StateMismatchError
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_metadata import SHELVES
+from muntin_engine.state.bucket_metadata import KEY_GROUPS
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from tests.core.build import Feed, Lengths, Total, output, query, reasons, revision, row, spelled
@@ -73,14 +73,14 @@ def test_the_paper_s_example_gives_its_table() -> None:
     feed.batch(row("E0", 1, value=1))
     feed.batch(revision("E0", 1, INFINITY, 10))
     feed.batch(row("E1", 4, 9, 2), revision("E0", 1, 10, 5))
-    assert spelled(feed.batch(punctuation=INFINITY)) == ["+1 [0,10) (1, 2)"]
+    assert spelled(feed.batch(watermark=INFINITY)) == ["+1 [0,10) (1, 2)"]
 
 
 def test_a_row_is_late_by_the_punctuation_of_earlier_batches_alone() -> None:
     feed = Feed(query(tumbling(10)))
-    assert reasons(feed.batch(row("a", 3, 4), punctuation=8)) == []
+    assert reasons(feed.batch(row("a", 3, 4), watermark=8)) == []
     assert reasons(feed.batch(row("b", 7, 9))) == ["late"]
-    assert spelled(feed.batch(row("c", 8, 9), punctuation=10)) == ["+1 [0,10) (0, 0)"]
+    assert spelled(feed.batch(row("c", 8, 9), watermark=10)) == ["+1 [0,10) (0, 0)"]
 
 
 def test_every_row_is_accepted_refused_or_still_waiting() -> None:
@@ -89,16 +89,16 @@ def test_every_row_is_accepted_refused_or_still_waiting() -> None:
     assert (first.accepted, reasons(first)) == (0, [])  # which of the insertions of a stays is not known yet
     second = feed.batch(row("b", 5, 9), revision("c", 6, 9, 7))
     assert (second.accepted, reasons(second)) == (2, [])
-    third = feed.batch(punctuation=5)
+    third = feed.batch(watermark=5)
     assert (third.accepted, reasons(third)) == (1, ["duplicate id"])
-    fourth = feed.batch(punctuation=7)
+    fourth = feed.batch(watermark=7)
     assert (fourth.accepted, reasons(fourth)) == (0, ["unknown event"])
 
 
 def test_rows_of_a_key_may_come_in_pieces() -> None:
     feed = Feed(query(tumbling(10)))
     feed.batches([(("k",), [row("a", 1, 2, 5)]), (("k",), [revision("a", 1, 2, 3), row("b", 2, 3, 7)])])
-    assert spelled(feed.batch(punctuation=10)) == ["+1 [0,10) (5, 7)"]
+    assert spelled(feed.batch(watermark=10)) == ["+1 [0,10) (5, 7)"]
 
 
 def test_the_order_of_keys_and_rows_changes_nothing() -> None:
@@ -117,9 +117,9 @@ def test_idle_keys_are_not_decoded(decoded: Counter[str]) -> None:
     feed.batches(many(20_000, 5))
     assert decoded["keys"] == 0
     feed.batch(row("a", 6, 7), key=77)
-    feed.batch(punctuation=9)
+    feed.batch(watermark=9)
     assert decoded["keys"] == 1
-    assert len(output(feed.batch(punctuation=10))) == 20_000
+    assert len(output(feed.batch(watermark=10))) == 20_000
     assert decoded["keys"] == 20_001
 
 
@@ -133,9 +133,9 @@ def test_keys_with_nothing_to_do_are_not_woken_again_and_again(emit: EmitPolicy,
     feed = Feed(query(tumbling(100), emit=emit))
     feed.batches(many(50, 1))
     for tick in range(10, 90, 10):
-        feed.batch(row(tick, tick, tick + 1), key="busy", punctuation=tick)
+        feed.batch(row(tick, tick, tick + 1), key="busy", watermark=tick)
     assert decoded["keys"] == 7  # the busy one
-    feed.batch(row("last", 100, 101), key="busy", punctuation=100)
+    feed.batch(row("last", 100, 101), key="busy", watermark=100)
     assert decoded["keys"] <= 7 + 1 + 50
 
 
@@ -143,23 +143,23 @@ def test_a_long_window_that_waits_wakes_its_key_when_its_event_may_have_ended(de
     feed = Feed(query(tumbling(10), Lengths()))
     feed.batch(row("a", 3, 95))
     for tick in range(10, 90, 2):
-        feed.batch(punctuation=tick)
+        feed.batch(watermark=tick)
     assert decoded["keys"] == 1  # at 10, to find that it has to wait
-    assert len(output(feed.batch(punctuation=96))) == 9
+    assert len(output(feed.batch(watermark=96))) == 9
 
 
 def test_only_shelves_that_are_touched_are_read_and_written() -> None:
     cells = WatchedCells()
     bucket = Bucket(query(tumbling(10)), cells, Codec(), {})
     bucket.process(many(5000, 5), Progress(0, 6, 5))
-    assert len(cells.written) == SHELVES + 1
+    assert len(cells.written) == KEY_GROUPS + 1
     cells.read, cells.written = [], []
     bucket.process([((77,), [row("x", 6, 7)])], Progress(0, 7, 6))
     assert len(cells.read) == len(cells.written) == 2
-    assert "ledger" in cells.written
+    assert "metadata" in cells.written
     cells.read, cells.written = [], []
     bucket.process([], Progress(4, 7, 6))
-    assert (cells.read, cells.written) == (["ledger"], ["ledger"])
+    assert (cells.read, cells.written) == (["metadata"], ["metadata"])
 
 
 def test_a_batch_writes_no_more_than_what_it_touched() -> None:
@@ -178,8 +178,8 @@ def test_an_output_id_is_never_given_twice_not_even_after_a_key_was_forgotten() 
     ids: list[int] = []
     for start in range(0, 100, 10):
         feed.batch(row(start, start, start + 1), row(f"{start}b", start, start + 1))
-        ids += [change.id for change in output(feed.batch(punctuation=start + 10))]
-        assert feed.shelves == []
+        ids += [change.id for change in output(feed.batch(watermark=start + 10))]
+        assert feed.key_groups == []
     assert ids == list(range(1, 11))
 
 
@@ -197,14 +197,14 @@ def test_a_module_that_fails_stops_the_batch_and_leaves_the_state_as_it_was() ->
     feed.batches([((key,), [row(key, 5, 6, key)]) for key in range(40)])
     before = dict(feed.cells.cells)
     with pytest.raises(ModuleFailedError) as caught:
-        feed.batch(punctuation=10)
+        feed.batch(watermark=10)
     error = caught.value
     assert (error.module, error.version, error.key, error.method) == ("test.fragile", "0.9.0", (13,), "compute_result")
     assert str(error.window) == "Window(start=0, end=10)"
     assert isinstance(error.__cause__, LookupError)
     assert feed.cells.cells == before
     feed.query = query(tumbling(10))
-    assert len(output(feed.batch(punctuation=10))) == 40
+    assert len(output(feed.batch(watermark=10))) == 40
 
 
 def test_a_payload_that_cannot_be_stored_leaves_the_state_as_it_was() -> None:
@@ -233,7 +233,7 @@ def test_payloads_of_no_and_of_many_values_are_kept_apart() -> None:
         feed = Feed(counting)
         rows = [InputChange(place, place, place + 1, payload) for place in range(3)]
         feed.batch(*rows)
-        (shelf,) = feed.shelves
-        ((*_, data),) = feed.codec.unpack(feed.cells.cells[shelf]).values()
+        (key_group,) = feed.key_groups
+        ((*_, data),) = feed.codec.unpack(feed.cells.cells[key_group]).values()
         state = KeyState.from_data(counting, feed.codec.unpack(data), KeptStates(counting, feed.codec), ())
         assert [event.payload for event in state.events] == [payload] * 3

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from muntin_engine.errors import StateError
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.checked_cells import CheckedCells
-from tests.spark_units.jobs import arrived, job_of, rows
+from tests.spark_units.tasks import arrived, rows, task_of
 from tests.spark_units.test_closed import Largest, Told, sliced
 
 SEED = 7
@@ -34,13 +34,15 @@ def flipped(data: bytes, place: int, bit: int = 0) -> bytes:
 def test_each_flipped_bit_and_each_lost_byte_is_found() -> None:
     kept = MemoryCells()
     cells = CheckedCells(kept, "bucket 3")
-    cells.put("shelf 7", b"some state")
-    sealed = kept.cells["shelf 7"]
+    cells.put("key_group 7", b"some state")
+    sealed = kept.cells["key_group 7"]
     some = [flipped(sealed, place, bit) for place in range(len(sealed)) for bit in range(8)]
     for wrong in [*some, *(sealed[:length] for length in range(len(sealed))), sealed + b"\0"]:
-        kept.cells["shelf 7"] = wrong
-        with pytest.raises(StateError, match=r"damaged: the cell 'shelf 7' of bucket 3(.|\n)*restore the checkpoint"):
-            cells.get("shelf 7")
+        kept.cells["key_group 7"] = wrong
+        with pytest.raises(
+            StateError, match=r"damaged: the cell 'key_group 7' of bucket 3(.|\n)*restore the checkpoint"
+        ):
+            cells.get("key_group 7")
 
 
 def test_a_cell_in_the_place_of_another_is_found() -> None:
@@ -52,38 +54,38 @@ def test_a_cell_in_the_place_of_another_is_found() -> None:
         cells.get("entry 2")
 
 
-JOBS = {
-    "general": job_of(query={"has_ids": False}),
+TASKS = {
+    "general": task_of(query={"has_ids": False}),
     "sliced": sliced(Largest()),
     "columnar": sliced(Told()),
 }
 
 
-def feed(job: Job, cells: MemoryCells, start: int) -> None:
-    columns = {} if job.is_point else {"end": [start + 30] * 2}
+def feed(task: TaskPayload, cells: MemoryCells, start: int) -> None:
+    columns = {} if task.is_point else {"end": [start + 30] * 2}
     batch = rows(start=[start, start + 1], k0=["a", "b"], i0=[5, 6], **columns)
-    assert not any(blob.stream == "rejected" for blob in run_bucket(job, 0, cells, arrived(job, batch)))
+    assert not any(blob.stream == "rejected" for blob in run_bucket(task, 0, cells, arrived(task, batch)))
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", TASKS)
 def test_a_byte_that_is_flipped_in_any_cell_of_any_evaluator_is_found(name: str) -> None:
-    job, random = JOBS[name], Random(SEED)
+    task, random = TASKS[name], Random(SEED)
     cells = MemoryCells()
-    feed(job, cells, 3)
+    feed(task, cells, 3)
     assert len(cells.cells) > 1
     for cell, data in cells.cells.items():
         place = random.randrange(len(data))
         wrong = MemoryCells()
         wrong.cells = {**cells.cells, cell: flipped(data, place)}
         with pytest.raises(StateError, match=rf"the state in the checkpoint is damaged: the cell '{cell}' of bucket 0"):
-            feed(replace(job), wrong, 5)  # another one, with no store kept
+            feed(replace(task), wrong, 5)  # another one, with no store kept
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", TASKS)
 def test_a_cell_that_is_gone_is_noticed(name: str) -> None:
-    job = JOBS[name]
+    task = TASKS[name]
     cells = MemoryCells()
-    feed(job, cells, 3)
-    del cells.cells[next(cell for cell in cells.cells if cell != "ledger")]
-    with pytest.raises(StateError, match="the ledger lists it"):
-        feed(replace(job), cells, 5)
+    feed(task, cells, 3)
+    del cells.cells[next(cell for cell in cells.cells if cell != "metadata")]
+    with pytest.raises(StateError, match="the metadata lists it"):
+        feed(replace(task), cells, 5)

@@ -97,7 +97,7 @@ def test_no_window_reaches_across_times_that_were_forgotten() -> None:
               0    5    10   15   20   25   30   35
     starts    !    !    !    !    !    !    !    !
     waiting        !                                    5: its windows are 0-5 and 5-10
-    windows   [---------)                               0 to 5 and 5 to 10, closed: none before the punctuation at 33
+    windows   [---------)                               0 to 5 and 5 to 10, closed: none before the watermark at 33
     needed    !    !    !                   !    !      and 30, with which a window ends that is still to come
     """
     axis = Axis(count_by_start(2), *((start, start + 1) for start in range(0, 40, 5)))

@@ -6,14 +6,14 @@ import re
 from typing import Any
 
 import pytest
+from tests.core.schema_versions import Broken, Compatible, First, Second, Sum, Third, Without, identity_of
 
 from muntin import INFINITY, EmitPolicy, Module, ModuleFailedError, tumbling
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.evaluators.over_slices.journal import MOST_ALIKE
+from muntin_engine.evaluators.over_slices.slice_log import MOST_ALIKE
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from tests.core.build import Feed, Members, output, query, row
-from tests.core.editions import Broken, Compatible, First, Second, Sum, Third, Without, identity_of
 from tests.core.sliced import build as slices
 
 # Windows of 10 ticks, put out at once; a state is kept of a window from its second batch on.
@@ -74,7 +74,7 @@ def test_nothing_is_rewritten_that_a_batch_does_not_touch() -> None:
     before = dict(feed.cells.cells)
     upgraded(feed, Second()).batch(row(4, 4, 5, 4), key="0")
     differing = [name for name, data in feed.cells.cells.items() if before[name] != data]
-    assert len(differing) == 2, "the ledger and the shelf of the key"
+    assert len(differing) == 2, "the metadata and the key_group of the key"
 
 
 def test_an_upgrade_that_fails_names_the_module_and_leaves_the_state() -> None:
@@ -165,7 +165,7 @@ def pair(value: int, at: int = 1) -> list[slices.Row]:
 def sliced(feed: slices.Feed | None, module: Module) -> slices.Feed:
     """A query over slices of a module, with the state of another one."""
     following = slices.Feed(slices.sliced(tumbling(10), module), None if feed is None else feed.cells)
-    following.lineage = Lineage(identity_of(module), [module])
+    following.compatibility = Compatibility(identity_of(module), [module])
     return following
 
 

@@ -19,22 +19,22 @@ def test_a_window_is_put_out_once_with_all_corrections_in() -> None:
     """
     feed = Feed(query(tumbling(5), emit=EmitPolicy.FINAL))
     assert spelled(feed.batch(row("a", 0, value=1), row("b", 4, 5, 9))) == []
-    assert spelled(feed.batch(revision("a", 0, INFINITY, 7), revision("b", 4, 5, 4), punctuation=4)) == []
-    assert spelled(feed.batch(punctuation=10)) == ["+1 [0,5) (1,)", "+2 [5,10) (1,)"]
-    assert spelled(feed.batch(punctuation=INFINITY)) == []
+    assert spelled(feed.batch(revision("a", 0, INFINITY, 7), revision("b", 4, 5, 4), watermark=4)) == []
+    assert spelled(feed.batch(watermark=10)) == ["+1 [0,5) (1,)", "+2 [5,10) (1,)"]
+    assert spelled(feed.batch(watermark=INFINITY)) == []
 
 
 def test_windows_come_in_order() -> None:
     feed = Feed(query(hopping(6, 2)))
     feed.batch(row("a", 9, 10), row("b", 3, 4), row("c", -5, -4))
-    starts = [change.window.start for change in output(feed.batch(punctuation=INFINITY))]
+    starts = [change.window.start for change in output(feed.batch(watermark=INFINITY))]
     assert starts == sorted(starts) == [-10, -8, -6, -2, 0, 2, 4, 6, 8]
 
 
 def test_an_empty_window_puts_out_nothing() -> None:
     feed = Feed(query(tumbling(5)))
     feed.batch(row("a", 1, 2), row("b", 21, 22))
-    assert [change.window.start for change in output(feed.batch(punctuation=INFINITY))] == [0, 20]
+    assert [change.window.start for change in output(feed.batch(watermark=INFINITY))] == [0, 20]
 
 
 @pytest.mark.parametrize("emit", [EmitPolicy.FINAL, early(every_count(9), refinement="retract")], ids=str)
@@ -47,9 +47,9 @@ def test_a_state_does_not_slide_across_a_window_that_closed_before(emit: EmitPol
     """
     bindings = (Binding(RunningTotal(), first_value), Binding(Lengths(), first_value))
     feed = Feed(WindowedQuery(count_by_start(1), bindings, emit=emit))
-    result = feed.batch(row("a", 0, 30, 1), row("b", 5, 6, 2), row("c", 20, 21, 4), punctuation=10)
+    result = feed.batch(row("a", 0, 30, 1), row("b", 5, 6, 2), row("c", 20, 21, 4), watermark=10)
     assert spelled(result) == ["+1 [5,6) (2, (1,))"]
-    assert spelled(feed.batch(punctuation=INFINITY)) == ["+2 [0,1) (1, (30,))", "+3 [20,21) (4, (1,))"]
+    assert spelled(feed.batch(watermark=INFINITY)) == ["+2 [0,1) (1, (30,))", "+3 [20,21) (4, (1,))"]
 
 
 @pytest.mark.parametrize("overlap", [1, 10, 1000])
@@ -57,7 +57,7 @@ def test_each_row_enters_once_and_leaves_once_whatever_the_overlap_of_windows(ov
     module = RunningTotal()
     feed = Feed(query(hopping(overlap, 1), module))
     feed.batch(*(row(at, at, at + 1, 1) for at in range(2000)))
-    assert len(output(feed.batch(punctuation=INFINITY))) == 2000 + overlap - 1
+    assert len(output(feed.batch(watermark=INFINITY))) == 2000 + overlap - 1
     assert module.built <= 2000 / overlap + 2
     assert module.added + module.removed <= 2000 * 2 + overlap
 
@@ -67,7 +67,7 @@ def test_so_it_does_for_windows_that_events_make(window: object) -> None:
     module = RunningTotal()
     feed = Feed(query(window, module))  # type: ignore[arg-type]  # either
     feed.batch(*(row(at, at, at + 50, 1) for at in range(1000)))
-    assert output(feed.batch(punctuation=INFINITY))
+    assert output(feed.batch(watermark=INFINITY))
     assert module.added + module.removed <= 1000 * 2 + 50
 
 

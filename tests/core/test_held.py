@@ -32,7 +32,7 @@ def held(feed: Feed, batches: int, end: int | None = None) -> Iterator[int]:
         start = 10 * number
         until = start + 1 if end is None else end
         id = number if feed.query.has_ids else None
-        result = feed.batch(row(id, start, until, number), punctuation=start + 5)
+        result = feed.batch(row(id, start, until, number), watermark=start + 5)
         yield result.held.events + result.held.windows
 
 
@@ -40,13 +40,13 @@ def held(feed: Feed, batches: int, end: int | None = None) -> Iterator[int]:
 def test_an_event_that_never_ends_is_no_part_of_windows_over_ends(window: WindowKind) -> None:
     feed = Feed(query(window, has_ids=False))
     assert set(held(feed, 20, end=INFINITY)) == {0}
-    assert feed.shelves == []
+    assert feed.key_groups == []
 
 
 def test_an_event_that_may_yet_end_is_kept_for_windows_over_ends() -> None:
     feed = Feed(query(count_by_end(1)))
     assert list(held(feed, 4, end=INFINITY)) == [1, 2, 3, 4]
-    assert spelled(feed.batch(revision(2, 20, INFINITY, 50), punctuation=60)) == ["+1 [50,51) (2,)"]
+    assert spelled(feed.batch(revision(2, 20, INFINITY, 50), watermark=60)) == ["+1 [50,51) (2,)"]
 
 
 def test_an_event_between_two_windows_is_not_taken_in_if_nothing_can_move_it() -> None:
@@ -61,7 +61,7 @@ def test_an_event_without_an_end_holds_the_windows_that_it_is_in_and_no_others(
     count: int, clip: ClipPolicy, emit: EmitPolicy | EarlyEmission
 ) -> None:
     feed = Feed(query(count_by_start(count), Lengths(), clip=clip, emit=emit))
-    feed.batch(row("first", 5), punctuation=6)
+    feed.batch(row("first", 5), watermark=6)
     sizes = list(held(feed, 60))
     assert max(sizes) <= 6 * count
     assert sizes[-1] == sizes[10]
@@ -74,15 +74,15 @@ def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
                               [------------------>          windows 20-30, 30-40
     """
     feed = Feed(query(count_by_start(2), Lengths()))
-    feed.batch(row("first", 5), punctuation=6)
+    feed.batch(row("first", 5), watermark=6)
     results = []
     for number in range(1, 20):
         end = INFINITY if number == 3 else 10 * number + 1
-        results += extents(feed.batch(row(number, 10 * number, end), punctuation=10 * number + 5))
+        results += extents(feed.batch(row(number, 10 * number, end), watermark=10 * number + 5))
     assert results == [(10, 21), *((start, start + 11) for start in range(40, 190, 10))]
-    result = feed.batch(revision("first", 5, INFINITY, 400), revision(3, 30, INFINITY, 500), punctuation=450)
+    result = feed.batch(revision("first", 5, INFINITY, 400), revision(3, 30, INFINITY, 500), watermark=450)
     assert extents(result) == [(5, 11)]
-    result = feed.batch(punctuation=501)
+    result = feed.batch(watermark=501)
     assert extents(result) == [(20, 31), (30, 41)]
     assert result.held.events == 1  # the last start, with which a window may begin
 
@@ -93,8 +93,8 @@ def extents(result: BatchResult) -> list[tuple[int, int]]:
 
 def test_an_event_that_may_yet_end_is_kept_where_no_window_counts_it() -> None:
     feed = Feed(query(count_by_end(2), Lengths()))
-    feed.batch(row("a", 5), row("b", 6, 8), punctuation=100)
-    result = feed.batch(revision("a", 5, INFINITY, 110), punctuation=120)
+    feed.batch(row("a", 5), row("b", 6, 8), watermark=100)
+    result = feed.batch(revision("a", 5, INFINITY, 110), watermark=120)
     assert spelled(result) == ["+1 [8,111) (2, 105)"]
 
 
@@ -102,8 +102,8 @@ def test_an_event_that_may_yet_end_is_kept_where_no_window_counts_it() -> None:
 def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: WindowKind) -> None:
     """Each later window waits for its end, so there is nothing to forget; a clip frees them."""
     feed = Feed(query(window, Lengths()))
-    feed.batch(row("first", 5), punctuation=6)
+    feed.batch(row("first", 5), watermark=6)
     assert list(held(feed, 20))[-1] == 21
     feed = Feed(query(window, Lengths(), clip=ClipPolicy.RIGHT))
-    feed.batch(row("first", 5), punctuation=6)
+    feed.batch(row("first", 5), watermark=6)
     assert list(held(feed, 20))[-1] <= 2

@@ -13,10 +13,10 @@ import pytest
 
 from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate, ModuleContractError, ModuleFailedError
 from muntin.columnar import Ragged
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.jobs import TICKS, arrived, job_of, rows
+from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 from tests.spark_units.test_closed import sliced
 
 
@@ -119,16 +119,16 @@ class Told(ColumnarAggregate[int, float]):
 SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.float64())])
 
 
-def job(kind: str, answer: Callable[[Any], Any]) -> Job:
+def task(kind: str, answer: Callable[[Any], Any]) -> TaskPayload:
     if kind == "general":
-        return job_of(Whole(answer), results=SCHEMA, is_static=True)
+        return task_of(Whole(answer), results=SCHEMA, is_static=True)
     module = Parts(answer) if kind == "sliced" else Told(answer, kind)
     return sliced(module, float, pa.float64(), is_static=True)
 
 
 def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
     """Return how a bucket fails: of two keys, `b` has a seven in the window from 20."""
-    asked = job(kind, answer)
+    asked = task(kind, answer)
     ends = {} if asked.is_point else {"end": [4, 14, 24, 24]}
     batch = rows(start=[3, 13, 23, 23], k0=["a", "b", "b", "c"], i0=[5, 6, 7, 8], **ends)
     with pytest.raises(error) as caught:

@@ -13,7 +13,7 @@ from muntin_engine.evaluators.general.computation import OutputRow
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.life import Life, Standing
-from muntin_engine.evaluators.general.window_index import StandingRow, WindowEntry
+from muntin_engine.evaluators.general.window_index import LiveRow, WindowEntry
 from muntin_engine.state.codec import Codec
 from tests.core.build import query, revision, row, stored
 
@@ -37,7 +37,7 @@ def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> N
     )
     rows = (revision("p", 4, None, 6), InputChange("p", 4, 6, (1, "x"), 5), row("p", 4, 9)._replace(source="s"))
     state.lives["p", 4] = Life(rows, Standing(4, 7, ("y", 2)))
-    state.windows.put(Window(0, 4), WindowEntry(2, [{"sum": 1}], [StandingRow(3, OutputRow(0, 4, ((1, 2),)))]))
+    state.windows.put(Window(0, 4), WindowEntry(2, [{"sum": 1}], [LiveRow(3, OutputRow(0, 4, ((1, 2),)))]))
     back = again(asked, state)
     assert list(back.events) == list(state.events)
     assert back.lives == state.lives

@@ -28,7 +28,7 @@ def test_keys_that_spark_groups_together_are_one_key(one: Any, other: Any) -> No
     feed = Feed(query(tumbling(10)))
     feed.batches([((one,), [row("a", 1, 2, 5)]), ((other,), [row("b", 3, 4, 7)])])
     feed.batch(row("c", 5, 6, 9), key=other)
-    assert spelled(feed.batch(punctuation=10)) == ["+1 [0,10) (5, 7, 9)"]
+    assert spelled(feed.batch(watermark=10)) == ["+1 [0,10) (5, 7, 9)"]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_keys_that_spark_groups_together_are_one_key(one: Any, other: Any) -> No
 def test_different_keys_stay_apart(keys: tuple[Any, ...]) -> None:
     feed = Feed(query(tumbling(10)))
     feed.batches([((key,), [row("a", 1, 2, place)]) for place, key in enumerate(keys)])
-    result = feed.batch(punctuation=10)
+    result = feed.batch(watermark=10)
     assert sorted(change.value for _, (change,) in result.output) == [((place,),) for place in range(len(keys))]
     assert sorted(map(repr, (key for (key,), _ in result.output))) == sorted(map(repr, keys))
 
@@ -45,4 +45,4 @@ def test_different_keys_stay_apart(keys: tuple[Any, ...]) -> None:
 def test_a_query_without_keys_has_one_key() -> None:
     feed = Feed(query(tumbling(10)))
     feed.batches([((), [row("a", 1, 2, 5)])])
-    assert feed.batch(punctuation=10).output[0][0] == ()
+    assert feed.batch(watermark=10).output[0][0] == ()

@@ -1,4 +1,4 @@
-"""Rows behind the punctuation: how late they are, adjusted, or taken to correct results; keys that are further."""
+"""Rows behind the watermark: how late they are, adjusted, or taken to correct results; keys that are further."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.core.build import Feed, query, reasons, revision, row, spelled
 from tests.triggers.meaning import GiveUp
 
 ADJUSTING = query(tumbling(10), late=Lateness(LatePolicy.ADJUST))
-CORRECTING = query(tumbling(10), emit=EmitPolicy.SPECULATIVE, late=correct(10), waits_for_punctuation=True)
+CORRECTING = query(tumbling(10), emit=EmitPolicy.SPECULATIVE, late=correct(10), waits_for_watermark=True)
 
 
 def late_by(result: BatchResult) -> list[int | None]:
@@ -24,7 +24,7 @@ def late_by(result: BatchResult) -> list[int | None]:
 
 def test_a_late_row_says_by_how_much() -> None:
     feed = Feed(query(tumbling(10)))
-    feed.batch(row("a", 12, 30), punctuation=20)
+    feed.batch(row("a", 12, 30), watermark=20)
     result = feed.batch(row("b", 13, 40), row("c", 19), revision("a", 12, 30, 15), row("d", 3, 2))
     found = {refusal.change.id: (str(refusal.reason), refusal.late_by) for _, refusal in result.refusals}
     assert found == {"a": ("late", 5), "b": ("late", 7), "c": ("late", 1), "d": ("empty lifetime", None)}
@@ -32,7 +32,7 @@ def test_a_late_row_says_by_how_much() -> None:
 
 def test_after_the_end_of_the_stream_a_row_is_late_by_no_number() -> None:
     feed = Feed(query(tumbling(10)))
-    feed.batch(punctuation=INFINITY)
+    feed.batch(watermark=INFINITY)
     assert late_by(feed.batch(row("a", 12, 30))) == [None]
 
 
@@ -41,28 +41,28 @@ def test_a_late_insertion_that_ends_after_the_punctuation_starts_there() -> None
               0         10        20        30
     a         [----------------------------)       late, but straddles: becomes
                                   [--------)
-    b             [---------------)                ends at the punctuation: late
+    b             [---------------)                ends at the watermark: late
     p              .                               a point: late
     """
     feed = Feed(ADJUSTING)
-    feed.batch(punctuation=20)
+    feed.batch(watermark=20)
     result = feed.batch(row("a", 0, 29, 7), row("b", 4, 20), row("p", 5, 6))
     assert (result.accepted, reasons(result), late_by(result)) == (1, ["late", "late"], [16, 15])
-    assert spelled(feed.batch(punctuation=30)) == ["+1 [20,30) (7,)"]
+    assert spelled(feed.batch(watermark=30)) == ["+1 [20,30) (7,)"]
 
 
 def test_an_adjusted_event_may_be_revised_and_is_deleted_by_its_true_start() -> None:
     feed = Feed(ADJUSTING)
-    feed.batch(punctuation=20)
+    feed.batch(watermark=20)
     feed.batch(row("a", 0, 50, 1), row("b", 0, 50, 2), row("c", 0, 50, 4))
     assert not reasons(feed.batch(revision("a", 0, 50, 25), revision("b", 0, 50, 0), revision("c", 0, 50, 3)))
-    result = feed.batch(punctuation=INFINITY)
+    result = feed.batch(watermark=INFINITY)
     assert [text.split(" ", 1)[1] for text in spelled(result)] == ["[20,30) (1,)"]
 
 
 def test_after_the_end_nothing_is_adjusted() -> None:
     feed = Feed(ADJUSTING)
-    feed.batch(punctuation=INFINITY)
+    feed.batch(watermark=INFINITY)
     assert reasons(feed.batch(row("a", 0))) == ["late"]
 
 
@@ -76,9 +76,9 @@ def test_late_rows_correct_a_window_for_a_while() -> None:
     """
     feed = Feed(CORRECTING)
     assert spelled(feed.batch(row("a", 1, 2, 1), row("b", 12, 13, 3))) == []
-    assert spelled(feed.batch(punctuation=10)) == ["+1 [0,10) (1,)"]
+    assert spelled(feed.batch(watermark=10)) == ["+1 [0,10) (1,)"]
     assert spelled(feed.batch(row("c", 5, 6, 2))) == ["-1 [0,10) (1,)", "+2 [0,10) (1, 2)"]
-    assert spelled(feed.batch(punctuation=20)) == ["+3 [10,20) (3,)"]
+    assert spelled(feed.batch(watermark=20)) == ["+3 [10,20) (3,)"]
     result = feed.batch(row("d", 9, 10), row("e", 15, 16, 4))
     assert (reasons(result), late_by(result)) == (["late"], [1])
     assert spelled(result) == ["-3 [10,20) (3,)", "+4 [10,20) (3, 4)"]
@@ -93,17 +93,17 @@ def test_a_speculative_result_comes_with_the_punctuation_though_it_can_be_correc
     c            [)                        3 to 4: later than that
     """
     feed = Feed(query(tumbling(10), emit=EmitPolicy.SPECULATIVE, late=correct(5)))
-    assert spelled(feed.batch(row("a", 3, 4, 1), punctuation=10)) == ["+1 [0,10) (1,)"]
+    assert spelled(feed.batch(row("a", 3, 4, 1), watermark=10)) == ["+1 [0,10) (1,)"]
     assert spelled(feed.batch(row("b", 6, 7, 2))) == ["-1 [0,10) (1,)", "+2 [0,10) (1, 2)"]
-    assert late_by(feed.batch(row("c", 3, 4, 4), punctuation=15)) == [2]
+    assert late_by(feed.batch(row("c", 3, 4, 4), watermark=15)) == [2]
 
 
 def test_results_that_can_be_corrected_are_not_promised() -> None:
     feed = Feed(CORRECTING)
-    result = feed.batch(row("a", 1, 2), punctuation=20)
-    assert (result.progress.punctuation, result.punctuation) == (20, 10)
-    assert feed.batch(punctuation=INFINITY).punctuation == INFINITY
-    assert feed.shelves == []
+    result = feed.batch(row("a", 1, 2), watermark=20)
+    assert (result.progress.watermark, result.watermark) == (20, 10)
+    assert feed.batch(watermark=INFINITY).watermark == INFINITY
+    assert feed.key_groups == []
 
 
 class KeyFeed:
@@ -116,31 +116,31 @@ class KeyFeed:
     def batch(
         self,
         rows: Sequence[tuple[Key, Sequence[InputChange]]] = (),
-        punctuation: int = EARLIEST,
-        **promises: int,
+        watermark: int = EARLIEST,
+        **key_watermarks: int,
     ) -> BatchResult:
         bucket = Bucket(self.query, self.cells, Codec(), {})
-        arrived = Progress(punctuation, EARLIEST if punctuation == INFINITY else punctuation)
-        return bucket.process(rows, arrived, promises=[((key,), tick) for key, tick in promises.items()])
+        arrived = Progress(watermark, EARLIEST if watermark == INFINITY else watermark)
+        return bucket.process(rows, arrived, key_watermarks=[((key,), tick) for key, tick in key_watermarks.items()])
 
     @property
     def holds_keys(self) -> bool:
-        return list(self.cells.cells) != ["ledger"]
+        return list(self.cells.cells) != ["metadata"]
 
 
 def test_a_key_that_punctuates_itself_closes_its_own_windows_alone() -> None:
     feed = KeyFeed()
     rows = [((key,), [row("x", 3, 4), row("y", 25, 26)]) for key in ("a", "b")]
     assert [key for key, _ in feed.batch(rows, a=10).output] == [("a",)]
-    assert [key for key, _ in feed.batch(punctuation=10).output] == [("b",)]
+    assert [key for key, _ in feed.batch(watermark=10).output] == [("b",)]
 
 
 def test_what_comes_behind_the_punctuation_of_its_key_is_late() -> None:
     feed = KeyFeed()
-    feed.batch(punctuation=5, a=20)
+    feed.batch(watermark=5, a=20)
     result = feed.batch([((key,), [row("x", 12, 13)]) for key in ("a", "b")])
     assert [(key, refusal.late_by) for key, refusal in result.refusals] == [(("a",), 8)]
-    result = feed.batch([(("a",), [row("x", 2, 13)])], punctuation=30)
+    result = feed.batch([(("a",), [row("x", 2, 13)])], watermark=30)
     assert late_by(result) == [18]
     assert late_by(feed.batch([(("a",), [row("x", 2, 13)])])) == [28]
 
@@ -149,9 +149,9 @@ def test_a_key_without_events_is_forgotten_when_the_input_has_caught_up() -> Non
     feed = KeyFeed()
     feed.batch(a=20)
     assert feed.holds_keys
-    feed.batch(punctuation=19)
+    feed.batch(watermark=19)
     assert feed.holds_keys
-    feed.batch(punctuation=20)
+    feed.batch(watermark=20)
     assert not feed.holds_keys
 
 

@@ -11,7 +11,7 @@ from tests.core.build import Feed, Total, output, query, reasons, row
 CORRECTING: dict[str, Any] = {
     "emit": EmitPolicy.SPECULATIVE,
     "late": correct(5),
-    "waits_for_punctuation": True,
+    "waits_for_watermark": True,
     "has_ids": False,
 }
 
@@ -35,22 +35,22 @@ def changes(result: BatchResult) -> list[str]:
 def test_a_late_element_within_the_allowed_lateness_fires_its_window_again() -> None:
     """Each late batch puts the window out once more; here the result before is taken back."""
     feed = Feed(query(tumbling(10), Total(), **CORRECTING))
-    assert changes(feed.batch(at(1), at(2), punctuation=10)) == ["+[0,10) 2"]
+    assert changes(feed.batch(at(1), at(2), watermark=10)) == ["+[0,10) 2"]
     assert changes(feed.batch(at(3))) == ["-[0,10) 2", "+[0,10) 3"]
     assert changes(feed.batch(at(4), at(5))) == ["-[0,10) 3", "+[0,10) 5"]
 
 
 def test_state_is_cleaned_up_when_the_allowed_lateness_has_passed() -> None:
     feed = Feed(query(tumbling(10), Total(), **CORRECTING))
-    feed.batch(at(1), punctuation=14)
-    assert feed.shelves != []
-    feed.batch(punctuation=15)
-    assert feed.shelves == []
+    feed.batch(at(1), watermark=14)
+    assert feed.key_groups != []
+    feed.batch(watermark=15)
+    assert feed.key_groups == []
 
 
 def test_an_element_beyond_the_allowed_lateness_goes_to_the_side_and_changes_nothing() -> None:
     feed = Feed(query(tumbling(10), Total(), **CORRECTING))
-    feed.batch(at(1), punctuation=16)
+    feed.batch(at(1), watermark=16)
     result = feed.batch(at(2))
     assert (changes(result), reasons(result)) == ([], ["late"])
     assert result.refusals[0][1].late_by == 8  # everything before 10 is closed for good
@@ -58,7 +58,7 @@ def test_an_element_beyond_the_allowed_lateness_goes_to_the_side_and_changes_not
 
 def test_a_late_element_may_make_the_first_result_of_a_window() -> None:
     feed = Feed(query(tumbling(10), Total(), **CORRECTING))
-    assert changes(feed.batch(punctuation=12)) == []
+    assert changes(feed.batch(watermark=12)) == []
     assert changes(feed.batch(at(9))) == ["+[0,10) 1"]
 
 
@@ -69,10 +69,10 @@ def test_late_for_one_of_its_windows_only() -> None:
     its windows or in none, unless corrections are allowed: then it corrects the complete one too.
     """
     feed = Feed(query(hopping(10, 5), Total(), has_ids=False))
-    feed.batch(at(1), punctuation=10)
+    feed.batch(at(1), watermark=10)
     assert reasons(feed.batch(at(7))) == ["late"]
     corrected = Feed(query(hopping(10, 5), Total(), **CORRECTING))
-    corrected.batch(at(1), punctuation=10)
+    corrected.batch(at(1), watermark=10)
     assert changes(corrected.batch(at(7))) == ["-[0,10) 1", "+[0,10) 2"]
 
 
@@ -82,7 +82,7 @@ def test_late_for_one_of_its_windows_only() -> None:
 def test_the_watermark_is_exclusive() -> None:
     """An element at the watermark is on time, one before it is late."""
     feed = Feed(query(tumbling(10), Total(), has_ids=False))
-    feed.batch(punctuation=10)
+    feed.batch(watermark=10)
     result = feed.batch(at(9), at(10))
     assert (result.accepted, reasons(result)) == (1, ["late"])
 
@@ -90,11 +90,11 @@ def test_the_watermark_is_exclusive() -> None:
 def test_elements_that_come_with_the_watermark_that_passes_them_are_on_time() -> None:
     """TestStream's order of elements and watermark within one bundle: the elements first."""
     feed = Feed(query(tumbling(10), Total(), has_ids=False))
-    assert changes(feed.batch(at(3), at(9), punctuation=20)) == ["+[0,10) 2"]
+    assert changes(feed.batch(at(3), at(9), watermark=20)) == ["+[0,10) 2"]
 
 
 def test_late_data_is_dropped_without_a_trace_only_if_that_is_asked_for() -> None:
     """Dropping is a policy of the output: the evaluator refuses the row and counts it all the same."""
     feed = Feed(query(tumbling(10), Total(), has_ids=False, late=Lateness(LatePolicy.DROP)))
-    feed.batch(punctuation=10)
+    feed.batch(watermark=10)
     assert reasons(feed.batch(at(3))) == ["late"]

@@ -1,4 +1,4 @@
-"""The ledger: what a bucket reads first and writes last."""
+"""The metadata: what a bucket reads first and writes last."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import pytest
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateError, StateMismatchError
-from muntin_engine.state.bucket_metadata import Due, Ledger, soonest
+from muntin_engine.state.bucket_metadata import BucketMetadata, Timer, soonest
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 
-IDENTITY = {"axis": "ticks", "modules": [["test.total", "1.0.0", {}, []]], "shelves": 64}
+IDENTITY = {"axis": "ticks", "modules": [["test.total", "1.0.0", {}, []]], "key_groups": 64}
 
 
-def read(data: bytes | None, **identity: object) -> Ledger:
-    return Ledger.from_bytes(data, Lineage({**IDENTITY, **identity}), Codec())
+def read(data: bytes | None, **identity: object) -> BucketMetadata:
+    return BucketMetadata.from_bytes(data, Compatibility({**IDENTITY, **identity}), Codec())
 
 
 def test_a_ledger_comes_back_as_it_was_written() -> None:
-    ledger = read(None)
-    assert ledger.progress == Progress(EARLIEST, EARLIEST, EARLIEST)
-    ledger.progress = Progress(5, 9, 7)
-    ledger.dues = {63: Due(10, INFINITY, 0), 2: Due(INFINITY, 8, EARLIEST)}
-    ledger.serial = 12
-    again = read(ledger.to_bytes(Codec()))
-    assert (again.progress, again.dues, again.serial) == (ledger.progress, ledger.dues, 12)
+    metadata = read(None)
+    assert metadata.progress == Progress(EARLIEST, EARLIEST, EARLIEST)
+    metadata.progress = Progress(5, 9, 7)
+    metadata.timers = {63: Timer(10, INFINITY, 0), 2: Timer(INFINITY, 8, EARLIEST)}
+    metadata.serial = 12
+    again = read(metadata.to_bytes(Codec()))
+    assert (again.progress, again.timers, again.serial) == (metadata.progress, metadata.timers, 12)
 
 
 def test_its_bytes_do_not_depend_on_the_order_of_shelves() -> None:
     one, other = read(None), read(None)
-    one.dues = {1: Due(1, 2, 3), 2: Due(4, 5, 6)}
-    other.dues = {2: Due(4, 5, 6), 1: Due(1, 2, 3)}
+    one.timers = {1: Timer(1, 2, 3), 2: Timer(4, 5, 6)}
+    other.timers = {2: Timer(4, 5, 6), 1: Timer(1, 2, 3)}
     assert one.to_bytes(Codec()) == other.to_bytes(Codec())
 
 
@@ -53,17 +53,17 @@ def test_another_layout_is_not_read() -> None:
 
 
 def test_a_due_is_at_hand_when_either_of_its_times_has_come() -> None:
-    due = Due(closing=10, sight=20, bound=0)
-    assert not due.is_at(punctuation=9, sight=19)
-    assert due.is_at(punctuation=10, sight=0)
-    assert due.is_at(punctuation=0, sight=20)
+    due = Timer(closing=10, sight=20, bound=0)
+    assert not due.is_at(watermark=9, sight=19)
+    assert due.is_at(watermark=10, sight=0)
+    assert due.is_at(watermark=0, sight=20)
 
 
 def test_the_soonest_of_none_is_never() -> None:
-    assert soonest([]) == Due(INFINITY, INFINITY, INFINITY)
+    assert soonest([]) == Timer(INFINITY, INFINITY, INFINITY)
 
 
 def test_progress_never_goes_back() -> None:
     assert Progress(5, 9, 7).advance(Progress(3, 12, 1)) == Progress(5, 12, 7)
-    assert Progress(5, 9, 7).watermark == 7
-    assert Progress(8, 9, 7).watermark == 8
+    assert Progress(5, 9, 7).max_event_time == 7
+    assert Progress(8, 9, 7).max_event_time == 8

@@ -98,20 +98,20 @@ def test_a_life_adds_up_to_the_same_in_every_order_and_cut(seed: int) -> None:
         assert outcomes(rows) == {truth}
     for _ in range(4):
         order = random.sample(range(len(rows)), len(rows))
-        taken, punctuation = Taken(), EARLIEST
+        taken, watermark = Taken(), EARLIEST
         while order:
             size = random.randint(1, len(order))
             batch, order = order[:size], order[size:]
             missing = min(order, default=len(rows))  # what comes after a missing row needs it
             highest = min(syncs(rows)[missing:], default=truth[0] if truth else START)
-            after = random.choice((punctuation, max(punctuation, highest)))
-            taken.take([rows[place] for place in batch], punctuation, after)
-            punctuation = after
+            after = random.choice((watermark, max(watermark, highest)))
+            taken.take([rows[place] for place in batch], watermark, after)
+            watermark = after
             assert taken.refused == [], rows
             shown, meant = standing(taken), truth
-            assert min(shown[0] if shown else START, punctuation) == min(meant[0] if meant else START, punctuation)
+            assert min(shown[0] if shown else START, watermark) == min(meant[0] if meant else START, watermark)
         assert standing(taken) == truth, rows
-        taken.take([], punctuation, INFINITY)
+        taken.take([], watermark, INFINITY)
         assert (taken.refused, taken.state.waiting_count, taken.state.lives) == ([], 0, {}), rows
 
 
@@ -123,14 +123,14 @@ def test_rows_that_contradict_each_other_are_refused_alike_in_every_order(seed: 
         ends = random.sample((0, 3, 5, 9, 12, None), 2)
         wrong = revision("x", START, ends[0], START if ends[1] is None else ends[1])
         rows.append(random.choice([wrong, wrong, row("x", START, ends[1], "again"), random.choice(rows)]))
-    punctuation = random.choice((EARLIEST, 1, 4, 6, 10, INFINITY))
+    watermark = random.choice((EARLIEST, 1, 4, 6, 10, INFINITY))
     found = set()
     for order in list(permutations(rows))[:: 1 if len(rows) < 5 else 41]:
         taken = Taken()
-        taken.take(list(order), EARLIEST, punctuation)
+        taken.take(list(order), EARLIEST, watermark)
         refused = sorted(taken.refused, key=str)
         found.add((standing(taken), str(refused), taken.state.waiting_count))
-        taken.take([], punctuation, INFINITY)
+        taken.take([], watermark, INFINITY)
         assert taken.state.lives == {}
         assert len(taken.refused) <= len(rows)
     assert len(found) == 1, rows

@@ -1,7 +1,7 @@
 """When windows close, what is forgotten then, and how far the output is settled.
 
-The rules are SI-81 to SI-85. Where a boundary lies exactly at the punctuation they are a tick stricter than the paper's
-section V.F: punctuation is strict (B6 item 10), so a change at the punctuation itself is still to be expected.
+The rules are SI-81 to SI-85. Where a boundary lies exactly at the watermark they are a tick stricter than the paper's
+section V.F: watermark is strict (B6 item 10), so a change at the watermark itself is still to be expected.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def fed(window: WindowKind, module: Any = None, **policies: Any) -> Feed:
 def remembered(feed: Feed) -> list[object]:
     """The ids of the events that are kept."""
     ids: list[object] = []
-    for shelf in feed.shelves:
-        for *_, data in feed.codec.unpack(feed.cells.cells[shelf]).values():
+    for key_group in feed.key_groups:
+        for *_, data in feed.codec.unpack(feed.cells.cells[key_group]).values():
             kept = KeptStates(feed.query, feed.codec)
             state = KeyState.from_data(feed.query, feed.codec.unpack(data), kept, ())
             ids += [event.id[0] if isinstance(event.id, tuple) else event.id for event in state.events]
@@ -53,8 +53,8 @@ def test_a_window_of_a_time_insensitive_module_closes_at_its_end() -> None:
     """
     feed = fed(tumbling(10))
     feed.batch(row("a", 0))
-    assert spelled(feed.batch(punctuation=9)) == []
-    assert spelled(feed.batch(punctuation=10)) == ["+1 [0,10) (0,)"]
+    assert spelled(feed.batch(watermark=9)) == []
+    assert spelled(feed.batch(watermark=10)) == ["+1 [0,10) (0,)"]
 
 
 def test_an_unclipped_window_waits_until_its_members_have_ended() -> None:
@@ -67,11 +67,11 @@ def test_an_unclipped_window_waits_until_its_members_have_ended() -> None:
     """
     feed = fed(tumbling(10), Lengths())
     feed.batch(row("a", 3, 12))
-    assert spelled(feed.batch(punctuation=12)) == []
+    assert spelled(feed.batch(watermark=12)) == []
     feed.batch(revision("a", 3, 12, 14))
-    assert spelled(feed.batch(punctuation=14)) == []
-    assert spelled(feed.batch(punctuation=15)) == ["+1 [0,10) (11,)"]
-    assert spelled(feed.batch(punctuation=20)) == ["+2 [10,20) (11,)"]
+    assert spelled(feed.batch(watermark=14)) == []
+    assert spelled(feed.batch(watermark=15)) == ["+1 [0,10) (11,)"]
+    assert spelled(feed.batch(watermark=20)) == ["+2 [10,20) (11,)"]
 
 
 def test_an_unclipped_window_also_waits_for_its_own_end() -> None:
@@ -83,8 +83,8 @@ def test_an_unclipped_window_also_waits_for_its_own_end() -> None:
     """
     feed = fed(tumbling(10), Lengths())
     feed.batch(row("a", 2, 4))
-    assert spelled(feed.batch(punctuation=9)) == []
-    assert spelled(feed.batch(punctuation=10)) == ["+1 [0,10) (2,)"]
+    assert spelled(feed.batch(watermark=9)) == []
+    assert spelled(feed.batch(watermark=10)) == ["+1 [0,10) (2,)"]
 
 
 @pytest.mark.parametrize("clip", [ClipPolicy.RIGHT, ClipPolicy.FULL])
@@ -97,7 +97,7 @@ def test_a_right_clipped_window_closes_at_its_end(clip: ClipPolicy) -> None:
     """
     feed = fed(tumbling(10), Lengths(), clip=clip)
     feed.batch(row("a", 3))
-    assert spelled(feed.batch(punctuation=10)) == ["+1 [0,10) (7,)"]
+    assert spelled(feed.batch(watermark=10)) == ["+1 [0,10) (7,)"]
 
 
 def test_a_snapshot_closes_a_tick_after_its_end() -> None:
@@ -109,15 +109,15 @@ def test_a_snapshot_closes_a_tick_after_its_end() -> None:
     """
     feed = fed(snapshot())
     feed.batch(row("a", 0, 5))
-    assert spelled(feed.batch(punctuation=5)) == []
-    assert spelled(feed.batch(revision("a", 0, 5, 8), punctuation=8)) == []
-    assert spelled(feed.batch(punctuation=9)) == ["+1 [0,8) (0,)"]
+    assert spelled(feed.batch(watermark=5)) == []
+    assert spelled(feed.batch(revision("a", 0, 5, 8), watermark=8)) == []
+    assert spelled(feed.batch(watermark=9)) == ["+1 [0,8) (0,)"]
 
 
 def test_without_ids_nothing_can_be_prolonged_so_nothing_waits() -> None:
     feed = fed(tumbling(10), Lengths(), has_ids=False)
     feed.batch(row(None, 3, 300))
-    assert spelled(feed.batch(punctuation=10)) == ["+2 [0,10) (297,)"]
+    assert spelled(feed.batch(watermark=10)) == ["+2 [0,10) (297,)"]
 
 
 def test_a_count_window_may_close_before_an_earlier_one() -> None:
@@ -128,9 +128,9 @@ def test_a_count_window_may_close_before_an_earlier_one() -> None:
     """
     feed = fed(count_by_start(1), Lengths())
     feed.batch(row("a", 0), row("b", 3, 6))
-    assert spelled(feed.batch(punctuation=7)) == ["+1 [3,4) (3,)"]
-    assert spelled(feed.batch(punctuation=9)) == []
-    assert spelled(feed.batch(revision("a", 0, INFINITY, 11), punctuation=12)) == ["+2 [0,1) (11,)"]
+    assert spelled(feed.batch(watermark=7)) == ["+1 [3,4) (3,)"]
+    assert spelled(feed.batch(watermark=9)) == []
+    assert spelled(feed.batch(revision("a", 0, INFINITY, 11), watermark=12)) == ["+2 [0,1) (11,)"]
     assert remembered(feed) == []
 
 
@@ -141,22 +141,22 @@ def test_an_event_is_forgotten_when_its_windows_are_closed_and_its_end_is_past()
     b                [------------)      3 to 16: the next window needs it
     """
     feed = fed(tumbling(10))
-    feed.batch(row("a", 3, 7), row("b", 3, 16), punctuation=9)
+    feed.batch(row("a", 3, 7), row("b", 3, 16), watermark=9)
     assert remembered(feed) == ["a", "b"]
-    feed.batch(punctuation=10)
+    feed.batch(watermark=10)
     assert remembered(feed) == ["b"]
-    feed.batch(punctuation=20)
+    feed.batch(watermark=20)
     assert remembered(feed) == []
 
 
 def test_an_event_is_kept_while_it_may_be_prolonged_into_an_open_window() -> None:
     feed = fed(tumbling(10))
-    feed.batch(row("a", 3, 10), punctuation=10)
+    feed.batch(row("a", 3, 10), watermark=10)
     assert remembered(feed) == ["a"]
     feed.batch(revision("a", 3, 10, 12))
-    assert spelled(feed.batch(punctuation=20)) == ["+2 [10,20) (0,)"]
-    feed.batch(row("b", 23, 30), punctuation=30)
-    feed.batch(punctuation=31)
+    assert spelled(feed.batch(watermark=20)) == ["+2 [10,20) (0,)"]
+    feed.batch(row("b", 23, 30), watermark=30)
+    feed.batch(watermark=31)
     assert remembered(feed) == []
 
 
@@ -168,23 +168,23 @@ def test_an_event_between_two_windows_is_forgotten_too() -> None:
     """
     feed = fed(hopping(3, 8))
     feed.batch(row("a", 4, 7))
-    feed.batch(punctuation=8)
-    feed.batch(punctuation=11)
+    feed.batch(watermark=8)
+    feed.batch(watermark=11)
     assert remembered(feed) == []
 
 
 def test_a_key_is_forgotten_with_its_last_event() -> None:
     feed = fed(tumbling(10))
     feed.batch(row("a", 3, 7))
-    assert len(feed.shelves) == 1
-    feed.batch(punctuation=10)
-    assert feed.shelves == []
+    assert len(feed.key_groups) == 1
+    feed.batch(watermark=10)
+    assert feed.key_groups == []
 
 
 def test_punctuation_alone_puts_out_what_it_closes() -> None:
     feed = fed(hopping(10, 5))  # SI-85
     feed.batch(row("a", 3, 4, 1), row("b", 8, 9, 2))
-    assert spelled(feed.batch(punctuation=15)) == ["+1 [-5,5) (1,)", "+2 [0,10) (1, 2)", "+3 [5,15) (2,)"]
+    assert spelled(feed.batch(watermark=15)) == ["+1 [-5,5) (1,)", "+2 [0,10) (1, 2)", "+3 [5,15) (2,)"]
 
 
 @pytest.mark.parametrize("emit", EmitPolicy)
@@ -192,38 +192,38 @@ def test_punctuation_alone_puts_out_what_it_closes() -> None:
 def test_a_closed_stream_leaves_nothing_behind(window: WindowKind, emit: EmitPolicy) -> None:
     feed = fed(window, emit=emit)
     feed.batch(row("a", 0), row("b", 3, 8), revision("c", 9, 20, 15), key="x")
-    feed.batch(row("d", -40, 8), key="y", punctuation=5)
-    assert reasons(feed.batch(punctuation=INFINITY)) == ["unknown event"]
-    assert list(feed.cells.cells) == ["ledger"]
+    feed.batch(row("d", -40, 8), key="y", watermark=5)
+    assert reasons(feed.batch(watermark=INFINITY)) == ["unknown event"]
+    assert list(feed.cells.cells) == ["metadata"]
 
 
-def promise(window: WindowKind, *rows: Any, punctuation: int, **policies: Any) -> int:
+def key_watermark(window: WindowKind, *rows: Any, watermark: int, **policies: Any) -> int:
     feed = fed(window, **policies)
     feed.batch(*rows)
-    return feed.batch(punctuation=punctuation).punctuation
+    return feed.batch(watermark=watermark).watermark
 
 
 def test_output_of_overlapping_windows_is_settled_up_to_the_first_open_one() -> None:
     """
-                  0    5    10           (B6 item 2: the paper's rule would promise 10)
+                  0    5    10           (B6 item 2: the paper's rule would key_watermark 10)
     windows       [---------)            closed at 10
                     [---------)          2 to 12: open, and its output will start at 2
     """
-    assert promise(hopping(10, 2), row("a", 3, 4), punctuation=10) == 2
+    assert key_watermark(hopping(10, 2), row("a", 3, 4), watermark=10) == 2
 
 
 def test_output_is_settled_as_far_as_the_input_where_windows_do_not_overlap() -> None:
-    assert promise(tumbling(10), row("a", 3, 4), punctuation=10) == 10
-    assert promise(tumbling(10), row("a", 3, 4), punctuation=19) == 10
-    assert promise(snapshot(), row("a", 3, 14), punctuation=10) == 3
-    assert promise(snapshot(), row("a", 3, 9), punctuation=10) == 10
-    assert promise(count_by_start(2), row("a", 3, 4), punctuation=10) == 3
-    assert promise(count_by_end(1), row("a", 3, 4), punctuation=10) == 10
+    assert key_watermark(tumbling(10), row("a", 3, 4), watermark=10) == 10
+    assert key_watermark(tumbling(10), row("a", 3, 4), watermark=19) == 10
+    assert key_watermark(snapshot(), row("a", 3, 14), watermark=10) == 3
+    assert key_watermark(snapshot(), row("a", 3, 9), watermark=10) == 10
+    assert key_watermark(count_by_start(2), row("a", 3, 4), watermark=10) == 3
+    assert key_watermark(count_by_end(1), row("a", 3, 4), watermark=10) == 10
 
 
 def test_a_window_that_waits_for_an_end_holds_the_output_back() -> None:
-    assert promise(tumbling(10), row("a", 3), punctuation=95, module=Lengths()) == 0  # SI-77, SI-78
-    assert promise(tumbling(10), row("a", 3), punctuation=95, module=Lengths(), clip=ClipPolicy.RIGHT) == 90
+    assert key_watermark(tumbling(10), row("a", 3), watermark=95, module=Lengths()) == 0  # SI-77, SI-78
+    assert key_watermark(tumbling(10), row("a", 3), watermark=95, module=Lengths(), clip=ClipPolicy.RIGHT) == 90
 
 
 def test_points_at_the_end_of_windows_are_settled_up_to_the_end_of_the_first_open_one() -> None:
@@ -233,41 +233,43 @@ def test_points_at_the_end_of_windows_are_settled_up_to_the_end_of_the_first_ope
                     [---------)          2 to 12: the next point lies at 12, whatever comes
     """
     policies = {"timestamps": TimestampPolicy.POINT_AT_END}
-    assert promise(hopping(10, 2), row("a", 3, 4), punctuation=10, **policies) == 12
-    assert promise(tumbling(10), row("a", 3, 4), punctuation=25, **policies) == 30
-    assert promise(tumbling(10), row("a", 3), punctuation=95, module=Lengths(), **policies) == 10
-    assert promise(snapshot(), row("a", 3, 14), punctuation=10, **policies) == 10  # one may end anywhere from now on
-    assert promise(count_by_start(2), row("a", 3, 4), punctuation=10, **policies) == 11  # after a start at 10
+    assert key_watermark(hopping(10, 2), row("a", 3, 4), watermark=10, **policies) == 12
+    assert key_watermark(tumbling(10), row("a", 3, 4), watermark=25, **policies) == 30
+    assert key_watermark(tumbling(10), row("a", 3), watermark=95, module=Lengths(), **policies) == 10
+    assert (
+        key_watermark(snapshot(), row("a", 3, 14), watermark=10, **policies) == 10
+    )  # one may end anywhere from now on
+    assert key_watermark(count_by_start(2), row("a", 3, 4), watermark=10, **policies) == 11  # after a start at 10
 
 
 def test_a_key_with_a_window_far_ahead_does_not_hold_the_output_back() -> None:
-    assert promise(tumbling(10), row("a", 1003, 1004), punctuation=500) == 500
+    assert key_watermark(tumbling(10), row("a", 1003, 1004), watermark=500) == 500
 
 
 def test_without_a_contract_no_output_is_settled_before_the_end() -> None:
     policies = {"timestamps": TimestampPolicy.UNCHANGED, "contract": OutputContract.UNRESTRICTED}
     feed = fed(tumbling(10), **policies)
-    assert feed.batch(row("a", 3, 4), punctuation=10).punctuation < -(2**62)  # SI-76
-    assert feed.batch(punctuation=INFINITY).punctuation == INFINITY
+    assert feed.batch(row("a", 3, 4), watermark=10).watermark < -(2**62)  # SI-76
+    assert feed.batch(watermark=INFINITY).watermark == INFINITY
 
 
 def test_output_that_is_cut_to_its_window_needs_no_contract() -> None:
     policies = {"timestamps": TimestampPolicy.CLIP, "contract": OutputContract.UNRESTRICTED}
-    assert promise(tumbling(10), row("a", 3, 4), punctuation=25, **policies) == 20  # SI-79
-    assert promise(hopping(10, 5), row("a", 3, 24), punctuation=25, **policies) == 20
+    assert key_watermark(tumbling(10), row("a", 3, 4), watermark=25, **policies) == 20  # SI-79
+    assert key_watermark(hopping(10, 5), row("a", 3, 24), watermark=25, **policies) == 20
 
 
 def test_time_bound_output_is_settled_as_far_as_the_input() -> None:
     policies = {"emit": EmitPolicy.EAGER, "timestamps": TimestampPolicy.TIME_BOUND}
-    assert promise(hopping(10, 2), row("a", 3, 4), punctuation=7, **policies) == 7  # SI-80
-    assert promise(tumbling(100), row("a", 3), punctuation=7, module=Members(), **policies) == 7
-    assert promise(tumbling(100), row("a", 3), punctuation=7, module=Lengths(), **policies) == 7
+    assert key_watermark(hopping(10, 2), row("a", 3, 4), watermark=7, **policies) == 7  # SI-80
+    assert key_watermark(tumbling(100), row("a", 3), watermark=7, module=Members(), **policies) == 7
+    assert key_watermark(tumbling(100), row("a", 3), watermark=7, module=Lengths(), **policies) == 7
     policies = {"emit": EmitPolicy.EAGER, "timestamps": TimestampPolicy.CLIP, "contract": OutputContract.TIME_BOUND}
-    assert promise(tumbling(100), row("a", 3), punctuation=7, **policies) == 7
+    assert key_watermark(tumbling(100), row("a", 3), watermark=7, **policies) == 7
 
 
 def test_a_time_bound_window_waits_for_no_end_of_a_member() -> None:
     feed = fed(tumbling(10), Lengths(), emit=EmitPolicy.EAGER, timestamps=TimestampPolicy.TIME_BOUND)
     for number in range(20):
-        result = feed.batch(row(number, 10 * number), punctuation=10 * number + 10)
-        assert (result.punctuation, result.held.windows) == (10 * number + 10, 0)
+        result = feed.batch(row(number, 10 * number), watermark=10 * number + 10)
+        assert (result.watermark, result.held.windows) == (10 * number + 10, 0)

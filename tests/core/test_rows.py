@@ -16,14 +16,14 @@ from muntin_engine.core.changes import OutputChange
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.general.computation import OutputRow
 from muntin_engine.evaluators.general.row_replacement import replace_rows, replace_rows_from
-from muntin_engine.evaluators.general.window_index import StandingRow
+from muntin_engine.evaluators.general.window_index import LiveRow
 from muntin_engine.state.codec import Codec
 
 W = Window(0, 10)
 
 
-def standing(*rows: tuple[int, int, Any]) -> list[StandingRow]:
-    return [StandingRow(id, OutputRow(*row)) for id, row in enumerate(rows)]
+def standing(*rows: tuple[int, int, Any]) -> list[LiveRow]:
+    return [LiveRow(id, OutputRow(*row)) for id, row in enumerate(rows)]
 
 
 def said(changes: list[OutputChange]) -> list[tuple[Any, ...]]:
@@ -38,7 +38,7 @@ def next_ids() -> Any:
 def test_a_row_that_stands_already_causes_no_change_and_keeps_its_id() -> None:
     left, changes = replace_rows(W, standing((0, 10, "a"), (0, 10, "b")), [OutputRow(0, 10, "b")], next_ids())
     assert said(changes) == [("retract", 0, 0, 10, "a")]
-    assert left == [StandingRow(1, OutputRow(0, 10, "b"))]
+    assert left == [LiveRow(1, OutputRow(0, 10, "b"))]
 
 
 def test_equal_rows_are_counted() -> None:
@@ -63,7 +63,7 @@ def test_from_a_tick_on_a_row_is_shortened_and_its_successor_starts_there() -> N
     """
     left, changes = replace_rows_from(5, W, standing((0, 10, "a")), [OutputRow(0, 10, "b")], next_ids())
     assert said(changes) == [("revise", 0, 0, 10, "a", 5), ("insert", 100, 5, 10, "b")]
-    assert left == [StandingRow(0, OutputRow(0, 5, "a")), StandingRow(100, OutputRow(5, 10, "b"))]
+    assert left == [LiveRow(0, OutputRow(0, 5, "a")), LiveRow(100, OutputRow(5, 10, "b"))]
 
 
 def test_what_ended_before_the_tick_stays_and_what_starts_there_is_retracted() -> None:

@@ -45,7 +45,7 @@ def test_two_samples_at_one_time_cannot_both_hold() -> None:
 
 def test_a_sample_behind_the_punctuation_is_late() -> None:
     feed = Feed(EDGES)
-    feed.batch(row(None, 2), punctuation=5)
+    feed.batch(row(None, 2), watermark=5)
     assert reasons(feed.batch(row(None, 4))) == ["late"]
     assert reasons(feed.batch(row(None, 5))) == []
 
@@ -64,19 +64,19 @@ def test_the_last_sample_is_kept_however_far_the_punctuation_is() -> None:
     at 31                         [->
     """
     feed = Feed(EDGES)
-    assert spelled(feed.batch(row(None, 3, value=7), punctuation=30)) == [
+    assert spelled(feed.batch(row(None, 3, value=7), watermark=30)) == [
         "+2 [0,10) (7,)",
         "+3 [10,20) (7,)",
         "+4 [20,30) (7,)",
     ]
     feed.batch(row(None, 31, value=8))
-    assert spelled(feed.batch(punctuation=40)) == ["+6 [30,40) (7, 8)"]
+    assert spelled(feed.batch(watermark=40)) == ["+6 [30,40) (7, 8)"]
 
 
 def test_closed_samples_are_forgotten_and_their_neighbours_still_known() -> None:
     feed = Feed(query(snapshot(), is_edge=True, has_ids=False))
     feed.batch(row(None, 0, value=1), row(None, 5, value=2), row(None, 9, value=3))
-    assert spelled(feed.batch(punctuation=8)) == ["+4 [0,5) (1,)"]
-    assert spelled(feed.batch(row(None, 8, value=4), punctuation=10)) == ["+6 [5,8) (2,)", "+7 [8,9) (4,)"]
-    assert spelled(feed.batch(punctuation=INFINITY)) == ["+8 [9,inf) (3,)"]
-    assert feed.shelves == []
+    assert spelled(feed.batch(watermark=8)) == ["+4 [0,5) (1,)"]
+    assert spelled(feed.batch(row(None, 8, value=4), watermark=10)) == ["+6 [5,8) (2,)", "+7 [8,9) (4,)"]
+    assert spelled(feed.batch(watermark=INFINITY)) == ["+8 [9,inf) (3,)"]
+    assert feed.key_groups == []

@@ -31,7 +31,7 @@ def test_a_window_is_put_out_when_the_watermark_passes_its_end() -> None:
     """
                   0    5    10
     a                [-)                 3 to 5
-    b                     !              9: the largest start seen, so the watermark is 9
+    b                     !              9: the largest start seen, so the max event time is 9
     c                       !            10: [0, 10) is in sight
     """
     feed = Feed(query(tumbling(10), emit=SPECULATIVE))
@@ -91,10 +91,10 @@ SHOWN: dict[str, tuple[Any, Callable[[list[int]], Any], Any]] = {
 def test_a_list_may_be_an_array_whether_or_not_results_are_kept(name: str, emit: EmitPolicy) -> None:
     kind, show, plain = SHOWN[name]
     feed = Feed(query(tumbling(10), showing(kind, show), emit=emit), Codec([Counted]))
-    out = output(feed.batch(row("a", 3, 5, 1), row("b", 4, 5, 2))) + output(feed.batch(punctuation=20))
+    out = output(feed.batch(row("a", 3, 5, 1), row("b", 4, 5, 2))) + output(feed.batch(watermark=20))
     assert [change.value for change in out] == [(plain,)]
     if emit is EAGER:
-        output(feed.batch(row("c", 33, 34, 1), row("d", 34, 35, 2), punctuation=30))
+        output(feed.batch(row("c", 33, 34, 1), row("d", 34, 35, 2), watermark=30))
         retraction, _ = output(feed.batch(revision("c", 33, 34, 33)))
         assert (retraction.kind, retraction.value) == (OutputKind.RETRACT, (plain,))
 
@@ -112,8 +112,8 @@ def test_an_eager_window_is_put_out_with_its_first_member() -> None:
     assert spelled(feed.batch(row("a", 3, 12))) == ["+1 [0,10) (0,)", "+2 [10,20) (0,)"]
     assert spelled(feed.batch(revision("a", 3, 12, 8))) == ["-2 [10,20) (0,)"]
     assert spelled(feed.batch(revision("a", 3, 8, 3))) == ["-1 [0,10) (0,)"]
-    feed.batch(punctuation=4)
-    assert feed.shelves == []
+    feed.batch(watermark=4)
+    assert feed.key_groups == []
 
 
 def test_an_open_event_gets_new_windows_as_the_horizon_moves() -> None:
@@ -160,7 +160,7 @@ def test_points_at_the_end_are_retracted_and_inserted_there() -> None:
 
 def test_a_closed_window_is_out_of_reach() -> None:
     feed = Feed(query(tumbling(10), emit=SPECULATIVE))
-    feed.batch(row("a", 3, 25), punctuation=10)
+    feed.batch(row("a", 3, 25), watermark=10)
     assert spelled(feed.batch(revision("a", 3, 25, 15), row("b", 20, 21))) == ["+2 [10,20) (0,)"]
 
 
@@ -171,7 +171,7 @@ def test_rows_in_order_cost_the_same_whatever_the_overlap_of_windows(overlap: in
     feed = Feed(query(hopping(10 * overlap, 10), module, emit=SPECULATIVE))
     for first in range(0, 4000, 400):
         feed.batch(*(row(at, at, at + 1, 1) for at in range(first, first + 400)))
-    feed.batch(punctuation=INFINITY)
+    feed.batch(watermark=INFINITY)
     assert module.added + module.removed <= 4000 * 2 + 11 * 10 * overlap + 400
 
 

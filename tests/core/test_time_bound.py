@@ -72,7 +72,7 @@ def test_time_bound_output_is_shortened_where_it_changes() -> None:
     feed = Feed(query(tumbling(20), **TIME_BOUND))
     assert spelled(feed.batch(row("a", 0, value=1))) == ["+1 [0,20) (1,)"]
     assert spelled(feed.batch(row("b", 7, value=2))) == ["~1 [0,20->7) (1,)", "+2 [7,20) (1, 2)"]
-    assert spelled(feed.batch(revision("b", 7, INFINITY, 7), punctuation=7)) == ["-2 [7,20) (1, 2)", "+3 [7,20) (1,)"]
+    assert spelled(feed.batch(revision("b", 7, INFINITY, 7), watermark=7)) == ["-2 [7,20) (1, 2)", "+3 [7,20) (1,)"]
 
 
 @pytest.mark.parametrize("module", [Members(), RunningMembers()])
@@ -111,14 +111,14 @@ def test_an_event_that_never_ends_takes_nothing_of_another_into_new_windows_befo
     b                         [>             24: the windows from 10 and from 20 on come into sight
     """
     feed = Feed(query(tumbling(10), **TIME_BOUND))
-    assert spelled(feed.batch(row("a", 0, value=1), punctuation=5)) == ["+1 [0,10) (1,)"]
+    assert spelled(feed.batch(row("a", 0, value=1), watermark=5)) == ["+1 [0,10) (1,)"]
     assert spelled(feed.batch(row("b", 24, 25, 2))) == ["+2 [10,20) (1,)", "+3 [20,24) (1,)", "+4 [24,30) (1, 2)"]
 
 
 def test_nor_where_the_lifetimes_are_those_of_an_operator() -> None:
     policies = {"timestamps": TimestampPolicy.UNCHANGED, "contract": OutputContract.TIME_BOUND}
     feed = Feed(query(tumbling(10), Gathered(), emit=EmitPolicy.EAGER, **policies))
-    assert told(feed.batch(row("a", 0, value=1), punctuation=5)) == [("insert", 0, 10, (1,))]
+    assert told(feed.batch(row("a", 0, value=1), watermark=5)) == [("insert", 0, 10, (1,))]
     new = [("insert", 10, 20, (1,)), ("insert", 20, 24, (1,)), ("insert", 24, 30, (1, 2))]
     assert sorted(told(feed.batch(row("b", 24, 25, 2)))) == new
 

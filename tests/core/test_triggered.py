@@ -32,7 +32,7 @@ from muntin.triggers import (
     when,
 )
 from tests.core.build import Members, RunningTotal, output, revision, row
-from tests.core.early import at, fed, panes
+from tests.core.early import at, fed, fired
 from tests.differential.modules import Positive
 
 # Which windows fire
@@ -44,15 +44,15 @@ def test_only_the_windows_whose_trigger_fires_are_put_out() -> None:
     events         1  1      1           two in [0, 10), one in [10, 20)
     """
     feed = fed(every_count(2))
-    assert panes(feed.batch(at(1), at(4), at(11))) == ["early 0 [0,10) 2"]
-    assert panes(feed.batch(at(12, 5))) == ["early 0 [10,20) 6"]
+    assert fired(feed.batch(at(1), at(4), at(11))) == ["early 0 [0,10) 2"]
+    assert fired(feed.batch(at(12, 5))) == ["early 0 [10,20) 6"]
 
 
 def test_a_window_fires_once_in_a_batch_however_much_comes() -> None:
     feed = fed(every_count(2))
-    assert panes(feed.batch(*(at(1) for _ in range(9)))) == ["early 0 [0,10) 9"]
-    assert panes(feed.batch(at(2))) == []
-    assert panes(feed.batch(at(2))) == ["early 1 [0,10) 11"]
+    assert fired(feed.batch(*(at(1) for _ in range(9)))) == ["early 0 [0,10) 9"]
+    assert fired(feed.batch(at(2))) == []
+    assert fired(feed.batch(at(2))) == ["early 1 [0,10) 11"]
 
 
 def test_every_window_of_a_member_has_a_trigger_of_its_own() -> None:
@@ -62,81 +62,81 @@ def test_every_window_of_a_member_has_a_trigger_of_its_own() -> None:
     """
     feed = fed(every_count(2), hopping(10, 5))
     feed.batch(at(3))
-    assert panes(feed.batch(at(9))) == ["early 0 [0,10) 2"]
+    assert fired(feed.batch(at(9))) == ["early 0 [0,10) 2"]
 
 
 def test_a_firing_without_a_change_since_the_last_puts_out_nothing() -> None:
     feed = fed(repeat(on_signal("now")))
-    assert panes(feed.batch(at(1), signals=["now"])) == ["early 0 [0,10) 1"]
-    assert panes(feed.batch(signals=["now"])) == []
-    assert panes(feed.batch(at(1))) == []
-    assert panes(feed.batch(signals=["now"])) == ["early 1 [0,10) 2"]
+    assert fired(feed.batch(at(1), signals=["now"])) == ["early 0 [0,10) 1"]
+    assert fired(feed.batch(signals=["now"])) == []
+    assert fired(feed.batch(at(1))) == []
+    assert fired(feed.batch(signals=["now"])) == ["early 1 [0,10) 2"]
 
 
 def test_a_window_that_closes_is_put_out_for_good_and_not_early_as_well() -> None:
     feed = fed(every_count(1))
-    assert panes(feed.batch(at(1), punctuation=10)) == ["final 0 [0,10) 1"]
-    assert panes(feed.batch(at(11))) == ["early 0 [10,20) 1"]
-    assert panes(feed.batch(at(12), punctuation=INFINITY)) == ["final 1 [10,20) 2"]
+    assert fired(feed.batch(at(1), watermark=10)) == ["final 0 [0,10) 1"]
+    assert fired(feed.batch(at(11))) == ["early 0 [10,20) 1"]
+    assert fired(feed.batch(at(12), watermark=INFINITY)) == ["final 1 [10,20) 2"]
 
 
 def test_a_trigger_that_is_finished_leaves_the_rest_to_the_final_result() -> None:
     feed = fed(after_count(1))
-    assert panes(feed.batch(at(1))) == ["early 0 [0,10) 1"]
-    assert panes(feed.batch(at(2))) == []
-    assert panes(feed.batch(punctuation=10)) == ["final 1 [0,10) 2"]
+    assert fired(feed.batch(at(1))) == ["early 0 [0,10) 1"]
+    assert fired(feed.batch(at(2))) == []
+    assert fired(feed.batch(watermark=10)) == ["final 1 [0,10) 2"]
 
 
 def test_a_clock_wakes_windows_without_rows() -> None:
     feed = fed(every(60))
     feed.batch(at(1), clock=70)
-    assert panes(feed.batch(clock=119)) == []
-    assert panes(feed.batch(clock=125)) == ["early 0 [0,10) 1"]
-    assert panes(feed.batch(clock=900)) == []
+    assert fired(feed.batch(clock=119)) == []
+    assert fired(feed.batch(clock=125)) == ["early 0 [0,10) 1"]
+    assert fired(feed.batch(clock=900)) == []
     feed.batch(at(2), clock=905)
-    assert panes(feed.batch(clock=960)) == ["early 1 [0,10) 2"]
+    assert fired(feed.batch(clock=960)) == ["early 1 [0,10) 2"]
 
 
 def test_while_no_clock_was_read_a_timer_waits_for_the_first_reading() -> None:
     feed = fed(every(60))
     feed.batch(at(1))
     feed.batch(clock=70)
-    assert panes(feed.batch(clock=120)) == ["early 0 [0,10) 1"]
+    assert fired(feed.batch(clock=120)) == ["early 0 [0,10) 1"]
 
 
 def test_the_watermark_wakes_windows_of_other_keys() -> None:
     feed = fed(past_part(0.5))
     feed.batch(at(1), key="x")
-    assert panes(feed.batch(at(4), key="y")) == []
-    assert sorted(panes(feed.batch(at(5), key="y"))) == ["early 0 [0,10) 1", "early 0 [0,10) 2"]
+    assert fired(feed.batch(at(4), key="y")) == []
+    assert sorted(fired(feed.batch(at(5), key="y"))) == ["early 0 [0,10) 1", "early 0 [0,10) 2"]
 
 
 def test_a_percentile_asks_for_a_member_of_the_window_itself() -> None:
     feed = fed(percentile(0.5))
     feed.batch(at(1), key="x")
-    assert panes(feed.batch(at(5), key="y")) == ["early 0 [0,10) 1"]
-    assert panes(feed.batch(at(7), key="x")) == ["early 0 [0,10) 2"]
+    assert fired(feed.batch(at(5), key="y")) == ["early 0 [0,10) 1"]
+    assert fired(feed.batch(at(7), key="x")) == ["early 0 [0,10) 2"]
 
 
 def test_a_signal_reaches_every_open_window_of_every_key() -> None:
     feed = fed(on_signal("dusk"))
     feed.batches([(("x",), [at(1), at(11)]), (("y",), [at(2)])])
-    assert panes(feed.batch(signals=["dawn"])) == []
-    woken = panes(feed.batch(at(21), key="z", signals=["dusk", "dawn"]))
+    assert fired(feed.batch(signals=["dawn"])) == []
+    woken = fired(feed.batch(at(21), key="z", signals=["dusk", "dawn"]))
     assert sorted(woken) == ["early 0 [0,10) 1", "early 0 [0,10) 1", "early 0 [10,20) 1", "early 0 [20,30) 1"]
 
 
 def test_a_condition_asks_each_new_member() -> None:
     feed = fed(repeat(when("v > 5")), expressions={"v > 5": lambda payload: payload[0] > 5})
-    assert panes(feed.batch(at(1, 5))) == []
-    assert panes(feed.batch(at(2, 6), at(3, 1))) == ["early 0 [0,10) 12"]
-    assert panes(feed.batch(at(4, 2))) == []
+    assert fired(feed.batch(at(1, 5))) == []
+    assert fired(feed.batch(at(2, 6), at(3, 1))) == ["early 0 [0,10) 12"]
+    assert fired(feed.batch(at(4, 2))) == []
 
 
 def test_an_operator_that_has_nothing_to_say_fires_all_the_same() -> None:
     feed = fed(every_count(1), module=Positive())
-    assert panes(feed.batch(at(1, -3))) == []
-    assert [change.pane for change in output(feed.batch(at(1, 3)))] == [1]
+    assert fired(feed.batch(at(1, -3))) == []
+    assert [change.firing for change in output(feed.batch(at(1, 3)))] == [1]
 
 
 # What refinements do
@@ -147,7 +147,7 @@ def test_accumulate_discard_and_retract_differ_as_in_the_dataflow_model() -> Non
     found = {}
     for refinement in ("accumulate", "discard", "retract"):
         feed = fed(early(every_count(1), refinement=refinement))
-        found[refinement] = panes(feed.batch(at(1, 3))) + panes(feed.batch(at(2, 8), at(3, 1)))
+        found[refinement] = fired(feed.batch(at(1, 3))) + fired(feed.batch(at(2, 8), at(3, 1)))
     assert found == {
         "accumulate": ["early 0 [0,10) 3", "early 1 [0,10) 12"],
         "discard": ["early 0 [0,10) 3", "early 1 [0,10) 9"],
@@ -159,20 +159,20 @@ def test_the_final_result_of_discard_is_the_rest() -> None:
     feed = fed(early(every_count(2), refinement="discard"))
     feed.batch(at(1, 3), at(2, 4))
     feed.batch(at(3, 5))
-    assert panes(feed.batch(punctuation=10)) == ["final 1 [0,10) 5"]
+    assert fired(feed.batch(watermark=10)) == ["final 1 [0,10) 5"]
 
 
 def test_where_nothing_is_left_discard_has_no_final_result() -> None:
     feed = fed(early(every_count(2), refinement="discard"))
     feed.batch(at(1, 3), at(2, 4))
-    assert panes(feed.batch(punctuation=10)) == []
+    assert fired(feed.batch(watermark=10)) == []
 
 
 def test_what_was_put_out_last_is_taken_back_before_the_final_result() -> None:
     feed = fed(early(every_count(1), refinement="retract"))
     feed.batch(at(1, 3))
     feed.batch(at(2, 4))
-    assert panes(feed.batch(punctuation=10)) == ["-early 1 [0,10) 7", "final 2 [0,10) 7"]
+    assert fired(feed.batch(watermark=10)) == ["-early 1 [0,10) 7", "final 2 [0,10) 7"]
 
 
 def test_a_snapshot_that_is_cut_in_two_is_taken_back() -> None:
@@ -182,8 +182,8 @@ def test_a_snapshot_that_is_cut_in_two_is_taken_back() -> None:
     b                  [----)            cuts it at 5
     """
     feed = fed(early(every_count(1), refinement="retract"), snapshot(), Members(), has_ids=True)
-    assert panes(feed.batch(row("a", 0, 10, 1))) == ["early 0 [0,10) (1,)"]
-    assert panes(feed.batch(row("b", 5, 10, 2))) == [
+    assert fired(feed.batch(row("a", 0, 10, 1))) == ["early 0 [0,10) (1,)"]
+    assert fired(feed.batch(row("b", 5, 10, 2))) == [
         "-early 0 [0,10) (1,)",
         "early 0 [0,5) (1,)",
         "early 0 [5,10) (1, 2)",
@@ -193,8 +193,8 @@ def test_a_snapshot_that_is_cut_in_two_is_taken_back() -> None:
 def test_a_window_that_loses_its_last_member_is_taken_back_and_starts_anew() -> None:
     feed = fed(early(every_count(1), refinement="retract"), has_ids=True)
     feed.batch(row("a", 1, 2, 3))
-    assert panes(feed.batch(revision("a", 1, 2, 1))) == ["-early 0 [0,10) 3"]
-    assert panes(feed.batch(row("b", 1, 2, 4))) == ["early 0 [0,10) 4"]
+    assert fired(feed.batch(revision("a", 1, 2, 1))) == ["-early 0 [0,10) 3"]
+    assert fired(feed.batch(row("b", 1, 2, 4))) == ["early 0 [0,10) 4"]
 
 
 # What it costs, and what can go wrong
@@ -235,7 +235,7 @@ def test_windows_that_fire_together_share_the_work() -> None:
     module = RunningTotal()
     feed = fed(on_signal("now"), hopping(1000, 1), module)
     feed.batch(*(at(start) for start in range(2000)))
-    assert len(panes(feed.batch(signals=["now"]))) == 2999
+    assert len(fired(feed.batch(signals=["now"]))) == 2999
     assert module.added + module.removed <= 2 * 2000
 
 

@@ -32,7 +32,7 @@ MOST_BYTES = 40_000
 
 
 class Arrival(NamedTuple):
-    """A row, or punctuation after a block."""
+    """A row, or watermark after a block."""
 
     at: int
     source: str
@@ -61,7 +61,7 @@ def batches(random: Random) -> Mapping[int, list[Arrival]]:
 
 def observed(rows: Sequence[Arrival]) -> list[Observation]:
     return [
-        Observation(row.source, punctuation=row.time)
+        Observation(row.source, watermark=row.time)
         if row.key is None
         else Observation(row.source, row.time, 1, (row.time,))
         for row in rows
@@ -91,13 +91,13 @@ def test_every_window_closes_and_the_state_stays_small(policy: ProgressPolicy) -
         bucket = Bucket(query(tumbling(60), has_ids=False), cells, Codec(), {}, ProgressTracker(policy, SOURCES))
         result = bucket.process(pairs, arrived, observed=observed(rows))
         assert not result.refusals
-        assert result.progress.punctuation <= clock
+        assert result.progress.watermark <= clock
         for (key,), changes in result.output:
             found.update({(key, change.window.start): len(change.value[0]) for change in changes})
         assert sum(map(len, cells.cells.values())) < MOST_BYTES
     if policy.idle is not None and policy.idle.lag is None:
-        assert result.progress.punctuation == DURATION
-    assert list(cells.cells) == ["ledger"]
+        assert result.progress.watermark == DURATION
+    assert list(cells.cells) == ["metadata"]
     assert found == expected(random)
 
 

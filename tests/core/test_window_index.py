@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from muntin import Window
 from muntin_engine.evaluators.general.computation import OutputRow
-from muntin_engine.evaluators.general.window_index import NEW, StandingRow, WindowEntry, WindowIndex
+from muntin_engine.evaluators.general.window_index import NEW, LiveRow, WindowEntry, WindowIndex
 
 A, B, PAST = Window(0, 10), Window(5, 15), Window(8, 9)
 
 
 def entry(size: int, *extents: tuple[int, int]) -> WindowEntry:
-    return WindowEntry(size, [], [StandingRow(i, OutputRow(*extent, "v")) for i, extent in enumerate(extents)])
+    return WindowEntry(size, [], [LiveRow(i, OutputRow(*extent, "v")) for i, extent in enumerate(extents)])
 
 
 def history() -> WindowIndex:
@@ -58,7 +58,7 @@ def test_an_entry_that_says_nothing_is_forgotten() -> None:
 
 def test_closing_forgets_the_existing_windows_before_the_frontier() -> None:
     index = history()
-    index.close(frontier=5, punctuation=0)
+    index.close(frontier=5, watermark=0)
     assert [window for window, _ in index.items()] == [B, PAST]
 
 
@@ -71,7 +71,7 @@ def test_closing_forgets_rows_that_cannot_be_shortened_any_more() -> None:
     """
     index = history()
     assert list(index.unsettled()) == [9]
-    index.close(frontier=0, punctuation=9)
+    index.close(frontier=0, watermark=9)
     assert [window for window, _ in index.items()] == [A, B]
     assert [out.row.start for out in index.get(B).standing] == [7]
     assert list(index.unsettled()) == []

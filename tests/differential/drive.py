@@ -11,19 +11,19 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, fold
 from muntin.testing.batches import Batch, KeyedChange
-from muntin.testing.ledger import Ledger as StreamLedger
 from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing
+from muntin.testing.stream_history import StreamHistory as StreamHistory
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.core.keys import Key
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_metadata import SHELVES, Ledger
+from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.held import Held
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case, Described
@@ -48,7 +48,7 @@ class Run:
         self.before: Table = {}
         self._rows: dict[Hashable, dict[int, Row]] = {}
         self._used: set[tuple[Hashable, int]] = set()
-        self._stream = StreamLedger()
+        self._stream = StreamHistory()
         self._random = Random(case.seed)
         self._bucket = self._start()
 
@@ -82,15 +82,15 @@ class Run:
         assert not result.refusals, f"refused {result.refusals}"
         for (key,), changes in result.output:
             for change in changes:
-                assert change.sync_time >= self.promised, f"{change} breaks the output punctuation {self.promised}"
+                assert change.sync_time >= self.promised, f"{change} breaks the output watermark {self.promised}"
                 self._apply(key, change)
         self._check_net(result)
         if self._stream.waiting:
-            self.promised = max(self.promised, result.punctuation)
+            self.promised = max(self.promised, result.watermark)
         else:
             self._check_promise(result)
         self._check_held(result)
-        if self.progress.punctuation == INFINITY:
+        if self.progress.watermark == INFINITY:
             self._check_forgotten()
         return result
 
@@ -145,16 +145,16 @@ class Run:
                 assert old != new, f"{changes} change nothing of {window}"
 
     def _check_promise(self, result: BatchResult) -> None:
-        """Check that the output punctuation never goes back, and comes as far as it can."""
+        """Check that the output watermark never goes back, and comes as far as it can."""
         least = max(self.promised, least_promise(self.case, self.histories(), self.progress))
-        assert result.punctuation >= least, f"the output punctuation is {result.punctuation}, it could be {least}"
-        self.promised = result.punctuation
+        assert result.watermark >= least, f"the output watermark is {result.watermark}, it could be {least}"
+        self.promised = result.watermark
 
     def _check_held(self, result: BatchResult) -> None:
         """Check that what a bucket says it holds is what lies in its cells."""
-        shelves = [Codec().unpack(data) for name, data in self.cells.cells.items() if name != "ledger"]
-        kept = KeptStates(self.query, Codec(), self._ledger().editions)
-        stored = [Codec().unpack(key[-1]) for shelf in shelves for key in shelf.values()]
+        key_groups = [Codec().unpack(data) for name, data in self.cells.cells.items() if name != "metadata"]
+        kept = KeptStates(self.query, Codec(), self._metadata().schema_versions)
+        stored = [Codec().unpack(key[-1]) for key_group in key_groups for key in key_group.values()]
         states = [KeyState.from_data(self.case.query, data, kept, ()) for data in stored]
         assert result.held == Held(
             sum(map(len, self.cells.cells.values())),
@@ -165,12 +165,14 @@ class Run:
 
     def _check_forgotten(self) -> None:
         """Check that nothing is left of a stream that was closed."""
-        assert list(self.cells.cells) == ["ledger"]
-        assert self._ledger().dues == {}
+        assert list(self.cells.cells) == ["metadata"]
+        assert self._metadata().timers == {}
 
-    def _ledger(self) -> Ledger:
-        lineage = Lineage({**self.identity, "shelves": SHELVES}, [binding.module for binding in self.query.bindings])
-        return Ledger.from_bytes(self.cells.cells["ledger"], lineage, Codec())
+    def _metadata(self) -> BucketMetadata:
+        compatibility = Compatibility(
+            {**self.identity, "key_groups": KEY_GROUPS}, [binding.module for binding in self.query.bindings]
+        )
+        return BucketMetadata.from_bytes(self.cells.cells["metadata"], compatibility, Codec())
 
 
 def run(case: Case, stream: Script) -> None:

@@ -23,7 +23,6 @@ from muntin import (
 )
 from muntin.testing import reference
 from muntin.testing.batches import Batch
-from muntin.testing.ledger import Ledger
 from muntin.testing.scripts import Script
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.query import WindowedQuery
@@ -42,7 +41,7 @@ EXPRESSIONS: Mapping[str, Callable[[tuple[Any, ...]], bool]] = {
 }
 
 Line = tuple[Hashable, Window, int, int, Hashable, str, int]
-"""A result: its key, window, lifetime and value, its timing and its pane."""
+"""A result: its key, window, lifetime and value, its timing and its firing."""
 
 Reached: TypeAlias = Callable[[Hashable], Progress]
 """How far a key is."""
@@ -98,7 +97,7 @@ class Lived:
     views: list[TriggerView] = field(default_factory=list)
     members: dict[Hashable, Event[Any]] = field(default_factory=dict)
     is_changed: bool = False
-    panes: int = 0
+    firings: int = 0
     put_out: set[Hashable] = field(default_factory=set)
 
 
@@ -109,7 +108,7 @@ class Meaning:
         self.case = case
         self.query = case.reference
         self.standing: dict[tuple[Hashable, Window], Counter[Line]] = {}
-        self._stream = Ledger()
+        self._stream = BucketMetadata()
         self._lived: dict[tuple[Hashable, Window], Lived] = {}
 
     def take(self, batch: Batch, before: Reached, now: Reached, told: Told) -> Counter[Line]:
@@ -119,11 +118,11 @@ class Meaning:
         came: Counter[Line] = Counter()
         open_windows = set()
         for key, window, members in self._windows(now):
-            if reference.is_closed(self.query, window, list(members.values()), before(key).punctuation):
+            if reference.is_closed(self.query, window, list(members.values()), before(key).watermark):
                 continue
             lived = self._lived.setdefault((key, window), Lived())
             open_windows.add((key, window))
-            if reference.is_closed(self.query, window, list(members.values()), now(key).punctuation):
+            if reference.is_closed(self.query, window, list(members.values()), now(key).watermark):
                 came += self._put_out(key, window, lived, members, Timing.FINAL)
                 open_windows.remove((key, window))
             elif self._fires(window, lived, members, now(key), told):
@@ -153,7 +152,7 @@ class Meaning:
         lived.members = members
         values = {name: [read((event.payload,)) for event in came] for name, read in EXPRESSIONS.items()}
         newest = max((event.start for event in came), default=EARLIEST)
-        view = TriggerView(now.watermark, now.punctuation, now.clock, len(came), left, newest, told.signals, values)
+        view = TriggerView(now.max_event_time, now.watermark, now.clock, len(came), left, newest, told.signals, values)
         lived.views.append(view)
         return lived.is_changed and len(lived.views) - 1 in life(self.case.trigger, window, lived.views).firings
 
@@ -168,8 +167,8 @@ class Meaning:
         is_rest = self.case.refinement is Refinement.DISCARD
         wanted = [event for id, event in members.items() if not is_rest or id not in lived.put_out]
         output = reference.evaluate_window(self.query, window, wanted) if wanted else []
-        lines = Counter((key, row.window, row.start, row.end, row.value, str(timing), lived.panes) for row in output)
-        lived.panes, lived.is_changed, lived.put_out = lived.panes + 1, False, set(members)
+        lines = Counter((key, row.window, row.start, row.end, row.value, str(timing), lived.firings) for row in output)
+        lived.firings, lived.is_changed, lived.put_out = lived.firings + 1, False, set(members)
         self.standing[key, window] = lines
         return lines
 
@@ -232,7 +231,7 @@ class Engine:
     """A bucket that restarts before each batch, with what it put out and did not take back.
 
     Attributes:
-        promised: Its output punctuation.
+        promised: Its output watermark.
     """
 
     def __init__(self, case: EarlyCase, query: WindowedQuery) -> None:
@@ -249,21 +248,21 @@ class Engine:
         arrived: Progress,
         signals: frozenset[str] = frozenset(),
         *,
-        promises: Mapping[Hashable, int] = MappingProxyType({}),
+        key_watermarks: Mapping[Hashable, int] = MappingProxyType({}),
         refused: int = 0,
     ) -> Counter[Line]:
         """Run a batch, of which some rows are to be refused; return what it inserts."""
         bucket = Bucket(self._query, self._cells, Codec(), {})
-        rows, said = by_key(self._case.case, batch, self._random), [((key,), at) for key, at in promises.items()]
-        result = bucket.process(rows, arrived, promises=said, signals=signals)
+        rows, said = by_key(self._case.case, batch, self._random), [((key,), at) for key, at in key_watermarks.items()]
+        result = bucket.process(rows, arrived, key_watermarks=said, signals=signals)
         assert len(result.refusals) == refused, f"refused {result.refusals}"
         came: Counter[Line] = Counter()
         for (key,), changes in result.output:
             for change in changes:
-                assert change.sync_time >= self.promised, f"{change} breaks the output punctuation {self.promised}"
+                assert change.sync_time >= self.promised, f"{change} breaks the output watermark {self.promised}"
                 came += self._apply(key, change)
-        assert result.punctuation >= self.promised
-        self.promised = result.punctuation
+        assert result.watermark >= self.promised
+        self.promised = result.watermark
         return came
 
     def standing(self) -> Counter[Line]:
@@ -271,7 +270,7 @@ class Engine:
         return Counter(self._rows.values())
 
     def _apply(self, key: Hashable, change: OutputChange) -> Counter[Line]:
-        line = (key, change.window, change.start, change.end, change.value, str(change.timing), change.pane)
+        line = (key, change.window, change.start, change.end, change.value, str(change.timing), change.firing)
         if change.kind is OutputKind.INSERT:
             assert (key, change.id) not in self._rows
             self._rows[key, change.id] = line

@@ -1,4 +1,4 @@
-"""Modules of several editions that mean the same and keep states of different shapes."""
+"""Modules of several schema_versions that mean the same and keep states of different shapes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from muntin import ColumnarAggregate, Component, Module
 _WITH_STATES = ("add_events", "remove_events", "combine", "deduct", "compute_result")
 
 
-def edition(module: Module, number: int) -> Any:
-    """Return a module as edition 1, 2 or 3 of it.
+def schema_version(module: Module, number: int) -> Any:
+    """Return a module as schema_version 1, 2 or 3 of it.
 
-    From the second one on a state says which edition made it, and every method insists that it was its own.
+    From the second one on a state says which schema_version made it, and every method insists that it was its own.
     """
     base: Any = type(module)
     attributes: dict[str, Any] = {"version": f"{number}.0", "name": base.name}
@@ -53,8 +53,8 @@ def _upgraded(state: Any, version: str, number: int) -> Any:
     return {"made by": number, "state": state["state"]}
 
 
-def columnar_edition(form: ColumnarAggregate[Any, Any], number: int) -> Any:
-    """Return a columnar aggregate as an edition of it, whose components have names and places of their own."""
+def columnar_schema_version(form: ColumnarAggregate[Any, Any], number: int) -> Any:
+    """Return a columnar aggregate as an schema_version of it, whose components have names and places of their own."""
     base: Any = type(form)
     if number == 1:
         return type(base.__name__, (base,), {"version": "1.0"})()

@@ -38,32 +38,32 @@ def expected(case: Described, events: Sequence[Event[Any]], now: Progress) -> li
 
 
 def least_promise(case: Case, histories: Histories, now: Progress) -> int:
-    """Return the output punctuation that must be reached: what may still be put out starts there or later."""
-    punctuation = now.punctuation
+    """Return the output watermark that must be reached: what may still be put out starts there or later."""
+    watermark = now.watermark
     is_time_bound = case.contract is OutputContract.TIME_BOUND or case.timestamps is TimestampPolicy.TIME_BOUND
-    if punctuation in (EARLIEST, INFINITY) or is_time_bound:
-        return punctuation
+    if watermark in (EARLIEST, INFINITY) or is_time_bound:
+        return watermark
     if case.contract is OutputContract.UNRESTRICTED and case.timestamps is TimestampPolicy.UNCHANGED:
         return EARLIEST
     is_point = case.timestamps is TimestampPolicy.POINT_AT_END
     window = case.reference.window
-    promise = punctuation
+    key_watermark = watermark
     if isinstance(window, HoppingWindows):
-        places = (punctuation - window.offset - window.size) // window.hop + 1
-        promise = places * window.hop + window.offset + (window.size if is_point else 0)
+        places = (watermark - window.offset - window.size) // window.hop + 1
+        key_watermark = places * window.hop + window.offset + (window.size if is_point else 0)
     elif isinstance(window, CountWindows) and is_point:
-        promise = punctuation + 1
+        key_watermark = watermark + 1
     for events in histories.values():
         for start, end in _unsettled(case, events, now):
-            promise = min(promise, end if is_point else start)
-    return promise
+            key_watermark = min(key_watermark, end if is_point else start)
+    return key_watermark
 
 
 def _unsettled(case: Case, events: Sequence[Event[Any]], now: Progress) -> Iterable[tuple[int, int]]:
     """Return the extents of the windows that may still change; for count windows, also of those still to come."""
     query = case.reference
     for window, members in windows_with_members(query, events, now.horizon):
-        if not reference.is_closed(query, window, members, now.punctuation):
+        if not reference.is_closed(query, window, members, now.watermark):
             yield window.start, window.end
     if isinstance(query.window, CountWindows):
         counted = {event.start if query.window.by == "start" else event.end for event in events} - {INFINITY}

@@ -1,4 +1,4 @@
-"""Streams whose punctuation a policy derives, keys that punctuate themselves, and late rows that are taken in."""
+"""Streams whose watermark a policy derives, keys that punctuate themselves, and late rows that are taken in."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def source_of(step: KeyedChange, sources: Sequence[str]) -> str | None:
 
 
 def derived(stream: Script, policy: ProgressPolicy, sources: Sequence[str]) -> Script:
-    """Return a stream with the punctuation that a policy derives, instead of its own. It stays legal or this raises."""
+    """Return a stream with the watermark that a policy derives, instead of its own. It stays legal or this raises."""
     batches = list(_batches(stream))
     history = [[row for step in batch for row in _rows(step, sources)] for batch in batches]
     steps: list[Step] = []
     latest = EARLIEST
-    for batch, punctuation in zip(batches, punctuations(policy, sources or [None], history), strict=True):
+    for batch, watermark in zip(batches, punctuations(policy, sources or [None], history), strict=True):
         steps += [step for step in batch if not isinstance(step, Punctuation)]
-        if punctuation > latest:
-            steps.append(Punctuation(punctuation))
-            latest = punctuation
+        if watermark > latest:
+            steps.append(Punctuation(watermark))
+            latest = watermark
     return Script(tuple(steps))
 
 
 def _batches(stream: Script) -> Iterator[list[Step]]:
-    """Yield the steps of each micro-batch with the seam before it; of punctuation only that which closes the stream."""
+    """Yield the steps of each micro-batch with the seam before it; of watermark only that which closes the stream."""
     batch: list[Step] = []
     for step in stream.steps:
         if isinstance(step, Boundary):
@@ -83,7 +83,7 @@ def _arrivals(stream: Script, sources: Sequence[str]) -> Iterator[tuple[list[int
 
 
 class DerivedRun(Run):
-    """A run of a bucket that derives the punctuation itself from what tasks observe."""
+    """A run of a bucket that derives the watermark itself from what tasks observe."""
 
     def __init__(self, case: Case, policy: ProgressPolicy, sources: Sequence[str]) -> None:
         self._policy, self._sources = policy, tuple(sources)
@@ -95,7 +95,7 @@ class DerivedRun(Run):
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
         closing = INFINITY if batch.punctuation == INFINITY else None
-        said = progress_of(self.case.query.window, replace(batch, punctuation=closing))
+        said = progress_of(self.case.query.window, replace(batch, watermark=closing))
         marks = [] if closing is None else [Punctuation(closing)]
         steps: list[Step] = [*batch.changes, *marks]
         rows = [row for step in steps for row in _rows(step, self._sources)]
@@ -113,20 +113,20 @@ class KeyRun(Run):
         self._promised: dict[Hashable, int] = {}
         self._new: Mapping[Hashable, int] = {}
         self._closed: dict[Hashable, Progress] = {}
-        self._promises = list(key_promises(Random(case.seed), list(stream.batches())))
+        self._promises = list(key_watermarks(Random(case.seed), list(stream.batches())))
 
     def _arrived(self, batch: Batch) -> Progress:
         self._new = self._promises.pop(0)
-        for key, promise in self._new.items():
-            self._promised[key] = max(promise, self._promised.get(key, EARLIEST))
-        finite = [promise for promise in self._new.values() if promise != INFINITY]
+        for key, key_watermark in self._new.items():
+            self._promised[key] = max(key_watermark, self._promised.get(key, EARLIEST))
+        finite = [key_watermark for key_watermark in self._new.values() if key_watermark != INFINITY]
         said = super()._arrived(batch)
         return replace(said, horizon=max([said.horizon, *finite]))
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
-        promises = [((key,), promise) for key, promise in self._new.items()]
+        key_watermarks = [((key,), key_watermark) for key, key_watermark in self._new.items()]
         said = progress_of(self.case.query.window, batch)
-        return self._bucket.process(by_key(self.case, batch, self._random), said, promises=promises)
+        return self._bucket.process(by_key(self.case, batch, self._random), said, key_watermarks=key_watermarks)
 
     def expected(self) -> Table:
         """Return what must stand: each key is as far as the whole input, or as far as it says itself.
@@ -138,24 +138,24 @@ class KeyRun(Run):
 
     def _now(self, key: Hashable) -> Progress:
         now = self.progress.advance(Progress(self._promised.get(key, EARLIEST)))
-        return self._closed.setdefault(key, now) if now.punctuation == INFINITY else now
+        return self._closed.setdefault(key, now) if now.watermark == INFINITY else now
 
 
-def key_promises(random: Random, batches: Sequence[Batch]) -> Iterator[Mapping[Hashable, int]]:
+def key_watermarks(random: Random, batches: Sequence[Batch]) -> Iterator[Mapping[Hashable, int]]:
     """Yield what keys may say of themselves after each micro-batch."""
     for place in range(len(batches)):
         coming = [step for batch in batches[place + 1 :] for step in batch.changes]
-        promises: dict[Hashable, int] = {}
+        key_watermarks: dict[Hashable, int] = {}
         for key in ("a", "b", None, "never"):
             least = min((step.change.sync_time for step in coming if step.key == key), default=None)
             if random.random() < 0.4:
                 end = random.choice((INFINITY, 45)) if least is None else 45
-                promises[key] = end if least in (None, INFINITY) else least - random.choice((0, 1, 4))
-        yield promises
+                key_watermarks[key] = end if least in (None, INFINITY) else least - random.choice((0, 1, 4))
+        yield key_watermarks
 
 
 class CorrectingRun(Run):
-    """A run whose punctuation is hasty, and whose results are corrected until it is as the stream says."""
+    """A run whose watermark is hasty, and whose results are corrected until it is as the stream says."""
 
     allowed = 6
 
@@ -164,26 +164,26 @@ class CorrectingRun(Run):
         super().__init__(case)
 
     def _start(self) -> Bucket:
-        query = replace(self.case.query, late=correct(self.allowed), waits_for_punctuation=self._waits)
+        query = replace(self.case.query, late=correct(self.allowed), waits_for_watermark=self._waits)
         return Bucket(query, self.cells, Codec(), {"query": str(self.case)})
 
     def _arrived(self, batch: Batch) -> Progress:
         said = progress_of(self.case.query.window, batch)
-        hasty = self._hasty(said.punctuation)
+        hasty = self._hasty(said.watermark)
         newest = hasty if self._waits else max(said.newest, hasty)
-        return Progress(said.punctuation, max(said.horizon, EARLIEST if hasty == INFINITY else hasty), newest)
+        return Progress(said.watermark, max(said.horizon, EARLIEST if hasty == INFINITY else hasty), newest)
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
         said = progress_of(self.case.query.window, batch)
-        hasty = replace(said, punctuation=self._hasty(said.punctuation))
+        hasty = replace(said, watermark=self._hasty(said.watermark))
         return self._bucket.process(by_key(self.case, batch, self._random), hasty)
 
-    def _hasty(self, punctuation: int) -> int:
-        return punctuation if punctuation in (EARLIEST, INFINITY) else punctuation + self.allowed
+    def _hasty(self, watermark: int) -> int:
+        return watermark if watermark in (EARLIEST, INFINITY) else watermark + self.allowed
 
 
 def adjusted(batches: Sequence[Batch]) -> Iterator[Batch]:
-    """Yield micro-batches in which late insertions start at the punctuation before them, if they end after it."""
+    """Yield micro-batches in which late insertions start at the watermark before them, if they end after it."""
     latest = EARLIEST
     for batch in batches:
         changes = [moved(step, latest) for step in batch.changes]
@@ -191,14 +191,14 @@ def adjusted(batches: Sequence[Batch]) -> Iterator[Batch]:
         latest = max(latest, EARLIEST if batch.punctuation is None else batch.punctuation)
 
 
-def moved(step: KeyedChange, punctuation: int) -> KeyedChange | None:
-    """Return an insertion that starts at a punctuation if it started before; None if it ends there or before."""
+def moved(step: KeyedChange, watermark: int) -> KeyedChange | None:
+    """Return an insertion that starts at a watermark if it started before; None if it ends there or before."""
     event: Event[Any] = step.change.event
-    if event.start >= punctuation:
+    if event.start >= watermark:
         return step
-    if event.end <= punctuation:
+    if event.end <= watermark:
         return None
-    return replace(step, change=Insertion(step.change.id, replace(event, start=punctuation)))
+    return replace(step, change=Insertion(step.change.id, replace(event, start=watermark)))
 
 
 def hasty(stream: Script, seed: int) -> Script:

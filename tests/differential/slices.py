@@ -16,11 +16,11 @@ from muntin import INFINITY, EmitPolicy, HoppingWindows, Insertion, Window
 from muntin.schemas import describe
 from muntin.testing import reference
 from muntin.testing.batches import Batch, KeyedChange
-from muntin.testing.ledger import Ledger as StreamLedger
 from muntin.testing.scripts import Script
+from muntin.testing.stream_history import StreamHistory as StreamHistory
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid, promised
+from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid, output_watermark
 from muntin_engine.core.window_grid import settled
 from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
 from muntin_engine.evaluators.columnar.results import form_results
@@ -30,7 +30,7 @@ from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, Slice
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import until_closed
@@ -120,7 +120,7 @@ class SliceRun:
         self._random = Random(case.seed)
         self._kept = KeptStores()
         self._cells = [MemoryCells() for _ in range(BUCKETS)]
-        self._stream = StreamLedger()
+        self._stream = StreamHistory()
         self._rows: dict[Any, Counter[Any]] = {}
 
     def take(self, batch: Batch) -> None:
@@ -130,7 +130,7 @@ class SliceRun:
         for step in batch.changes:
             self._stream.take(step)
         seen = progress_of(self.case.query.window, batch)
-        arrived = replace(seen, punctuation=settled(self.case.windows, seen.punctuation))
+        arrived = replace(seen, watermark=settled(self.case.windows, seen.watermark))
         promised = {at_end: self._promised(at_end) for at_end in (False, True)}
         self.progress = self.progress.advance(arrived)
         assert all(self._promised(at_end) >= tick for at_end, tick in promised.items())
@@ -146,10 +146,10 @@ class SliceRun:
             assert result.held.bytes == sum(map(len, self._cells[number].cells.values()))
             for complete in result.output:
                 for window in self._add(complete.place, complete.output):
-                    assert window.start >= promised[False], f"{window} breaks the output punctuation {promised}"
-                    assert window.end >= promised[True], f"{window} breaks the output punctuation {promised}"
-        if self.progress.punctuation == INFINITY:
-            assert [list(cells.cells) for cells in self._cells] == [["ledger"]] * BUCKETS
+                    assert window.start >= promised[False], f"{window} breaks the output watermark {promised}"
+                    assert window.end >= promised[True], f"{window} breaks the output watermark {promised}"
+        if self.progress.watermark == INFINITY:
+            assert [list(cells.cells) for cells in self._cells] == [["metadata"]] * BUCKETS
 
     def table(self) -> Table:
         """Return the output so far."""
@@ -170,14 +170,20 @@ class SliceRun:
         return self.case.bound
 
     @property
-    def lineage(self) -> Lineage:
+    def compatibility(self) -> Compatibility:
         """What the state depends on."""
-        return Lineage({})
+        return Compatibility({})
 
     def _process(self, number: int, blobs: Sequence[Any], arrived: Progress) -> SliceResult[Closed]:
         grids, forms = self.case.grids, self.forms
         bucket: SliceBucket[Closed] = SliceBucket(
-            grids, lambda: ColumnarStore(grids, forms), self._cells[number], Codec(), self.lineage, self._kept, number
+            grids,
+            lambda: ColumnarStore(grids, forms),
+            self._cells[number],
+            Codec(),
+            self.compatibility,
+            self._kept,
+            number,
         )
         return bucket.process([blob.blob for blob in blobs if blob.bucket == number], arrived)
 
@@ -189,7 +195,7 @@ class SliceRun:
         return [blob for task in tasks for blob in lift_rows(self.case.grids[0], self.forms, _rows(task))]
 
     def _promised(self, at_end: bool) -> int:
-        return promised(self.case.grids, self.progress.punctuation, at_end=at_end)
+        return output_watermark(self.case.grids, self.progress.watermark, at_end=at_end)
 
     def _add(self, place: int, closed: Closed) -> Iterator[Window]:
         """Take note of results; yield the window of each."""

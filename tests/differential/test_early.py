@@ -16,7 +16,7 @@ from muntin import INFINITY, HoppingWindows, Refinement
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing_windows import Closing
-from muntin_engine.evaluators.general.watch import Watch
+from muntin_engine.evaluators.general.trigger_state import TriggerState
 from muntin_engine.evaluators.general.window_index import WindowIndex
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
@@ -66,11 +66,11 @@ def test_the_streams_have_early_results_of_all_kinds() -> None:
     lines = [line for case in cases("overlapping", Refinement.RETRACT) for line in put_out(case, case.stream)]
     assert sum(timing == Timing.EARLY for *_, timing, _ in lines) > 100
     assert sum(timing == Timing.FINAL for *_, timing, _ in lines) > 100
-    assert max(pane for *_, pane in lines) > 3
+    assert max(firing for *_, firing in lines) > 3
 
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "time wakes no window": (Watch, "is_due", lambda *_: False),
+    "time wakes no window": (TriggerState, "is_due", lambda *_: False),
     "time wakes no key": (WindowIndex, "wake_ups", lambda _self: (INFINITY, INFINITY)),
     "a window closes and its trigger is not told": (Closing, "limit", lambda *_: None),
     "whatever happens is no change": (Affected, "touches_members", property(lambda _self: False)),

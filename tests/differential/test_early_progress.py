@@ -19,7 +19,7 @@ from muntin.testing.scripts import Script
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_metadata import Due
+from muntin_engine.state.bucket_metadata import Timer
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out
@@ -97,30 +97,30 @@ def test_the_streams_have_early_results_behind_the_punctuation_and_keys_that_are
     for case, stream in cases("overlapping", CORRECTING_BY_KEY, every=3):
         way = Way(CORRECTING_BY_KEY, case, stream)
         for batch in stream.batches():
-            hasty_to = CORRECTING_BY_KEY.hasty(way.progress.punctuation)
+            hasty_to = CORRECTING_BY_KEY.hasty(way.progress.watermark)
             found["late"] += sum(step.change.sync_time < hasty_to for step in batch.changes)
-            found["further"] += any(promise > way.progress.punctuation for promise in way.new.values())
+            found["further"] += any(key_watermark > way.progress.watermark for key_watermark in way.new.values())
             way.take(batch, EARLIEST)
         found["early"] += sum(timing == Timing.EARLY for *_, timing, _ in put_out(case, stream))
     assert min(found[kind] for kind in ("late", "further", "early")) > 10, found
 
 
-def takes_late_for_late(state: KeyState, punctuation: int, *, axis: Axis, adjusts: bool) -> Admission:
-    return Admission(state, punctuation, axis=axis)
+def takes_late_for_late(state: KeyState, watermark: int, *, axis: Axis, adjusts: bool) -> Admission:
+    return Admission(state, watermark, axis=axis)
 
 
-def never(*_: object) -> Due:
-    return Due(INFINITY, INFINITY, EARLIEST)
+def never(*_: object) -> Timer:
+    return Timer(INFINITY, INFINITY, EARLIEST)
 
 
 FAULTS: dict[str, tuple[Course, str, Any]] = {
     "what a key says counts for nothing": (BY_KEY, "for_key", lambda progress, _promise: progress),
     "windows close while rows may correct them": (CORRECTING, "effective", lambda _query, progress: progress),
     "late insertions are set aside": (ADJUSTING, "Admission", takes_late_for_late),
-    "a key is never looked at for its punctuation": (
+    "a key is never looked at for its watermark": (
         CORRECTING_BY_KEY,
         "due",
-        lambda *_: Due(INFINITY, INFINITY, EARLIEST),
+        lambda *_: Timer(INFINITY, INFINITY, EARLIEST),
     ),
 }
 

@@ -1,6 +1,6 @@
 """A query whose modules are upgraded on the way puts out what it would have put out without.
 
-Each restart brings the next edition of all modules, with another shape of state; the third one may find states of the
+Each restart brings the next schema_version of all modules, with another shape of state; the third one may find states of the
 first. After every batch the output is compared with the reference, and retractions with what stands.
 """
 
@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.differential.schema_versions import columnar_schema_version, identity_of, schema_version
 
 from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, tumbling
 from muntin.testing.batches import Batch
@@ -18,12 +19,11 @@ from muntin.testing.scripts import Script
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.bucket import BatchResult
 from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from tests.core.sliced.build import DeductingMembers, Feed, Members, Row, SizedMembers, Total, expected, sliced
 from tests.differential import drive, slices
 from tests.differential.cases import WINDOWS, Case
 from tests.differential.drive import check
-from tests.differential.editions import columnar_edition, edition, identity_of
 from tests.differential.forms import FORMS
 from tests.differential.slices import SliceCase
 
@@ -40,24 +40,26 @@ KEPT = (
 )
 
 
-class EditionsRun(drive.Run):
+class SchemaVersionsRun(drive.Run):
     """A stream on its way through a bucket whose modules are newer after each restart."""
 
     def __init__(self, case: Case) -> None:
-        self.edition = 0
+        self.schema_version = 0
         super().__init__(case)
 
     def _start(self) -> Any:
-        self.edition = min(self.edition + 1, LAST)
+        self.schema_version = min(self.schema_version + 1, LAST)
         return super()._start()
 
     @property
     def query(self) -> WindowedQuery:
-        """The query with the modules of the present edition."""
+        """The query with the modules of the present schema_version."""
         query = self.case.query
         return replace(
             query,
-            bindings=tuple(replace(part, module=edition(part.module, self.edition)) for part in query.bindings),
+            bindings=tuple(
+                replace(part, module=schema_version(part.module, self.schema_version)) for part in query.bindings
+            ),
         )
 
     @property
@@ -67,12 +69,12 @@ class EditionsRun(drive.Run):
 
     def take(self, batch: Batch) -> BatchResult:
         """Run a batch; before the second and the third one there is a restart."""
-        restarts = batch.restart_before or self.edition < LAST
+        restarts = batch.restart_before or self.schema_version < LAST
         return super().take(replace(batch, restart_before=restarts and self.progress.horizon > EARLIEST))
 
 
 def run(case: Case, stream: Script) -> None:
-    drive.follow(EditionsRun(case), stream)
+    drive.follow(SchemaVersionsRun(case), stream)
 
 
 @pytest.mark.parametrize("emit", EmitPolicy)
@@ -99,10 +101,10 @@ def test_modules_with_python_states_over_slices_may_be_upgraded_on_the_way(windo
         for batch in range(14):
             if batch % 5 == 0:
                 number += 1
-                present = [edition(module, number) for module in MODULES[modules]]
+                present = [schema_version(module, number) for module in MODULES[modules]]
                 output, cells = feed.output, feed.cells
                 feed = Feed(sliced(window, *present), cells)
-                feed.output, feed.lineage = output, Lineage(identity_of(present), present)
+                feed.output, feed.compatibility = output, Compatibility(identity_of(present), present)
             upto = 4 * batch
             some = [
                 Row((random.choice("abc"),), random.randint(upto, upto + 25), random.randint(-9, 9))
@@ -115,41 +117,41 @@ def test_modules_with_python_states_over_slices_may_be_upgraded_on_the_way(windo
         assert sorted(feed.output, key=repr) == sorted(expected(window, MODULES[modules], rows, INFINITY), key=repr)
 
 
-class EditionsSliceRun(slices.SliceRun):
+class SchemaVersionsSliceRun(slices.SliceRun):
     """A stream on its way through buckets over slices whose modules are newer after each restart."""
 
-    edition = 1
+    schema_version = 1
 
     @property
     def forms(self) -> tuple[BoundForm, ...]:
-        """The forms of the present edition."""
-        editions = [columnar_edition(bound.form, self.edition) for bound in self.case.bound]
+        """The forms of the present schema_version."""
+        schema_versions = [columnar_schema_version(bound.form, self.schema_version) for bound in self.case.bound]
         return tuple(
             replace(bound, form=form, label=f"{form.name} {form.version}")
-            for bound, form in zip(self.case.bound, editions, strict=True)
+            for bound, form in zip(self.case.bound, schema_versions, strict=True)
         )
 
     @property
-    def lineage(self) -> Lineage:
+    def compatibility(self) -> Compatibility:
         """What the state depends on."""
         forms = [bound.form for bound in self.forms]
         components = [
             [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]
             for form in forms
         ]
-        return Lineage({**identity_of(forms), "components": components}, forms, forms)
+        return Compatibility({**identity_of(forms), "components": components}, forms, forms)
 
     def take(self, batch: Batch) -> None:
         """Run a batch; before the second and the third one there is a restart."""
         is_first = self.progress.horizon == EARLIEST
-        if not is_first and (batch.restart_before or self.edition < LAST):
-            self.edition = min(self.edition + 1, LAST)
+        if not is_first and (batch.restart_before or self.schema_version < LAST):
+            self.schema_version = min(self.schema_version + 1, LAST)
             batch = replace(batch, restart_before=True)
         super().take(batch)
 
 
 def run_slices(case: SliceCase, stream: Script) -> None:
-    slices.follow(EditionsSliceRun(case), stream)
+    slices.follow(SchemaVersionsSliceRun(case), stream)
 
 
 @pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])

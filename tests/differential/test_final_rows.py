@@ -1,6 +1,6 @@
 """What `ChangelogTable.final` says of a row holds: no later micro-batch changes it or takes it away.
 
-The table is what the engine's changes add up to, and the watermark is the punctuation of its output.
+The table is what the engine's changes add up to, and the watermark is the watermark of its output.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def keeping_final(start: Callable[[Case], Run]) -> Callable[[Case, Script], None
     def run(case: Case, stream: Script) -> None:
         running, before, watermark = start(case), Table(), EARLIEST
         for batch in stream.batches():
-            watermark = max(watermark, running.take(batch).punctuation)
+            watermark = max(watermark, running.take(batch).watermark)
             final = final_rows(running.table(), watermark, is_revisable=running.query.is_time_bound)
             for key, rows in before.items():
                 gone = rows - final.get(key, Counter())
@@ -93,15 +93,15 @@ def test_rows_become_final_before_the_stream_ends() -> None:
     for case in some_cases("tumbling", EmitPolicy.EAGER):
         running, watermark = Run(case), EARLIEST
         for batch in case.stream.batches():
-            watermark = max(watermark, running.take(batch).punctuation)
+            watermark = max(watermark, running.take(batch).watermark)
             if watermark < INFINITY:
                 early += any(final_rows(running.table(), watermark, is_revisable=False).values())
     assert early > 2
 
 
 def ahead(result: BatchResult) -> BatchResult:
-    """Return a result that promises more than the engine does."""
-    return replace(result, punctuation=min(result.punctuation + 8, INFINITY))
+    """Return a result that key_watermarks more than the engine does."""
+    return replace(result, watermark=min(result.watermark + 8, INFINITY))
 
 
 def test_a_watermark_that_promises_too_much_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,12 +22,12 @@ FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "windows close a tick early": (
         closing_windows,
         "closing_limit",
-        lambda _query, _state, punctuation: punctuation + 1,
+        lambda _query, _state, watermark: watermark + 1,
     ),
     "windows close a tick late": (
         closing_windows,
         "closing_limit",
-        lambda _query, _state, punctuation: punctuation - 1,
+        lambda _query, _state, watermark: watermark - 1,
     ),
     "nothing is forgotten": (forgetting, "may_be_revised", lambda *_: True),
     "all is forgotten": (forgetting, "may_be_revised", lambda *_: False),

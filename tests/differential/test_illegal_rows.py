@@ -30,25 +30,25 @@ NEVER_HAD = 999
 def spoiled(stream: Script, random: Random) -> Script:
     """Return a stream with some rows that make no sense among the others."""
     steps: list[Step] = []
-    punctuation = EARLIEST
+    watermark = EARLIEST
     for step in stream.steps:
         steps.append(step)
         if isinstance(step, Punctuation):
-            punctuation = step.time
+            watermark = step.time
         if isinstance(step, KeyedChange) and random.random() < 0.3:
-            steps.append(KeyedChange(step.key, wrong(step, stream, punctuation, random)))
+            steps.append(KeyedChange(step.key, wrong(step, stream, watermark, random)))
     return Script(tuple(steps), allow_illegal=True)
 
 
-def wrong(step: KeyedChange, stream: Script, punctuation: int, random: Random) -> Insertion[int] | Revision[int]:
+def wrong(step: KeyedChange, stream: Script, watermark: int, random: Random) -> Insertion[int] | Revision[int]:
     """Return a change that cannot be taken after a step."""
     id, event = step.change.id, step.change.event
     never = Event(event.start, NEVER_HAD, event.payload)
     kinds: list[Insertion[int] | Revision[int]] = [
         Revision(name, never, event.start + random.randint(1, 9)) for name in (id, "nobody")
     ]
-    if punctuation > EARLIEST:
-        return random.choice([*kinds, Insertion("late", Event(punctuation - 3, punctuation + 9, 1000))])
+    if watermark > EARLIEST:
+        return random.choice([*kinds, Insertion("late", Event(watermark - 3, watermark + 9, 1000))])
     others = [other.change for other in stream.changes() if (other.key, other.change.id) == (step.key, id)]
     is_never_retracted = not any(isinstance(other, Revision) and other.is_retraction for other in others)
     if isinstance(step.change, Insertion) and is_never_retracted and event.end < INFINITY:

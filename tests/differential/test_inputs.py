@@ -75,7 +75,7 @@ def samples(seed: int) -> Script:
 
 
 def rising(steps: list[Step]) -> list[Step]:
-    """Leave out punctuation that says nothing new."""
+    """Leave out watermark that says nothing new."""
     kept: list[Step] = []
     latest: int | None = None
     for step in steps:

@@ -46,6 +46,6 @@ def outcome(case: Case, stream: Script, *, restarts: bool) -> list[tuple[dict[st
     steps: list[tuple[dict[str, bytes], Any]] = []
     for batch in stream.batches():
         result = running.take(replace(batch, restart_before=restarts))
-        steps.append((dict(running.cells.cells), (result.output, result.punctuation, result.accepted)))
+        steps.append((dict(running.cells.cells), (result.output, result.watermark, result.accepted)))
     assert steps
     return steps

@@ -113,7 +113,7 @@ def batches_of(running: Run, stream: Script) -> Iterable[Run]:
     for batch in stream.batches():
         was_determined, before, horizon = running.is_determined, running.histories(), running.progress.horizon
         result = running.take(batch)
-        assert result.punctuation == running.progress.punctuation
+        assert result.watermark == running.progress.watermark
         if not running.is_determined:
             continue
         earliest = min(horizon, least_sync_time(before, running.histories())) if was_determined else EARLIEST

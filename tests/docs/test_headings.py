@@ -19,7 +19,7 @@ from muntin.schemas import spell
 from muntin.testing import laws_of
 from muntin_engine import errors as engine_errors
 from muntin_engine.core.changes import Reason
-from muntin_engine.measures import MEASURES, TIME_AXIS, Measure
+from muntin_engine.metrics import METRICS, TIME_AXIS, Metric
 from tests.docs.pages import DOCS, REFERENCE, ROOT, headings
 
 HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{hooks.PROJECT}_spec")]
@@ -129,8 +129,8 @@ def test_a_reason_for_which_a_row_is_set_aside_is_in_the_table(reason: str) -> N
     assert f"| `{reason}` | " in sections(DOCS / "how-to/late-and-bad-rows.md")["The reasons"]
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
-def test_a_measure_is_in_the_table_with_its_unit_and_kind(measure: Measure) -> None:
+@pytest.mark.parametrize("measure", METRICS, ids=lambda measure: measure.name)
+def test_a_measure_is_in_the_table_with_its_unit_and_kind(measure: Metric) -> None:
     rows = sections(REFERENCE / "numbers.md")["Measures"].splitlines()
     (row,) = [row for row in rows if row.startswith(f"| `{measure.name}` | {measure.unit} | ")]
     assert row.endswith("| stands |" if measure.is_level else "| happened |")
@@ -138,7 +138,7 @@ def test_a_measure_is_in_the_table_with_its_unit_and_kind(measure: Measure) -> N
 
 def test_the_table_of_measures_has_no_others() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", sections(REFERENCE / "numbers.md")["Measures"], re.MULTILINE)
-    assert rows == [*(measure.name for measure in MEASURES), TIME_AXIS]
+    assert rows == [*(measure.name for measure in METRICS), TIME_AXIS]
 
 
 def test_something_was_found() -> None:

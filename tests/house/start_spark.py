@@ -1,4 +1,4 @@
-"""A program for test_java: start a session, run one small job in a Python worker, leave without stopping anything."""
+"""A program for test_java: start a session, run one small task in a Python worker, leave without stopping anything."""
 
 from __future__ import annotations
 

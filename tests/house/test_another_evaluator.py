@@ -11,7 +11,7 @@ from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.explanation import explain_plan
-from muntin_engine.measures import measures_of
+from muntin_engine.metrics import metrics_of
 from muntin_engine.plan import Plan, planner
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.spark.bucket_task import run_bucket
@@ -19,7 +19,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing import asked, crash_everywhere
 from tests.plan.plans import plan_of, planned
 from tests.spark.modules import Members
-from tests.spark_units.jobs import arrived, job_of, rows
+from tests.spark_units.tasks import arrived, rows, task_of
 
 
 class Echo(GeneralEvaluator):
@@ -81,15 +81,15 @@ def test_explain_asks_it() -> None:
 
 
 def test_the_metrics_ask_it() -> None:
-    names = {measure.name for measure in measures_of(plan_of(planned(Members)))}
+    names = {measure.name for measure in metrics_of(plan_of(planned(Members)))}
     assert "keys_held" in names
     assert "events_held" not in names
 
 
 def test_a_bucket_is_evaluated_by_it() -> None:
-    job = job_of(is_static=True, evaluator="echo")
+    task = task_of(is_static=True, evaluator="echo")
     found = {
-        blob.stream: blob.rows for blob in run_bucket(job, 0, MemoryCells(), arrived(job, rows(start=[1], end=[2])))
+        blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=[1], end=[2])))
     }
     assert (found["accepted"], found["results"]) == (1, 1)
 

@@ -40,7 +40,7 @@ def test_nobody_asks_which_evaluator_it_is(file: Path) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "if job.evaluator == 'columnar': pass",
+        "if task.evaluator == 'columnar': pass",
         "match plan.choice.evaluator:\n    case 'general': pass",
         "from muntin_engine.evaluators.general.evaluator import GeneralEvaluator",
         "def late():\n    from muntin_engine.evaluators.slices import processing",

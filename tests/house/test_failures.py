@@ -64,13 +64,13 @@ def test_both_tracebacks_of_a_chained_error_are_kept() -> None:
 
 def test_without_a_traceback_the_innermost_message_that_tells_something_wins() -> None:
     crashed = Captured("org.apache.spark.SparkException: Python worker crashed", Captured("java.io.EOFException"))
-    assert root_cause(Captured("Job aborted", crashed)) == "Python worker crashed"
+    assert root_cause(Captured("TaskPayload aborted", crashed)) == "Python worker crashed"
 
 
 def test_what_a_sink_says_is_kept_where_spark_failed_inside_of_it() -> None:
     link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
     java = (
-        "py4j.protocol.Py4JJavaError: An error occurred while calling o87.parquet.\n: org.apache.SparkException: Job "
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o87.parquet.\n: org.apache.SparkException: TaskPayload "
         "aborted: java.io.IOException: No space left on device\n\tat org.apache.spark.Writer.write(Writer.scala:77)\n"
         "\tat java.base/java.lang.Thread.run(Thread.java:840)\n\nDriver stacktrace:\n\tat org.a.B$.$c(D.scala:1)\n"
         "Caused by: java.io.IOException: No space left on device\n\t... 1 more\n"
@@ -98,7 +98,7 @@ def test_what_a_sink_says_is_kept_where_a_worker_failed_inside_of_it() -> None:
 
 
 def test_a_full_disk_has_advice() -> None:
-    error = Captured("Job aborted", Captured("java.io.IOException: No space left on device"))
+    error = Captured("TaskPayload aborted", Captured("java.io.IOException: No space left on device"))
     assert root_cause(error).startswith("No space left on device\n  the disk of the checkpoint, of an output")
 
 

@@ -54,7 +54,7 @@ SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
 QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")
 STATE = (*SDK, "muntin_engine.core", "muntin_engine.errors", "muntin_engine.state")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "muntin_engine.state")
-MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.measures", "muntin_engine.monitoring")
+MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_engine.monitoring")
 ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
 GENERAL = "muntin_engine.evaluators.general"
 OVER_SLICES = "muntin_engine.evaluators.over_slices"
@@ -62,7 +62,7 @@ SLICES = "muntin_engine.evaluators.slices"
 WITH_ARRAYS = (
     *(f"{GENERAL}.{name}" for name in ("processing", "result_tables")),
     *(f"{OVER_SLICES}.{name}" for name in ("lifted_rows", "processing", "window_tables")),
-    *(f"{SLICES}.{name}" for name in ("lifting", "processing", "query_of_job", "result_tables")),
+    *(f"{SLICES}.{name}" for name in ("lifting", "processing", "query_of_task", "result_tables")),
 )
 ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.columnar.evaluator",
@@ -222,7 +222,7 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.evaluators.general.anything", "import numpy"),
         ("muntin_engine.evaluators.slices.anything", "import pyarrow"),
         ("muntin_engine.exchange.anything", "from muntin_engine.evaluators.columnar import store"),
-        ("muntin_engine.testing.anything", "from muntin_engine.spark import job"),
+        ("muntin_engine.testing.anything", "from muntin_engine.spark import task"),
         ("muntin_engine.testing.anything", "def late():\n    import pyspark"),
         ("muntin_engine.core.anything", "from muntin_engine.testing import crash_everywhere"),
         ("muntin_engine.query", "from muntin_engine.spark import session"),

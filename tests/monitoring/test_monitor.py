@@ -91,7 +91,7 @@ def test_a_recorded_query_has_all_its_lines() -> None:
     assert line(text, "rows in").endswith(" 1 7")
     assert line(text, "late").endswith(" 0 1")
     assert line(text, "windows closed").endswith(" 2 4")
-    for label in ("punctuation", "punctuation behind newest", "output behind input", "windows open", "keys held"):
+    for label in ("watermark", "watermark behind newest", "output behind input", "windows open", "keys held"):
         assert line(text, label)
     assert line(text, "in longest")
     assert "retractions" not in text

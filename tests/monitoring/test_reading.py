@@ -11,19 +11,19 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine import BatchNumbers, batch_numbers
+from muntin_engine import BatchMetrics, batch_metrics
 from tests.monitoring.queries import progress, recorded
 
 MINUTE = 60_000_000
 EIGHT = 1_714_550_400_000_000  # 2024-05-01 08:00 UTC
 
 
-def numbers(**metrics: Any) -> BatchNumbers:
-    return batch_numbers(progress(muntin=metrics))["muntin"]
+def numbers(**metrics: Any) -> BatchMetrics:
+    return batch_metrics(progress(muntin=metrics))["muntin"]
 
 
 def test_what_a_query_reports_is_read_back() -> None:
-    found = [batch_numbers(some)["muntin"] for some in recorded()]
+    found = [batch_metrics(some)["muntin"] for some in recorded()]
     assert [some.batch for some in found] == [0, 1, 2, 3]
     assert [(some.accepted, some.late, some.rejected, some.results) for some in found] == [
         (3, 0, 0, 0),
@@ -50,24 +50,24 @@ def as_on_connect(progress: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("read", [dict, json.dumps, StreamingQueryProgress.fromJson, as_on_connect])
 def test_progress_is_read_in_each_form_that_spark_gives_it_in(read: Any) -> None:
     for some in recorded():
-        assert batch_numbers(read(some)) == batch_numbers(some)
+        assert batch_metrics(read(some)) == batch_metrics(some)
 
 
 def test_metrics_of_others_are_left_alone() -> None:
     given = progress(ours={"accepted": 3})
     given["observedMetrics"]["theirs"] = {"accepted": 4}
-    assert list(batch_numbers(given)) == ["ours"]
-    assert batch_numbers({"batchId": 1}) == {}
+    assert list(batch_metrics(given)) == ["ours"]
+    assert batch_metrics({"batchId": 1}) == {}
 
 
 def test_what_nobody_was_asked_is_not_known() -> None:
-    found = numbers(state_bytes=None, accepted=0, punctuation=None)
-    assert (found.state_bytes, found.punctuation, found.accepted) == (None, None, 0)
+    found = numbers(state_bytes=None, accepted=0, watermark=None)
+    assert (found.state_bytes, found.watermark, found.accepted) == (None, None, 0)
 
 
 def test_what_the_input_has_not_said_is_not_known() -> None:
-    found = numbers(punctuation=EARLIEST, newest=EARLIEST, clock=EARLIEST, output_punctuation=EARLIEST)
-    assert (found.punctuation, found.newest, found.clock, found.output_punctuation) == (None, None, None, None)
+    found = numbers(watermark=EARLIEST, newest=EARLIEST, clock=EARLIEST, output_watermark=EARLIEST)
+    assert (found.watermark, found.newest, found.clock, found.output_watermark) == (None, None, None, None)
     assert (found.lag, found.output_lag, found.clock_lag) == (None, None, None)
 
 
@@ -85,26 +85,26 @@ def test_calls_that_ran_long_are_read_by_module_and_only_where_there_were_any() 
 
 
 def test_a_lag_is_how_far_the_punctuation_is_behind() -> None:
-    found = numbers(newest=EIGHT + 5 * MINUTE, punctuation=EIGHT, output_punctuation=EIGHT - 10 * MINUTE)
+    found = numbers(newest=EIGHT + 5 * MINUTE, watermark=EIGHT, output_watermark=EIGHT - 10 * MINUTE)
     assert (found.lag, found.output_lag) == (5 * MINUTE, 10 * MINUTE)
-    ahead = numbers(newest=EIGHT, punctuation=EIGHT + MINUTE, output_punctuation=EIGHT + MINUTE)
+    ahead = numbers(newest=EIGHT, watermark=EIGHT + MINUTE, output_watermark=EIGHT + MINUTE)
     assert (ahead.lag, ahead.output_lag) == (0, 0)
 
 
 def test_the_lag_behind_the_clock_counts_to_the_end_of_the_batch() -> None:
-    assert numbers(punctuation=EIGHT - MINUTE).clock_lag == MINUTE + 500_000
+    assert numbers(watermark=EIGHT - MINUTE).clock_lag == MINUTE + 500_000
 
 
 def test_there_is_no_lag_behind_the_clock_where_ticks_are_not_time_or_the_input_has_ended() -> None:
-    assert numbers(time_axis=0, punctuation=7).clock_lag is None
-    closed = numbers(punctuation=INFINITY, newest=EIGHT)
+    assert numbers(time_axis=0, watermark=7).clock_lag is None
+    closed = numbers(watermark=INFINITY, newest=EIGHT)
     assert closed.is_closed
     assert (closed.clock_lag, closed.lag) == (None, 0)
 
 
 def test_rates_are_of_the_whole_batch() -> None:
     assert numbers(accepted=20).rows_per_second == 40
-    assert BatchNumbers(query="muntin", batch=0, accepted=20).rows_per_second == 0
+    assert BatchMetrics(query="muntin", batch=0, accepted=20).rows_per_second == 0
 
 
 def test_the_start_is_an_aware_time() -> None:

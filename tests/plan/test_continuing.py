@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from tests.core.schema_versions import First, Second, Without
 
 from muntin import (
     EmitPolicy,
@@ -22,8 +23,7 @@ from muntin.triggers import every_count
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan import Column, Input, Plan
 from muntin_engine.plan.continuing import check_plans
-from muntin_engine.state.compatibility import Lineage
-from tests.core.editions import First, Second, Without
+from muntin_engine.state.compatibility import Compatibility
 from tests.plan.plans import plan_of, planned
 
 TEN: HoppingWindows = hopping("10 minutes", "1 minute")
@@ -79,7 +79,7 @@ def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
         (
             {},
             {"input": Input(bounded_disorder(5))},
-            "progress: the checkpoint has punctuation, the query has bounded disorder of 5 rows",
+            "progress: the checkpoint has watermark, the query has bounded disorder of 5 rows",
         ),
         (
             {"emit": early(every_count(5))},
@@ -136,12 +136,12 @@ def test_another_number_of_queries_is_told() -> None:
 
 
 def test_components_that_change_under_the_same_version_are_told() -> None:
-    def lineage(*components: str) -> Lineage:
+    def compatibility(*components: str) -> Compatibility:
         kept = [[name, "add", "float64", []] for name in components]
-        return Lineage({"modules": [["test.mean", "1.0", {}, []]], "components": [kept]}, [First()], [First()])
+        return Compatibility({"modules": [["test.mean", "1.0", {}, []]], "components": [kept]}, [First()], [First()])
 
     with pytest.raises(StateMismatchError) as caught:
-        lineage("total", "count").check(lineage("sum").identity)
+        compatibility("total", "count").check(compatibility("sum").identity)
     assert caught.value.differences == (
         Difference(
             "components of partial states",

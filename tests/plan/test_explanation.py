@@ -47,14 +47,14 @@ def test_a_query_is_explained_line_by_line() -> None:
         "window      tumbling('10 minutes'), clip none, timestamps align, emit final\n"
         "key         key, over 8 buckets\n"
         "progress    60 microseconds behind the newest start\n"
-        "late        rows behind the punctuation are set aside\n"
+        "late        rows behind the watermark are set aside\n"
         "evaluator   general: show.count 1.0.0 has no combine\n"
         "module      n = show.count 1.0.0: its state slides from window to window\n"
         "module      m = show.members 1.0.0: computed from the members of each window, as it is not incremental\n"
         "row         a constant for each window that it is a member of\n"
         "state       the events of open windows; 64 cells per bucket, each read and written only when its keys are "
         "touched or due\n"
-        "output      a window is complete when the punctuation reaches its end\n"
+        "output      a window is complete when the watermark reaches its end\n"
         "lag         less than 10 minutes, as results start where their windows do"
     )
 
@@ -118,8 +118,8 @@ def test_early_results_are_kept() -> None:
 @pytest.mark.parametrize(
     ("module", "changed", "expected"),
     [
-        (planned(Count), {"window": snapshot()}, "a window is complete when the punctuation passes its end"),
-        (planned(Lifetimes), {}, "a window is complete when the punctuation reaches its end"),
+        (planned(Count), {"window": snapshot()}, "a window is complete when the watermark passes its end"),
+        (planned(Lifetimes), {}, "a window is complete when the watermark reaches its end"),
         (planned(Lifetimes), {"columns": ID}, "a window waits until its members have ended"),
         (planned(Lifetimes), {"is_edge": True}, "a window waits until its members have ended"),
         (planned(Lifetimes), {"columns": ID, "clip": ClipPolicy.RIGHT}, "a window is complete when"),
@@ -130,12 +130,12 @@ def test_early_results_are_kept() -> None:
         (
             planned(Bound, ""),
             {"timestamps": TimestampPolicy.CLIP, "clip": ClipPolicy.FULL, "emit": EmitPolicy.EAGER},
-            "is complete up to the punctuation",
+            "is complete up to the watermark",
         ),
         (
             planned(Count),
             {"timestamps": TimestampPolicy.TIME_BOUND, "emit": EmitPolicy.EAGER},
-            "is complete up to the punctuation, as nothing is put out before what caused it",
+            "is complete up to the watermark, as nothing is put out before what caused it",
         ),
     ],
 )
@@ -150,7 +150,7 @@ def test_it_says_when_a_window_is_complete(module: Any, changed: dict[str, Any],
         (planned(Count), {"window": hopping(600, 60), "axis": Axis.TICKS}, "less than 600 ticks, as results start"),
         (planned(Count), {"window": snapshot()}, "as long as the earliest window of any key is open"),
         (planned(Lifetimes), {"columns": ID}, "until the members of the earliest window have ended"),
-        (planned(Free, ""), {"timestamps": TimestampPolicy.UNCHANGED}, "no output punctuation before the stream"),
+        (planned(Free, ""), {"timestamps": TimestampPolicy.UNCHANGED}, "no output watermark before the stream"),
         (planned(Free, ""), {"timestamps": TimestampPolicy.CLIP}, "less than 10 minutes, as results start"),
         (
             planned(Bound, ""),

@@ -49,12 +49,12 @@ def test_it_says_that_keys_may_be_further() -> None:
 @pytest.mark.parametrize(
     ("late", "expected", "evaluator"),
     [
-        ("side", "rows behind the punctuation are set aside", "sliced: "),
-        ("drop", "rows behind the punctuation are counted and dropped", "sliced: "),
-        ("adjust", "insertions start at the punctuation", "general: late='adjust' takes late rows in"),
+        ("side", "rows behind the watermark are set aside", "sliced: "),
+        ("drop", "rows behind the watermark are counted and dropped", "sliced: "),
+        ("adjust", "insertions start at the watermark", "general: late='adjust' takes late rows in"),
         (
             correct("1 hour"),
-            "rows up to 1 hour behind the punctuation correct results",
+            "rows up to 1 hour behind the watermark correct results",
             "general: late='correct(3600000000)' takes late rows in",
         ),
     ],
@@ -67,7 +67,7 @@ def test_it_says_what_becomes_of_late_rows(late: Any, expected: str, evaluator: 
 
 def test_results_that_may_be_corrected_are_complete_later() -> None:
     given = Input(ordered(), late=correct("1 hour"))
-    assert line("output", input=given) == "a window is complete when the punctuation reaches its end, and 1 hour more"
+    assert line("output", input=given) == "a window is complete when the watermark reaches its end, and 1 hour more"
     assert line("lag", input=given).startswith("less than 1 hour 10 minutes, ")
     assert "the last output of each window that may change" in line("state", input=given)
 

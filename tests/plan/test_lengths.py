@@ -186,7 +186,7 @@ def test_a_query_over_integers_with_a_unit_is_explained_in_time() -> None:
     told = explain_plan(plan_of(axis=Axis.TICKS, unit="ms", **policies))
     assert "hopping('1 hour', '10 minutes', reach='1 minute 30 seconds')" in told
     assert "2 minutes behind the newest start" in told
-    assert "up to 1 day behind the punctuation" in told
+    assert "up to 1 day behind the watermark" in told
     assert "ticks" not in told
 
 

@@ -143,13 +143,13 @@ def test_policies_add_columns(timestamps: str, emit: str, added: tuple[str, ...]
 
 def test_early_results_say_when_they_were_put_out() -> None:
     trigger = every_count(10)
-    assert plan_of(emit=early(trigger)).added == ("window", "timing", "pane")
+    assert plan_of(emit=early(trigger)).added == ("window", "timing", "firing")
     assert plan_of(emit=early(trigger, refinement="retract")).added == (
         "window",
         "change",
         "event_id",
         "timing",
-        "pane",
+        "firing",
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from muntin import Axis, QueryError, early, hopping, snapshot, tumbling
 from muntin_engine import Query
-from muntin_engine.measures import reported_name, shown_names
+from muntin_engine.metrics import reported_name, shown_names
 from tests.plan.plans import plan_of, planned
 from tests.spark.modules import Count, Echo, Members
 

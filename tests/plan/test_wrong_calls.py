@@ -24,7 +24,7 @@ from muntin_engine import (
     ChangelogTable,
     ParquetFolder,
     Query,
-    batch_numbers,
+    batch_metrics,
     events,
     functions,
     module,
@@ -92,7 +92,7 @@ NAMES: dict[str, Any] = {
     "Spread": Spread,
     "Windowed": Windowed,
     "after_count": after_count,
-    "batch_numbers": batch_numbers,
+    "batch_metrics": batch_metrics,
     "events": events,
     "module": module,
     "monitor": monitor,
@@ -270,4 +270,4 @@ def test_an_offset_goes_either_way() -> None:
 
 
 def test_a_query_that_has_not_reported_yet_has_no_numbers() -> None:
-    assert batch_numbers(None) == {}
+    assert batch_metrics(None) == {}

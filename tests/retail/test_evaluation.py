@@ -25,8 +25,8 @@ class PluginRun(Run):
     """Also checks that the output watermark does not go back; how far it could be is known of Muntin's kinds alone."""
 
     def _check_promise(self, result: BatchResult) -> None:
-        assert result.punctuation >= self.promised
-        self.promised = result.punctuation
+        assert result.watermark >= self.promised
+        self.promised = result.watermark
 
 
 def run(case: Case, stream: Script) -> None:

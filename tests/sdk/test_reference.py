@@ -189,7 +189,7 @@ def test_a_window_without_members_has_no_output() -> None:
 #         0    5    10
 # a         [)
 # b              [)
-#         [----)              closed by punctuation 5, not by 4
+#         [----)              closed by watermark 5, not by 4
 #              [----)
 @pytest.mark.parametrize(("complete_to", "closed"), [(4, 0), (5, 1), (9, 1), (10, 2), (INFINITY, 2), (EARLIEST, 0)])
 def test_a_hopping_window_closes_when_punctuation_reaches_its_end(complete_to: int, closed: int) -> None:
@@ -232,7 +232,7 @@ CLOSES_AT = [
 
 
 #         0         10
-# a         [-----------)     its end may change until punctuation has passed it
+# a         [-----------)     its end may change until watermark has passed it
 #         [---------)
 @pytest.mark.parametrize(("module", "clip", "event", "closes_at"), CLOSES_AT)
 def test_a_window_waits_for_ends_that_its_module_sees(

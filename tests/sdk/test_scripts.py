@@ -63,28 +63,28 @@ def test_an_event_that_is_not_alive_cannot_be_revised() -> None:
         script.retract("b")
 
 
-@pytest.mark.parametrize("punctuation", [2, 5, 8])
-def test_a_change_below_the_punctuation_is_refused(punctuation: int) -> None:
-    script = Script().insert("a", 1, 8, "a").punctuate(punctuation)
+@pytest.mark.parametrize("watermark", [2, 5, 8])
+def test_a_change_below_the_punctuation_is_refused(watermark: int) -> None:
+    script = Script().insert("a", 1, 8, "a").punctuate(watermark)
     with pytest.raises(StreamError) as refused:
         script.retract("a")
     assert str(refused.value) == (
-        f"the revision of event 'a' has the sync time 1, below the punctuation {punctuation}\n"
-        "  expected: no change of the axis before the punctuation\n"
+        f"the revision of event 'a' has the sync time 1, below the watermark {watermark}\n"
+        "  expected: no change of the axis before the watermark\n"
         "  to test an engine with such a change: Script(allow_illegal=True)"
     )
-    assert refused.value.values["punctuation"] == punctuation
+    assert refused.value.values["watermark"] == watermark
 
 
 #          1  4   8
 # a        [------)
 # 4           !
-# a        [--)            legal: its sync time is the punctuation
+# a        [--)            legal: its sync time is the watermark
 def test_a_change_at_the_punctuation_is_legal_even_of_an_event_that_started_before() -> None:
     script = Script().insert("a", 1, 8, "a").punctuate(4)
     assert script.revise("a", 4).history() == {None: {("a", 1): Event(1, 4, "a")}}
     assert script.revise("a", 99).history() == {None: {("a", 1): Event(1, 99, "a")}}
-    with pytest.raises(StreamError, match="sync time 3, below the punctuation 4"):
+    with pytest.raises(StreamError, match="sync time 3, below the watermark 4"):
         script.revise("a", 3)
     with pytest.raises(StreamError, match="the insertion of event 'b' of key 'k' has the sync time 3"):
         script.point("b", 3, key="k")
@@ -92,7 +92,7 @@ def test_a_change_at_the_punctuation_is_legal_even_of_an_event_that_started_befo
 
 
 def test_punctuation_holds_for_all_keys() -> None:
-    with pytest.raises(StreamError, match="below the punctuation 9"):
+    with pytest.raises(StreamError, match="below the watermark 9"):
         Script().point("a", 9, key="x").punctuate(9).point("b", 8, key="y")
 
 
@@ -102,8 +102,8 @@ def test_nothing_comes_after_the_end_of_the_stream() -> None:
 
 
 def test_punctuation_never_goes_back() -> None:
-    assert Script().punctuate(5).punctuate(5).last_punctuation() == 5
-    with pytest.raises(StreamError, match="punctuation goes back from 5 to 4"):
+    assert Script().punctuate(5).punctuate(5).last_watermark() == 5
+    with pytest.raises(StreamError, match="watermark goes back from 5 to 4"):
         Script().punctuate(5).punctuate(4)
 
 
@@ -160,7 +160,7 @@ def test_illegal_steps_are_kept_apart_if_they_are_allowed() -> None:
     late, retracted, back = script.steps[2:]
     assert script.illegal() == (late, retracted, back)
     assert script.history() == {None: {("a", 1): A}}
-    assert script.last_punctuation() == 5
+    assert script.last_watermark() == 5
     assert script.changes() == (script.steps[0], late, retracted)
 
 
@@ -203,7 +203,7 @@ def test_a_batch_ends_before_a_change_that_its_own_punctuation_forbids() -> None
     [(Script(), EARLIEST), (Script().punctuate(-3), -3), (Script().punctuate(4).close(), INFINITY)],
 )
 def test_the_last_punctuation_says_how_far_the_stream_is_complete(script: Script, expected: int) -> None:
-    assert script.last_punctuation() == expected
+    assert script.last_watermark() == expected
 
 
 def test_the_horizon_is_the_first_tick_of_which_no_key_says_anything() -> None:

@@ -21,7 +21,7 @@ def changes_per_event(script: Script) -> dict[object, list[KeyedChange]]:
 
 
 def is_legal(script: Script) -> bool:
-    """Say whether no change lies below an earlier punctuation; written anew, to check the ledger too."""
+    """Say whether no change lies below an earlier watermark; written anew, to check the ledger too."""
     latest = None
     for step in script.steps:
         if isinstance(step, Punctuation):
@@ -58,16 +58,16 @@ def test_random_streams_have_all_there_is() -> None:
         "reopened": sum(change.event.end < change.new_end == INFINITY for change in revised),
         "unchanged": sum(change.event.end == change.new_end for change in revised),
         "ties": sum(count > 1 for count in starts.values()),
-        "punctuated": sum(0 < script.last_punctuation() < INFINITY for script in scripts),
-        "closed": sum(script.last_punctuation() == INFINITY for script in scripts),
+        "punctuated": sum(0 < script.last_watermark() < INFINITY for script in scripts),
+        "closed": sum(script.last_watermark() == INFINITY for script in scripts),
         "out of order": sum(a.sync_time > b.sync_time for a, b in pairwise(changes)),
     }
     assert {kind: count for kind, count in found.items() if count < 5} == {}
 
 
 def test_a_stream_is_closed_on_demand() -> None:
-    assert all(random_stream(seed, closed=True).last_punctuation() == INFINITY for seed in SEEDS)
-    assert all(random_stream(seed, closed=False).last_punctuation() < INFINITY for seed in SEEDS)
+    assert all(random_stream(seed, closed=True).last_watermark() == INFINITY for seed in SEEDS)
+    assert all(random_stream(seed, closed=False).last_watermark() < INFINITY for seed in SEEDS)
 
 
 def test_a_stream_has_the_keys_and_payloads_that_were_asked_for() -> None:

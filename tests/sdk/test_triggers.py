@@ -129,15 +129,15 @@ def test_a_timer_sleeps_until_a_member_comes_and_then_until_its_time() -> None:
 def test_a_composition_is_woken_for_the_first_of_its_parts_that_still_waits() -> None:
     trigger = all_of(past_part(0.5), past_end(10), after(60), on_signal("a"))
     state = trigger.create_state(WINDOW)
-    assert (trigger.next_watermark(state, WINDOW), trigger.next_clock(state, WINDOW)) == (30, INFINITY)
-    state, _ = trigger.step(state, WINDOW, TriggerView(watermark=30, clock=5, came=1))
-    assert (trigger.next_watermark(state, WINDOW), trigger.next_clock(state, WINDOW)) == (70, 65)
+    assert (trigger.next_event_time(state, WINDOW), trigger.next_clock(state, WINDOW)) == (30, INFINITY)
+    state, _ = trigger.step(state, WINDOW, TriggerView(max_event_time=30, clock=5, came=1))
+    assert (trigger.next_event_time(state, WINDOW), trigger.next_clock(state, WINDOW)) == (70, 65)
     assert trigger.signals == {"a"}
 
 
 def test_the_place_of_a_window_without_an_end_is_never_passed() -> None:
     state = past_end().create_state(Window(0, INFINITY))
-    assert past_end().next_watermark(state, Window(0, INFINITY)) == INFINITY
+    assert past_end().next_event_time(state, Window(0, INFINITY)) == INFINITY
     assert percentile(0.5).step(None, Window(0, INFINITY), TriggerView(came=1, newest=2**62))[1] is Decision.WAIT
 
 

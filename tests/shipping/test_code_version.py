@@ -153,7 +153,7 @@ class Declared(Plain):
     version = "2.0.0"
 
 
-class Heir(Declared):
+class Successor(Declared):
     """Its version is that of the class that it extends, which is of the same program."""
 
 
@@ -168,7 +168,7 @@ class Scaled(Average[float]):
 
 def test_only_what_declares_no_version_gets_one() -> None:
     assert module(Declared).cls is Declared
-    assert module(Heir).cls is Heir
+    assert module(Successor).cls is Successor
     assert module(Average).cls is Average
     assert module(Plain).cls.version == code_version(Plain)
     assert not hasattr(Plain, "version")

@@ -100,7 +100,7 @@ def expected(case: Case, script: Script) -> Counter[Row]:
     """Return the rows that must stand at the end of a script, according to the reference evaluator."""
     found: Counter[Row] = Counter()
     for key, table in script.history().items():
-        for out in evaluate(case.reference, table.values(), script.last_punctuation(), _horizon(case, script)):
+        for out in evaluate(case.reference, table.values(), script.last_watermark(), _horizon(case, script)):
             found[_named(key, out.window.start, out.window.end, out.start, out.end, out.value, case)] += 1
     return found
 

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import Aggregate, MuntinError, tumbling
-from muntin_engine import Query, batch_numbers, events, local_session, module, ship, stop_session
+from muntin_engine import Query, batch_metrics, events, local_session, module, ship, stop_session
 
 SCALE = 10
 
@@ -103,7 +103,7 @@ def run(stream: DataFrame, folder: Path) -> list[Any]:
     results = str(folder / "results")
     running = query(stream).write(checkpoint=folder / "checkpoint", results=results, trigger="available_now")
     running.awaitTermination()
-    numbers = [batch_numbers(progress)["muntin"].accepted for progress in running.recentProgress]
+    numbers = [batch_metrics(progress)["muntin"].accepted for progress in running.recentProgress]
     return [rows(stream.sparkSession.read.parquet(results)), sum(numbers)]
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from muntin import QueryError, early, snapshot, tumbling
 from muntin.triggers import every_count
-from muntin_engine import Query, batch_numbers, events, module
+from muntin_engine import Query, batch_metrics, events, module
 from tests.spark.modules import Count, Members, Total
 from tests.spark.running import Outcome, collect, run, start, stream_of
 
@@ -65,7 +65,7 @@ def test_queries_that_are_given_no_names_are_told_apart_by_themselves(minutes: D
     query = start(united, tmp_path / "checkpoint", outcome)
     query.awaitTermination()
 
-    found = [batch_numbers(progress) for progress in query.recentProgress]
+    found = [batch_metrics(progress) for progress in query.recentProgress]
     names = list(found[0])
     assert len(names) == 3
     assert "muntin tumbling('2 minutes')" in names

@@ -56,7 +56,7 @@ def query(df: DataFrame, emit: EarlyEmission) -> Query:
 
 def spelled(rows: list[dict[str, Any]]) -> list[str]:
     return [
-        f"{'-' if row.get('change') == 'retract' else ''}{row['timing']} {row['pane']} "
+        f"{'-' if row.get('change') == 'retract' else ''}{row['timing']} {row['firing']} "
         f"{row['key']} {row['window']['start']} {row['total']:g}"
         for row in rows
     ]

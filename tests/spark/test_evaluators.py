@@ -115,7 +115,7 @@ def test_all_evaluators_give_the_results_of_the_reference(spark: SparkSession, t
 
 
 def statistics(spark: SparkSession, folder: Path, evaluator: str = "columnar") -> Query:
-    """Return a query over the files of a folder, with punctuation by a delay."""
+    """Return a query over the files of a folder, with watermark by a delay."""
     stream = events(read_stream(spark, folder), key="key", at="start", delay=5, buckets=2)
     call = module(type(FORMS["statistics"][0]), "payload")
     return stream.window(hopping(9, 4, 1), evaluator=evaluator).aggregate(m0=call)

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import EARLIEST, tumbling
-from muntin_engine import BatchNumbers, batch_numbers, events, module
-from muntin_engine.spark.numbers_listener import NumbersListener
+from muntin_engine import BatchMetrics, batch_metrics, events, module
+from muntin_engine.spark.metrics_listener import MetricsListener
 from tests.spark.modules import Members
 from tests.spark.running import stream_of
 
@@ -25,12 +25,12 @@ def seconds(spark: SparkSession, folder: Path, batches: list[list[int]]) -> Data
     return stream_of(spark, folder, tables)
 
 
-def report(df: DataFrame, checkpoint: Path) -> list[dict[str, BatchNumbers]]:
+def report(df: DataFrame, checkpoint: Path) -> list[dict[str, BatchMetrics]]:
     """Run a query and return what each of its batches reports."""
     writer = df.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    return list(map(batch_numbers, query.recentProgress))
+    return list(map(batch_metrics, query.recentProgress))
 
 
 def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it(
@@ -41,8 +41,8 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     # batch 0     1 ----------- 14
     # batch 1                    15       closes [0, 10)
     # batch 2   without rows, because Spark's own watermark moved
-    heard: Queue[BatchNumbers] = Queue()
-    listener = NumbersListener(heard.put)
+    heard: Queue[BatchMetrics] = Queue()
+    listener = MetricsListener(heard.put)
     stream = seconds(spark, tmp_path / "stream", [[1, 14], [15]]).withWatermark("at", "0 seconds")
     query = events(stream, at="at", delay="5 seconds", buckets=2).window(tumbling("10 seconds"))
     spark.streams.addListener(listener)
@@ -56,8 +56,8 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     first, second, *others = reports
     assert (first.accepted, first.keys, first.windows_closed, first.results) == (2, 1, 0, 0)
     assert (second.accepted, second.keys, second.windows_closed, second.results) == (1, 1, 1, 1)
-    assert (first.newest, first.punctuation, first.lag) == (14 * SECOND, 0, 14 * SECOND)
-    assert (second.punctuation, second.output_punctuation) == (10 * SECOND, 10 * SECOND)
+    assert (first.newest, first.watermark, first.lag) == (14 * SECOND, 0, 14 * SECOND)
+    assert (second.watermark, second.output_watermark) == (10 * SECOND, 10 * SECOND)
     assert (first.windows_open, second.windows_open) == (2, 1)
     assert (first.keys_held, second.keys_held, second.events_held) == (1, 1, 2)
     assert first.state_bytes is not None
@@ -66,7 +66,7 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     assert all(first.stages[stage] > 0 for stage in ("distribute", "intake", "evaluate"))
     assert 0 < second.modules["m"] < second.stages["evaluate"]
     assert others
-    assert all((some.accepted, some.state_bytes, some.punctuation) == (0, None, None) for some in others)
+    assert all((some.accepted, some.state_bytes, some.watermark) == (0, None, None) for some in others)
     assert told == reports
 
 
@@ -84,8 +84,8 @@ def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_
     for name in ("columnar", "general"):
         numbers = second[name]
         assert (numbers.accepted, numbers.late, numbers.windows_closed, numbers.results) == (2, 0, 1, 1)
-        assert numbers.punctuation == 10 * SECOND
-        assert numbers.punctuation > EARLIEST
+        assert numbers.watermark == 10 * SECOND
+        assert numbers.watermark > EARLIEST
         assert numbers.state_bytes
     assert second["columnar"].keys_held is None
     assert second["columnar"].stages["lift"] > 0

@@ -1,4 +1,4 @@
-"""How far a stream is: delays, punctuation, several sources, and Spark's own watermark beside it."""
+"""How far a stream is: delays, watermark, several sources, and Spark's own watermark beside it."""
 
 from __future__ import annotations
 

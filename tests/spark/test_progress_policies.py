@@ -83,9 +83,9 @@ def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> N
 
 def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tmp_path: Path) -> None:
     # batch 0   north: 1, 25     south says nothing            nothing closes
-    # batch 1                    south: 2, punctuation 20      closes 0
+    # batch 1                    south: 2, watermark 20      closes 0
     # batch 2   north: 26        south: 3, late; west: 4, a source that nobody declared
-    # batch 3   a punctuation of no source: for all of them    closes 20
+    # batch 3   a watermark of no source: for all of them    closes 20
     batches = [
         batch(row(1, link="north"), row(25, link="north")),
         batch(row(2, link="south"), mark(20, link="south")),
@@ -250,10 +250,10 @@ def test_readings_of_a_clock_fire_triggers(spark: SparkSession, tmp_path: Path) 
 
 def test_late_rows_are_dropped_adjusted_or_taken_in(spark: SparkSession, tmp_path: Path) -> None:
     # windows of 10     0         10        20        30
-    # batch 0           [2        12)             punctuation 10
+    # batch 0           [2        12)             watermark 10
     # batch 1              [5               25)   late, ends at 25
     #                      [5  9)                 late
-    # batch 2                                     punctuation 20
+    # batch 2                                     watermark 20
     batches = [
         batch(row(2, until=12), mark(10)),
         batch(row(5, until=25), row(5, until=9)),

@@ -1,4 +1,4 @@
-"""A filter of a stream of events, where plain filters of rows would lose punctuation and revisions."""
+"""A filter of a stream of events, where plain filters of rows would lose watermark and revisions."""
 
 from __future__ import annotations
 

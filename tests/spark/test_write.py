@@ -132,7 +132,7 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, stream: DataF
     assert told.read_text().count("computed") == len(CLOSED)
     assert looked == rejected.writes == progress.writes == [0, 1, 2, 3]
     assert [row["reason"] for row in rejected.rows] == ["unknown change"]
-    names = ("batch_id", "accepted", "late", "rejected", "results", "punctuation")
+    names = ("batch_id", "accepted", "late", "rejected", "results", "watermark")
     assert [tuple(row[name] for name in names) for row in progress.rows] == [
         (0, 3, 0, 0, 0, None),
         (1, 0, 0, 0, 2, 10),
@@ -334,7 +334,7 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
         for row in read(spark, tmp_path / "results")
     ]
     assert sorted(found) == [(1, "a", 0, 1, 1), (1, "b", 0, 1, 4), (3, "a", 10, 2, 27), (3, "b", 20, 1, 20)]
-    assert [(row["batch_id"], row["results"], row["punctuation"]) for row in progress.rows][-1] == (3, 2, 2**63 - 1)
+    assert [(row["batch_id"], row["results"], row["watermark"]) for row in progress.rows][-1] == (3, 2, 2**63 - 1)
     is_closed = r"checkpoint is closed: its last windows came out, so every row that came now would be late"
     with pytest.raises(StateError, match=is_closed):
         run(query, tmp_path, **sinks)

@@ -16,7 +16,7 @@ from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.jobs import TICKS, arrived, job_of, rows
+from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 from tests.spark_units.test_closed import sliced
 
 WAYS: dict[str, Callable[[], object]] = {
@@ -56,10 +56,10 @@ def die(folder: str, way: str) -> None:
     """Evaluate a bucket whose window from 20 on of key `b` ends the process."""
     schema = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
     settings: dict[str, Any] = {"worker": WorkerSettings(folder=folder), "is_static": True}
-    job = sliced(DyingParts(), **settings) if way == "sliced" else job_of(Dying(way), results=schema, **settings)
-    ends = {} if job.is_point else {"end": [4, 14, 24]}
+    task = sliced(DyingParts(), **settings) if way == "sliced" else task_of(Dying(way), results=schema, **settings)
+    ends = {} if task.is_point else {"end": [4, 14, 24]}
     batch = rows(start=[3, 13, 23], k0=["a", "b", "b"], i0=[5, 6, 7], **ends)
-    list(run_bucket(job, 0, MemoryCells(), arrived(job, batch)))
+    list(run_bucket(task, 0, MemoryCells(), arrived(task, batch)))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ TIMESTAMP, NAIVE, TICKS = spark_types.TimestampType(), spark_types.TimestampNTZT
 
 
 def schema(time: spark_types.DataType) -> spark_types.StructType:
-    return spark_types.StructType([spark_types.StructField("punctuation", time)])
+    return spark_types.StructType([spark_types.StructField("watermark", time)])
 
 
 def test_counts_of_all_buckets_add_up_and_the_slowest_sets_the_punctuation() -> None:
-    numbers = [("accepted", 3), ("output_punctuation", 20), ("results", 2), ("results", 1), ("newest", 99)]
-    numbers += [("accepted", 4), ("output_punctuation", 10), ("late", 1), ("evaluate_us", 5)]
+    numbers = [("accepted", 3), ("output_watermark", 20), ("results", 2), ("results", 1), ("newest", 99)]
+    numbers += [("accepted", 4), ("output_watermark", 10), ("late", 1), ("evaluate_us", 5)]
     numbers += [("windows_closed", 7), ("windows_closed", 2)]
     assert COUNTED == ("accepted", "late", "rejected", "results")
     assert progress_of(5, numbers, schema(TICKS)) == (5, 7, 1, 0, 3, 10, {"windows_closed": 9})
@@ -42,4 +42,4 @@ def test_a_micro_batch_without_a_row_says_nothing() -> None:
     ],
 )
 def test_punctuation_is_a_time_where_the_axis_is(tick: int, time: spark_types.DataType, expected: Any) -> None:
-    assert progress_of(0, [("output_punctuation", tick)], schema(time))[5] == expected
+    assert progress_of(0, [("output_watermark", tick)], schema(time))[5] == expected

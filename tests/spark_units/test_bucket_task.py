@@ -12,20 +12,20 @@ import pytest
 
 from muntin import Aggregate, bounded_delay
 from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from tests.spark.modules import Members
-from tests.spark_units.jobs import arrived, job_of, rows
+from tests.spark_units.tasks import arrived, rows, task_of
 
 STREAMS = {"accepted", "late", "rejected", "results"}
 
 
-def run(job: Job, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, list[dict[str, Any]]]:
-    """Return what a bucket puts out, by stream, and check the counts; without measures."""
+def run(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, list[dict[str, Any]]]:
+    """Return what a bucket puts out, by stream, and check the counts; without metrics."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for blob in run_bucket(job, 0, cells, arrived(job, *batches)):
+    for blob in run_bucket(task, 0, cells, arrived(task, *batches)):
         if blob.stream not in STREAMS:
             assert blob.data is None
         elif blob.data is None:
@@ -42,48 +42,48 @@ def window(start: int, end: int, members: list[int]) -> dict[str, Any]:
 
 
 def test_a_static_input_closes_after_its_rows() -> None:
-    found = run(job_of(is_static=True), MemoryCells(), rows(start=[1, 12], end=[2, 13], i0=[5, 6]))
+    found = run(task_of(is_static=True), MemoryCells(), rows(start=[1, 12], end=[2, 13], i0=[5, 6]))
     assert found == {"accepted": [{"rows": 2}], "results": [window(0, 10, [5]), window(10, 20, [6])]}
 
 
 def test_punctuation_closes_windows_in_the_batch_that_brings_it() -> None:
-    job, cells = job_of(has_changes=True), MemoryCells()
+    task, cells = task_of(has_changes=True), MemoryCells()
     first = run(
-        job,
+        task,
         cells,
         rows(start=[1, 12, 10], end=[2, 13, None], change=["insert", "insert", "punctuate"], i0=[5, 6, None]),
     )
     assert first == {"accepted": [{"rows": 2}], "results": [window(0, 10, [5])]}
-    assert run(job, cells, rows(start=[None], end=[None], change=["close"])) == {
+    assert run(task, cells, rows(start=[None], end=[None], change=["close"])) == {
         "accepted": [{"rows": 0}],
         "results": [window(10, 20, [6])],
     }
 
 
 def test_with_a_delay_the_newest_start_is_progress_and_what_lies_behind_is_late() -> None:
-    job, cells = job_of(tracker=ProgressTracker(bounded_delay(5))), MemoryCells()
-    assert "results" not in run(job, cells, rows(start=[1, 14], end=[2, 15], i0=[5, 6]))
-    assert run(job, cells, rows(start=[15], end=[16], i0=[7]))["results"] == [window(0, 10, [5])]
-    found = run(job, cells, rows(start=[9, 10], end=[11, 11], i0=[1, 2]))
+    task, cells = task_of(tracker=ProgressTracker(bounded_delay(5))), MemoryCells()
+    assert "results" not in run(task, cells, rows(start=[1, 14], end=[2, 15], i0=[5, 6]))
+    assert run(task, cells, rows(start=[15], end=[16], i0=[7]))["results"] == [window(0, 10, [5])]
+    found = run(task, cells, rows(start=[9, 10], end=[11, 11], i0=[1, 2]))
     assert found["accepted"] == [{"rows": 1}]
     (late,) = found["late"]
     assert late["reason"] == "late"
     assert json.loads(late["row"])["since"] == 9
-    assert run(job, cells, rows(start=[25], end=[26]))["results"] == [window(10, 20, [2, 6, 7])]
+    assert run(task, cells, rows(start=[25], end=[26]))["results"] == [window(10, 20, [2, 6, 7])]
 
 
 def test_punctuation_and_a_delay_work_together() -> None:
-    job, cells = job_of(has_changes=True, tracker=ProgressTracker(bounded_delay(50))), MemoryCells()
+    task, cells = task_of(has_changes=True, tracker=ProgressTracker(bounded_delay(50))), MemoryCells()
     batch = rows(start=[1, 10], end=[2, None], change=["insert", "punctuate"], i0=[5, None])
-    assert run(job, cells, batch)["results"] == [window(0, 10, [5])]
+    assert run(task, cells, batch)["results"] == [window(0, 10, [5])]
 
 
 def test_what_is_wrong_with_rows_comes_out_beside_the_results() -> None:
-    job = job_of(is_static=True, has_changes=True, query={"has_ids": True}, names={"k0": "key", "id": "id"})
+    task = task_of(is_static=True, has_changes=True, query={"has_ids": True}, names={"k0": "key", "id": "id"})
     batch = rows(
         start=[1, 1, None, 4, 5], end=[2, 3, 4, 6, 7], id=[1, 1, 2, 3, 4], change=["insert"] * 3 + ["retract", "upsert"]
     )
-    found = run(job, MemoryCells(), batch)
+    found = run(task, MemoryCells(), batch)
     assert sorted(row["reason"] for row in found["rejected"]) == [
         "duplicate id",
         "null time",
@@ -105,11 +105,11 @@ class Watching(Aggregate[int, bool]):
 
 @pytest.mark.parametrize("is_enabled", [True, False])
 def test_the_collector_rests_during_a_batch_and_is_then_as_it_was(is_enabled: bool) -> None:
-    results = pa.schema([*list(job_of().results)[:2], ("m", pa.bool_())])
+    results = pa.schema([*list(task_of().results)[:2], ("m", pa.bool_())])
     was_enabled = gc.isenabled()
     (gc.enable if is_enabled else gc.disable)()
     try:
-        found = run(job_of(Watching(), results=results, is_static=True), MemoryCells(), rows(start=[1], end=[2]))
+        found = run(task_of(Watching(), results=results, is_static=True), MemoryCells(), rows(start=[1], end=[2]))
         assert gc.isenabled() == is_enabled
     finally:
         (gc.enable if was_enabled else gc.disable)()
@@ -117,5 +117,5 @@ def test_the_collector_rests_during_a_batch_and_is_then_as_it_was(is_enabled: bo
 
 
 def test_the_end_of_a_static_input_says_nothing_of_later_windows() -> None:
-    found = run(job_of(Members(), is_static=True), MemoryCells(), rows(start=[1], end=[None], i0=[5]))
+    found = run(task_of(Members(), is_static=True), MemoryCells(), rows(start=[1], end=[None], i0=[5]))
     assert found["results"] == [window(0, 10, [5])]

@@ -25,12 +25,12 @@ from muntin.schemas import Field, describe
 from muntin_engine.evaluators.over_slices import processing as slice_processing
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.jobs import TICKS, arrived, job_of, rows
+from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 
 
 class Told(ColumnarAggregate[int, int]):
@@ -67,8 +67,8 @@ class Largest(IncrementalAggregate[int, int, int]):
         return state
 
 
-def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None, **changed: Any) -> Job:
-    """Return a job over point events and tumbling windows of ten ticks."""
+def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None, **changed: Any) -> TaskPayload:
+    """Return a task over point events and tumbling windows of ten ticks."""
     is_columnar = isinstance(module, ColumnarAggregate)
     forms = (BoundForm(module, "test.told 1", (0,), (describe(int, "x"),)),) if is_columnar else ()
     settings: dict[str, Any] = {
@@ -79,13 +79,13 @@ def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", arrow_type or pa.int64())]),
         "outputs": (Field("m", describe(result).type, is_nullable=True),),
     }
-    return job_of(module, **(settings | changed))
+    return task_of(module, **(settings | changed))
 
 
-def run(job: Job, *batches: pa.RecordBatch, cells: MemoryCells | None = None) -> dict[str, Any]:
+def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None = None) -> dict[str, Any]:
     """Return what a bucket puts out, by stream: rows, or a count alone."""
     found: dict[str, Any] = {}
-    for blob in run_bucket(job, 0, cells or MemoryCells(), arrived(job, *batches)):
+    for blob in run_bucket(task, 0, cells or MemoryCells(), arrived(task, *batches)):
         if blob.data is None:
             found[blob.stream] = blob.rows
         else:
@@ -107,17 +107,17 @@ def test_windows_come_with_their_keys_and_extents(module: Any) -> None:
 
 @pytest.mark.parametrize("module", [Told(), Largest()])
 def test_bad_rows_are_rejected_and_late_ones_counted(module: Any) -> None:
-    job, cells = sliced(module, tracker=ProgressTracker(ordered(), steps=(tumbling(10),))), MemoryCells()
-    assert run(job, rows(start=[1, 25, None], i0=[1, 2, 3]), cells=cells)["accepted"] == 2
-    found = run(job, rows(start=[19, 20, 21, None], i0=[1, 2, None, 3]), cells=cells)
+    task, cells = sliced(module, tracker=ProgressTracker(ordered(), steps=(tumbling(10),))), MemoryCells()
+    assert run(task, rows(start=[1, 25, None], i0=[1, 2, 3]), cells=cells)["accepted"] == 2
+    found = run(task, rows(start=[19, 20, 21, None], i0=[1, 2, None, 3]), cells=cells)
     assert (found["accepted"], found["late"]) == (2, 1)
     assert [row["reason"] for row in found["rejected"]] == ["null time"]
 
 
 def test_points_at_the_end_of_windows() -> None:
     schema = pa.schema([("key", pa.string()), ("window", TICKS), ("lifetime", TICKS), ("m", pa.int64())])
-    job = sliced(Told(), is_static=True, results=schema, query={"timestamps": TimestampPolicy.POINT_AT_END})
-    (row,) = run(job, rows(start=[3], i0=[5]))["results"]
+    task = sliced(Told(), is_static=True, results=schema, query={"timestamps": TimestampPolicy.POINT_AT_END})
+    (row,) = run(task, rows(start=[3], i0=[5]))["results"]
     assert row["lifetime"] == {"start": 10, "end": 11}
 
 
@@ -136,8 +136,8 @@ def test_points_at_the_end_of_windows() -> None:
 def test_arrays_become_columns_of_the_declared_type(
     tell: Callable[[Any], Any], result: Any, arrow_type: pa.DataType, expected: Any
 ) -> None:
-    job = sliced(Told(tell), result, arrow_type, is_static=True)
-    (row,) = run(job, rows(start=[3], i0=[5]))["results"]
+    task = sliced(Told(tell), result, arrow_type, is_static=True)
+    (row,) = run(task, rows(start=[3], i0=[5]))["results"]
     is_time = isinstance(row["m"], datetime)
     assert (row["m"] - datetime(1970, 1, 1, tzinfo=UTC)).microseconds == expected if is_time else row["m"] == expected
 
@@ -160,15 +160,15 @@ def test_results_of_another_type_are_refused_with_the_value(
 @pytest.mark.parametrize("dtype", [object, np.uint64])
 def test_a_result_beyond_its_column_is_null(dtype: Any) -> None:
     beyond = 2**70 if dtype is object else 2**63
-    job = sliced(Told(lambda sums: np.full(len(sums), beyond, dtype)), int, pa.int64(), is_static=True)
-    assert [row["m"] for row in run(job, rows(start=[3], i0=[5]))["results"]] == [None]
+    task = sliced(Told(lambda sums: np.full(len(sums), beyond, dtype)), int, pa.int64(), is_static=True)
+    assert [row["m"] for row in run(task, rows(start=[3], i0=[5]))["results"]] == [None]
 
 
 def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
     batch = rows(start=[3], i0=[5])
     kept = {}
     for most in (0, 2**20):
-        job = sliced(Largest(), worker=WorkerSettings(kept_bytes=most))
-        run(job, batch)
-        kept[most] = [name for name in slice_processing._KEPT._stores if name == (job.name, 0)]
+        task = sliced(Largest(), worker=WorkerSettings(kept_bytes=most))
+        run(task, batch)
+        kept[most] = [name for name in slice_processing._KEPT._stores if name == (task.name, 0)]
     assert [len(names) for names in kept.values()] == [0, 1]

@@ -11,59 +11,59 @@ import pytest
 from muntin import EARLIEST, INFINITY, hopping
 from muntin_engine.core.changes import Progress
 from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.spark import distribute
 from muntin_engine.spark.distribute import read_rows
-from tests.spark_units.jobs import job_of, rows, sent
+from tests.spark_units.tasks import rows, sent, task_of
 
-CHANGING = job_of(has_changes=True)
-
-
-def progress_of(job: Job, **columns: Any) -> Progress:
-    return read_rows(job, rows(**columns))[1]
+CHANGING = task_of(has_changes=True)
 
 
-def column(job: Job, name: str, **columns: Any) -> list[Any]:
-    values: list[Any] = read_rows(job, rows(**columns))[0].column(name).to_pylist()
+def progress_of(task: TaskPayload, **columns: Any) -> Progress:
+    return read_rows(task, rows(**columns))[1]
+
+
+def column(task: TaskPayload, name: str, **columns: Any) -> list[Any]:
+    values: list[Any] = read_rows(task, rows(**columns))[0].column(name).to_pylist()
     return values
 
 
 def test_each_bucket_gets_its_rows_in_one_blob_and_in_order() -> None:
     batch = rows(start=[5, 1, 4, 2], end=[9, 9, 9, 9], bucket=[3, 0, 3, 0])
-    blobs = {row["bucket"]: from_blob(row["rows"]) for row in sent(job_of(), batch) if row["rows"] is not None}
+    blobs = {row["bucket"]: from_blob(row["rows"]) for row in sent(task_of(), batch) if row["rows"] is not None}
     assert {bucket: table.column("start").to_pylist() for bucket, table in blobs.items()} == {12: [1, 2], 0: [5, 4]}
 
 
 def test_every_bucket_learns_the_progress_of_all_rows() -> None:
-    told = [row for row in sent(job_of(), rows(start=[5], end=[9]), rows(start=[8], end=[20])) if row["rows"] is None]
+    told = [row for row in sent(task_of(), rows(start=[5], end=[9]), rows(start=[8], end=[20])) if row["rows"] is None]
     assert [row["bucket"] for row in told] == [12, 6, 2, 0]
-    assert {(row["newest"], row["horizon"], row["punctuation"]) for row in told} == {(8, 20, EARLIEST)}
+    assert {(row["newest"], row["horizon"], row["watermark"]) for row in told} == {(8, 20, EARLIEST)}
 
 
 def test_a_task_without_rows_still_reports() -> None:
-    assert [(row["bucket"], row["rows"], row["newest"]) for row in sent(job_of())] == [
+    assert [(row["bucket"], row["rows"], row["newest"]) for row in sent(task_of())] == [
         (bucket, None, EARLIEST) for bucket in (12, 6, 2, 0)
     ]
 
 
 def test_small_batches_are_gathered_into_one_blob() -> None:
     batches = [rows(start=[tick], end=[tick + 1]) for tick in range(50)]
-    assert sum(row["rows"] is not None for row in sent(job_of(), *batches)) == 1
+    assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 1
 
 
 def test_a_blob_is_bounded_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [rows(start=[tick] * 4, end=[99] * 4) for tick in range(6)]
     monkeypatch.setattr(distribute, "MOST_ROWS", 8)
-    assert sum(row["rows"] is not None for row in sent(job_of(), *batches)) == 3
+    assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 3
     monkeypatch.setattr(distribute, "MOST_BYTES", 1)
-    assert sum(row["rows"] is not None for row in sent(job_of(), *batches)) == 6
+    assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 6
 
 
 def test_an_end_that_is_null_is_infinite_and_a_point_lasts_a_tick() -> None:
-    assert column(job_of(), "end", start=[3, 3], end=[None, 5]) == [INFINITY, 5]
-    assert column(job_of(is_point=True), "end", start=[3]) == [4]
-    assert column(job_of(), "end", start=[3]) == [INFINITY]  # a sample has no column of ends
+    assert column(task_of(), "end", start=[3, 3], end=[None, 5]) == [INFINITY, 5]
+    assert column(task_of(is_point=True), "end", start=[3]) == [4]
+    assert column(task_of(), "end", start=[3]) == [INFINITY]  # a sample has no column of ends
 
 
 def test_a_retraction_ends_an_event_where_it_starts() -> None:
@@ -83,19 +83,19 @@ def test_a_retraction_ends_an_event_where_it_starts() -> None:
     ],
 )
 def test_times_become_ticks(times: pa.Array) -> None:
-    assert column(job_of(), "start", start=times, end=times) == [1_000_000]
+    assert column(task_of(), "start", start=times, end=times) == [1_000_000]
 
 
 def test_timestamps_travel_in_utc_and_instants_as_ticks() -> None:
     at = pa.array([[datetime(2024, 5, 1, 8, tzinfo=UTC)]], pa.list_(pa.timestamp("us", tz="Asia/Tokyo")))
-    in_utc = job_of(inputs=(pa.list_(pa.timestamp("us", tz="UTC")),))
+    in_utc = task_of(inputs=(pa.list_(pa.timestamp("us", tz="UTC")),))
     assert column(in_utc, "i0", start=[1], i0=at) == [[datetime(2024, 5, 1, 8, tzinfo=UTC)]]
-    as_ticks = job_of(inputs=(pa.list_(pa.int64()),))
+    as_ticks = task_of(inputs=(pa.list_(pa.int64()),))
     assert column(as_ticks, "i0", start=[1], i0=at) == [[1_714_550_400_000_000]]
 
 
 def test_a_huge_integer_read_as_a_float_is_rounded_and_not_refused() -> None:
-    assert column(job_of(inputs=(pa.float64(),)), "i0", start=[1], i0=[2**60 + 1]) == [2.0**60]
+    assert column(task_of(inputs=(pa.float64(),)), "i0", start=[1], i0=[2**60 + 1]) == [2.0**60]
 
 
 def test_punctuation_is_progress_and_no_row() -> None:
@@ -108,7 +108,7 @@ def test_punctuation_is_progress_and_no_row() -> None:
 
 def test_a_batch_of_punctuation_alone_sends_no_blob() -> None:
     told = sent(CHANGING, rows(start=[30], end=[None], change=["punctuate"]))
-    assert {(row["rows"], row["punctuation"]) for row in told} == {(None, 30)}
+    assert {(row["rows"], row["watermark"]) for row in told} == {(None, 30)}
 
 
 def test_a_close_row_needs_no_time() -> None:
@@ -125,9 +125,9 @@ def test_punctuation_beyond_all_times_closes_without_saying_that_they_were_seen(
 
 
 def test_the_horizon_lies_past_starts_and_ends_with_their_reach() -> None:
-    assert progress_of(job_of(), start=[4, 6], end=[9, None]) == Progress(EARLIEST, 9, 6)
-    assert progress_of(job_of(), start=[4, 11], end=[9, None]) == Progress(EARLIEST, 12, 11)
-    reaching = job_of(query={"window": hopping(10, 10, reach=5)}, reach=5)
+    assert progress_of(task_of(), start=[4, 6], end=[9, None]) == Progress(EARLIEST, 9, 6)
+    assert progress_of(task_of(), start=[4, 11], end=[9, None]) == Progress(EARLIEST, 12, 11)
+    reaching = task_of(query={"window": hopping(10, 10, reach=5)}, reach=5)
     assert progress_of(reaching, start=[4], end=[9]) == Progress(EARLIEST, 14, 4)
 
 
@@ -137,8 +137,8 @@ def test_a_new_end_moves_the_horizon_and_not_the_newest_start() -> None:
 
 
 def test_a_bad_row_says_nothing_about_progress() -> None:
-    assert progress_of(job_of(), start=[90], end=[80]) == Progress()
+    assert progress_of(task_of(), start=[90], end=[80]) == Progress()
 
 
 def test_a_row_that_a_module_does_not_accept_says_how_far_the_input_is() -> None:
-    assert progress_of(job_of(), start=[90], end=[95], i0=[None]) == Progress(EARLIEST, 95, 90)
+    assert progress_of(task_of(), start=[90], end=[95], i0=[None]) == Progress(EARLIEST, 95, 90)

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from muntin import early
 from muntin.triggers import every_count, on_signal, repeat, when
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.signals import signals_in
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.jobs import TICKS, arrived, job_of, rows, sent
+from tests.spark_units.tasks import TICKS, arrived, rows, sent, task_of
 from tests.spark_units.test_bucket_task import run
 
 RESULTS = pa.schema(
@@ -20,19 +20,19 @@ RESULTS = pa.schema(
         ("key", pa.string()),
         ("window", TICKS),
         ("timing", pa.string()),
-        ("pane", pa.int64()),
+        ("firing", pa.int64()),
         ("m", pa.list_(pa.int64())),
     ]
 )
 
 
-def early_job(trigger: Any, **query: Any) -> Job:
-    return job_of(has_changes=True, results=RESULTS, query={"emit": early(trigger), **query})
+def early_task(trigger: Any, **query: Any) -> TaskPayload:
+    return task_of(has_changes=True, results=RESULTS, query={"emit": early(trigger), **query})
 
 
-def results(job: Job, cells: MemoryCells, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
-    found = run(job, cells, batch).get("results", [])
-    return [(row["window"]["start"], row["timing"], row["pane"], row["m"]) for row in found]
+def results(task: TaskPayload, cells: MemoryCells, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
+    found = run(task, cells, batch).get("results", [])
+    return [(row["window"]["start"], row["timing"], row["firing"], row["m"]) for row in found]
 
 
 def test_every_bucket_hears_of_the_signals_of_all_rows() -> None:
@@ -40,15 +40,15 @@ def test_every_bucket_hears_of_the_signals_of_all_rows() -> None:
         rows(start=[1, None], end=[2, None], change=["insert", "signal"], signal=[None, "dusk"]),
         rows(start=[None] * 3, end=[None] * 3, change=["signal"] * 3, signal=["dawn", "dusk", None]),
     ]
-    told = [row for row in sent(early_job(on_signal("dusk")), *batches) if row["rows"] is None]
+    told = [row for row in sent(early_task(on_signal("dusk")), *batches) if row["rows"] is None]
     assert [(row["bucket"], row["signals"]) for row in told] == [(bucket, ["dawn", "dusk"]) for bucket in (12, 6, 2, 0)]
 
 
 def test_the_signals_of_several_tasks_are_heard_together() -> None:
-    job = early_job(on_signal("dusk"))
+    task = early_task(on_signal("dusk"))
     one = rows(start=[None], end=[None], change=["signal"], signal=["dusk"])
     other = rows(start=[None], end=[None], change=["signal"], signal=["dawn"])
-    assert arrived(job, one, other).signals == {"dawn", "dusk"}
+    assert arrived(task, one, other).signals == {"dawn", "dusk"}
 
 
 def test_the_name_of_a_signal_counts_in_a_signal_alone() -> None:
@@ -58,28 +58,28 @@ def test_the_name_of_a_signal_counts_in_a_signal_alone() -> None:
 
 def test_a_signal_is_no_row_and_has_no_problem() -> None:
     batch = rows(start=[None], end=[None], change=["signal"], signal=["dusk"])
-    assert read_rows(early_job(on_signal("dusk")), batch)[0].num_rows == 0
+    assert read_rows(early_task(on_signal("dusk")), batch)[0].num_rows == 0
 
 
 def test_rows_say_whether_their_window_was_open_and_how_often_it_was_put_out() -> None:
-    job, cells = early_job(every_count(2)), MemoryCells()
-    assert results(job, cells, rows(start=[1, 2], end=[2, 3], change=["insert"] * 2, i0=[5, 6])) == [
+    task, cells = early_task(every_count(2)), MemoryCells()
+    assert results(task, cells, rows(start=[1, 2], end=[2, 3], change=["insert"] * 2, i0=[5, 6])) == [
         (0, "early", 0, [5, 6])
     ]
-    assert results(job, cells, rows(start=[3, None], end=[4, None], change=["insert", "close"], i0=[7, None])) == [
+    assert results(task, cells, rows(start=[3, None], end=[4, None], change=["insert", "close"], i0=[7, None])) == [
         (0, "final", 1, [5, 6, 7])
     ]
 
 
 def test_a_signal_puts_out_windows_without_rows() -> None:
-    job, cells = early_job(repeat(on_signal("dusk"))), MemoryCells()
-    results(job, cells, rows(start=[1, 12], end=[2, 13], change=["insert"] * 2, i0=[5, 6]))
+    task, cells = early_task(repeat(on_signal("dusk"))), MemoryCells()
+    results(task, cells, rows(start=[1, 12], end=[2, 13], change=["insert"] * 2, i0=[5, 6]))
     dusk = rows(start=[None], end=[None], change=["signal"], signal=["dusk"])
-    assert results(job, cells, dusk) == [(0, "early", 0, [5]), (10, "early", 0, [6])]
-    assert results(job, cells, dusk) == []
+    assert results(task, cells, dusk) == [(0, "early", 0, [5]), (10, "early", 0, [6])]
+    assert results(task, cells, dusk) == []
 
 
 def test_a_condition_is_a_value_of_each_row() -> None:
-    job, cells = early_job(when("i0 > 5"), expressions={"i0 > 5": lambda payload: payload[0] > 5}), MemoryCells()
-    assert results(job, cells, rows(start=[1], end=[2], change=["insert"], i0=[5])) == []
-    assert results(job, cells, rows(start=[2], end=[3], change=["insert"], i0=[6])) == [(0, "early", 0, [5, 6])]
+    task, cells = early_task(when("i0 > 5"), expressions={"i0 > 5": lambda payload: payload[0] > 5}), MemoryCells()
+    assert results(task, cells, rows(start=[1], end=[2], change=["insert"], i0=[5])) == []
+    assert results(task, cells, rows(start=[2], end=[3], change=["insert"], i0=[6])) == [(0, "early", 0, [5, 6])]

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from muntin_engine.core.changes import Progress
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.bucket_task import OutputBlob, run_bucket
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.jobs import arrived, job_of, rows
+from tests.spark_units.tasks import arrived, rows, task_of
 
-PLAIN = job_of(has_filter=True)
-REVISED = job_of(
+PLAIN = task_of(has_filter=True)
+REVISED = task_of(
     query={"has_ids": True, "keeps": itemgetter(1)},
     has_filter=True,
     has_changes=True,
@@ -30,8 +30,8 @@ def batch(*given: tuple[Any, ...]) -> pa.RecordBatch:
     return rows(**(columns | {"kept": pa.array(columns["kept"], pa.bool_())}))
 
 
-def run(job: Job, cells: MemoryCells, *given: tuple[Any, ...]) -> dict[str, OutputBlob]:
-    found = list(run_bucket(job, 0, cells, arrived(job, batch(*given))))
+def run(task: TaskPayload, cells: MemoryCells, *given: tuple[Any, ...]) -> dict[str, OutputBlob]:
+    found = list(run_bucket(task, 0, cells, arrived(task, batch(*given))))
     return {blob.stream: blob for blob in found}
 
 
@@ -54,7 +54,7 @@ def test_rows_that_are_no_insertion_pass() -> None:
     rows_of_control = [("punctuate", None, 5, None, None, None, None), ("close", None, None, None, None, None, False)]
     read = read_rows(REVISED, batch(*rows_of_control, ("revise", 1, 2, None, 8, None, None)))
     assert read.rows.column("change").to_pylist() == ["revise"]
-    assert read.progress.punctuation == 2**63 - 1
+    assert read.progress.watermark == 2**63 - 1
     assert read.filtered == 0
 
 
@@ -77,4 +77,4 @@ def test_what_is_said_later_of_an_event_that_was_left_out_goes_with_it() -> None
     assert repeated["events_held"].rows == 1, "a retraction that repeats the payload finds what was left out"
     closed = run(REVISED, cells, ("close", None, None, None, None, None, None))
     assert closed["results"].rows == 3, "the windows that the kept event overlaps"
-    assert list(cells.cells) == ["ledger"]
+    assert list(cells.cells) == ["metadata"]

@@ -11,11 +11,11 @@ import pytest
 
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.intake import Intake, take_in
-from tests.spark_units.jobs import UTC, arrived, job_of, rows
+from tests.spark_units.tasks import UTC, arrived, rows, task_of
 
-CHANGING = job_of(
+CHANGING = task_of(
     has_changes=True,
     names={"k0": "station", "change": "what", "id": "ride", "start": "since", "end": "until", "i0": "km"},
 )
@@ -23,13 +23,13 @@ FAR = 2**61
 """A tick in the year 75,000, where Python's calendar has ended."""
 
 
-def taken(job: Job, *batches: pa.RecordBatch) -> Intake:
-    return take_in(job, arrived(job, *batches).rows)
+def taken(task: TaskPayload, *batches: pa.RecordBatch) -> Intake:
+    return take_in(task, arrived(task, *batches).rows)
 
 
 def test_rows_are_grouped_by_key_in_the_order_in_which_they_came() -> None:
     intake = taken(
-        job_of(), rows(start=[5, 1, 4], end=[9, 9, None], k0=["b", None, "b"], i0=[1, 2, 3]), rows(start=[2], end=[3])
+        task_of(), rows(start=[5, 1, 4], end=[9, 9, None], k0=["b", None, "b"], i0=[1, 2, 3]), rows(start=[2], end=[3])
     )
     assert intake.changes == [
         (("b",), [InputChange(None, 5, 9, (1,)), InputChange(None, 4, INFINITY, (3,))]),
@@ -39,8 +39,8 @@ def test_rows_are_grouped_by_key_in_the_order_in_which_they_came() -> None:
 
 
 def test_a_query_without_keys_and_inputs_has_one_key_and_empty_payloads() -> None:
-    job = job_of(keys=(), inputs=(), reads=())
-    assert taken(job, rows(start=[5, 1], end=[9, 9])).changes == [
+    task = task_of(keys=(), inputs=(), reads=())
+    assert taken(task, rows(start=[5, 1], end=[9, 9])).changes == [
         ((), [InputChange(None, 5, 9, ()), InputChange(None, 1, 9, ())])
     ]
 
@@ -76,7 +76,7 @@ def test_changes_of_every_kind_keep_their_payload() -> None:
     ],
 )
 def test_keys_of_any_type_find_their_group(keys: pa.Array, groups: int) -> None:
-    intake = taken(job_of(keys=(keys.type,)), rows(start=[1, 2, 3, 4], end=[9] * 4, k0=keys))
+    intake = taken(task_of(keys=(keys.type,)), rows(start=[1, 2, 3, 4], end=[9] * 4, k0=keys))
     assert len(intake.changes) == groups
     assert sum(len(changes) for _, changes in intake.changes) == 4
 
@@ -117,9 +117,9 @@ def test_a_value_that_python_cannot_hold_costs_its_row_alone(values: pa.Array, p
     types: dict[str, Any] = (
         {"keys": (values.type,)} if place == "k0" else {"inputs": (values.type,)} if place == "i0" else {}
     )
-    job = job_of(reads=(), has_changes=True, **types)
+    task = task_of(reads=(), has_changes=True, **types)
     columns = {"id": [1, 2, 3], "change": ["insert"] * 3, "start": [1, 2, 3], "end": [9] * 3} | {place: values}
-    intake = taken(job, rows(**columns))
+    intake = taken(task, rows(**columns))
     assert [change.start for _, changes in intake.changes for change in changes] == [1, 3]
     assert [row.reason for row in intake.refused] == ["unreadable value"]
     assert json.loads(intake.refused[0].row)["since"] == 2

@@ -15,11 +15,11 @@ import pytest
 from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.shipping.packing import pack
-from muntin_engine.spark.packed_job import open_job, pack_job
+from muntin_engine.spark.packed_task import open_task, pack_task
 from muntin_engine.spark.references import Reference, references_of
 from tests.installed import install
 from tests.spark.modules import Members
-from tests.spark_units.jobs import job_of
+from tests.spark_units.tasks import task_of
 
 
 class Holding(Members):
@@ -30,13 +30,13 @@ class Holding(Members):
 
 
 def test_a_job_comes_back_as_it_was_and_is_opened_once() -> None:
-    job = job_of(Holding([1]))
-    data = pack_job(job)
-    opened = open_job(data)
-    assert opened.results == job.results
+    task = task_of(Holding([1]))
+    data = pack_task(task)
+    opened = open_task(data)
+    assert opened.results == task.results
     assert opened.query.bindings[0].select((5,)) == 5
     assert opened.query.bindings[0].module.held == [1]  # type: ignore[attr-defined]
-    assert open_job(bytes(bytearray(data))) is opened
+    assert open_task(bytes(bytearray(data))) is opened
 
 
 def test_a_class_that_no_package_has_travels_itself() -> None:
@@ -46,20 +46,20 @@ def test_a_class_that_no_package_has_travels_itself() -> None:
         def compute_result(self, payloads: Sequence[int]) -> int:
             return len(payloads)
 
-    module: Any = open_job(pack_job(job_of(Local()))).query.bindings[0].module
+    module: Any = open_task(pack_task(task_of(Local()))).query.bindings[0].module
     assert module.compute_result([1, 2]) == 2
 
 
 def test_a_module_that_cannot_be_pickled_is_named() -> None:
     with pytest.raises(ShippingError, match=r"lock(.|\n)*modules: show\.holding 3\.0\.0") as caught:
-        pack_job(job_of(Holding(threading.Lock())))
+        pack_task(task_of(Holding(threading.Lock())))
     assert [module.name for module in caught.value.modules] == ["show.holding"]
     assert isinstance(caught.value.__cause__, TypeError)
 
 
 def test_a_module_that_holds_too_much_is_refused_before_spark_is() -> None:
     with pytest.raises(ShippingError, match=r"take 2,\d{3},\d{3} bytes, more than 900,000"):
-        pack_job(job_of(Holding(bytes(2_000_000))))
+        pack_task(task_of(Holding(bytes(2_000_000))))
 
 
 @pytest.mark.parametrize("left", [None, "# empty"])
@@ -70,14 +70,14 @@ def test_a_module_whose_package_is_elsewhere_is_one_clear_error(
     install(tmp_path, "muntin-far-away", {"muntin_far_away.py": source})
     file = tmp_path / "muntin_far_away.py"
     monkeypatch.syspath_prepend(tmp_path)
-    data = pack_job(job_of(importlib.import_module("muntin_far_away").Far()))
+    data = pack_task(task_of(importlib.import_module("muntin_far_away").Far()))
     del sys.modules["muntin_far_away"]
     file.unlink()
     if left is not None:
         file.write_text(left)
     importlib.invalidate_caches()
     with pytest.raises(ModuleNotOnWorkerError, match=r"muntin_far_away(.|\n)*install the module's package"):
-        open_job(data)
+        open_task(data)
     sys.modules.pop("muntin_far_away", None)
 
 
@@ -92,11 +92,11 @@ def test_code_of_no_package_travels_itself_and_is_gone_after(tmp_path: Path, mon
     )
     (tmp_path / "muntin_further.py").write_text("NUMBER = 7\n")
     monkeypatch.syspath_prepend(tmp_path)
-    data = pack_job(job_of(importlib.import_module("muntin_beside").Near()))
+    data = pack_task(task_of(importlib.import_module("muntin_beside").Near()))
     del sys.modules["muntin_beside"], sys.modules["muntin_further"]
     monkeypatch.undo()
 
-    module: Any = open_job(data).query.bindings[0].module
+    module: Any = open_task(data).query.bindings[0].module
     assert module.compute_result([]) == [7]
     assert not {"muntin_beside", "muntin_further"} & set(sys.modules)
 
@@ -129,14 +129,14 @@ def test_types_that_are_written_as_text_are_known_where_code_travels_itself(
         "        return get_type_hints(self.add_events)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    data = pack_job(job_of(importlib.import_module("muntin_texts").Texts()))
+    data = pack_task(task_of(importlib.import_module("muntin_texts").Texts()))
     del sys.modules["muntin_texts"]
     monkeypatch.undo()
 
-    job = open_job(data)
-    module: Any = job.query.bindings[0].module
+    task = open_task(data)
+    module: Any = task.query.bindings[0].module
     state = module.add_events(module.create_state(), [4, 5])
-    assert job.codec.unpack(job.codec.pack([state])) == [state]
+    assert task.codec.unpack(task.codec.pack([state])) == [state]
     assert module.types()["payloads"] == Sequence[int]
 
 
@@ -155,9 +155,9 @@ def test_code_of_no_package_that_cannot_be_pickled_is_imported_where_it_is_opene
     )
     monkeypatch.syspath_prepend(tmp_path)
     locked = importlib.import_module("muntin_locked")
-    data = pack_job(job_of(locked.Locked()))
+    data = pack_task(task_of(locked.Locked()))
     assert Reference("muntin_locked", "Locked") in references_of(data)
-    assert type(open_job(data).query.bindings[0].module) is locked.Locked
+    assert type(open_task(data).query.bindings[0].module) is locked.Locked
     del sys.modules["muntin_locked"]
 
 
@@ -168,20 +168,20 @@ def test_an_archive_that_lies_where_a_streams_worker_does_not_look_is_found(
     install(tmp_path / "here", "muntin-far-zipped", {"muntin_far_zipped.py": source})
     with monkeypatch.context() as patched:
         patched.syspath_prepend(tmp_path / "here")
-        data = pack_job(job_of(importlib.import_module("muntin_far_zipped").Far()))
+        data = pack_task(task_of(importlib.import_module("muntin_far_zipped").Far()))
         archive = pack("muntin-far-zipped")
     del sys.modules["muntin_far_zipped"]
     (tmp_path / "files" / "of-a-session").mkdir(parents=True)
     archive.write(tmp_path / "files" / "of-a-session")
     monkeypatch.syspath_prepend(tmp_path / "files" / archive.file_name)
 
-    assert open_job(data).query.bindings[0].module.name == "far.far"
+    assert open_task(data).query.bindings[0].module.name == "far.far"
     del sys.modules["muntin_far_zipped"]
 
 
 def test_an_error_of_the_modules_own_is_not_mistaken_for_a_missing_package() -> None:
     with pytest.raises(ZeroDivisionError):
-        open_job(pack_job(job_of(Holding(Thorny()))))
+        open_task(pack_task(task_of(Holding(Thorny()))))
 
 
 class Thorny:
@@ -214,5 +214,5 @@ class Summing(IncrementalAggregate[int, Sum, int]):
 
 
 def test_the_codec_knows_the_records_of_the_modules_states() -> None:
-    codec = job_of(Summing()).codec
+    codec = task_of(Summing()).codec
     assert codec.unpack(codec.pack([Sum(3)])) == [Sum(3)]

@@ -26,8 +26,8 @@ from muntin.triggers import every_count
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.query import Binding
 from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.exchange.job import Job
-from muntin_engine.measures import LEVELS, MEASURES, STAGES, measures_of
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.metrics import LEVELS, METRICS, STAGES, metrics_of
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark import durations
 from muntin_engine.spark.bucket_task import run_bucket
@@ -35,7 +35,7 @@ from muntin_engine.spark.durations import Durations
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.checked_cells import CHECKSUM_BYTES
 from tests.plan.plans import plan_of
-from tests.spark_units.jobs import TICKS, arrived, job_of, rows, sent
+from tests.spark_units.tasks import TICKS, arrived, rows, sent, task_of
 
 TIME_OF = [f"{stage}_us" for stage in STAGES]
 
@@ -69,8 +69,8 @@ class Total(IncrementalAggregate[int, int, int]):
         return state
 
 
-def sliced(module: Any, **changed: Any) -> Job:
-    """Return a job over point events and tumbling windows of ten ticks."""
+def sliced(module: Any, **changed: Any) -> TaskPayload:
+    """Return a task over point events and tumbling windows of ten ticks."""
     is_columnar = isinstance(module, ColumnarAggregate)
     settings: dict[str, Any] = {
         "evaluator": "columnar" if is_columnar else "sliced",
@@ -81,23 +81,23 @@ def sliced(module: Any, **changed: Any) -> Job:
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())]),
         "outputs": (Field("m", describe(int).type, is_nullable=True),),
     }
-    return job_of(module, **(settings | changed))
+    return task_of(module, **(settings | changed))
 
 
-def general(**changed: Any) -> Job:
-    return job_of(has_changes=True, **changed)
+def general(**changed: Any) -> TaskPayload:
+    return task_of(has_changes=True, **changed)
 
 
-JOBS = {
+TASKS = {
     "general": general(),
     "columnar": sliced(Sums(), has_changes=True),
     "sliced": sliced(Total(), has_changes=True),
 }
 
 
-def measure(job: Job, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
-    """Return the measures of a batch."""
-    return {blob.stream: blob.rows for blob in run_bucket(job, 0, cells, arrived(job, *batches)) if blob.data is None}
+def metric(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
+    """Return the metrics of a batch."""
+    return {blob.stream: blob.rows for blob in run_bucket(task, 0, cells, arrived(task, *batches)) if blob.data is None}
 
 
 def inserts(*starts: int, keys: str = "") -> pa.RecordBatch:
@@ -110,89 +110,89 @@ def mark(tick: int) -> pa.RecordBatch:
     return rows(start=[tick], end=[None], change=["punctuate"])
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", TASKS)
 def test_keys_are_those_that_the_batch_brought_rows_of(name: str) -> None:
-    job, cells = JOBS[name], MemoryCells()
-    assert measure(job, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
-    assert measure(job, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
-    assert "keys" not in measure(job, cells, mark(9))
+    task, cells = TASKS[name], MemoryCells()
+    assert metric(task, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
+    assert metric(task, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
+    assert "keys" not in metric(task, cells, mark(9))
 
 
 @pytest.mark.parametrize("name", ["columnar", "sliced"])
 def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
-    job = JOBS[name]
-    one, other = arrived(job, inserts(1, 2, keys="ab")), arrived(job, inserts(3, 4, keys="bc"))
+    task = TASKS[name]
+    one, other = arrived(task, inserts(1, 2, keys="ab")), arrived(task, inserts(3, 4, keys="bc"))
     both = replace(one, partials=[*one.partials, *other.partials], progress=one.progress.advance(other.progress))
-    found = {blob.stream: blob.rows for blob in run_bucket(job, 0, MemoryCells(), both) if blob.data is None}
+    found = {blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), both) if blob.data is None}
     assert found["keys"] == 3
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", TASKS)
 def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
     # [0, 10) has rows of a and b, [10, 20) of a, [20, 30) of a
-    job, cells = JOBS[name], MemoryCells()
-    assert "windows_closed" not in measure(job, cells, inserts(1, 2, 12, 25, keys="abaa"))
-    assert measure(job, cells, mark(10))["windows_closed"] == 2
-    assert measure(job, cells, mark(40))["windows_closed"] == 2
+    task, cells = TASKS[name], MemoryCells()
+    assert "windows_closed" not in metric(task, cells, inserts(1, 2, 12, 25, keys="abaa"))
+    assert metric(task, cells, mark(10))["windows_closed"] == 2
+    assert metric(task, cells, mark(40))["windows_closed"] == 2
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", TASKS)
 def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) -> None:
-    job, cells = JOBS[name], MemoryCells()
-    assert "windows_open" not in measure(job, cells, inserts(1, 25))
-    assert measure(job, cells, mark(10))["windows_open"] == 2
-    assert measure(job, cells, mark(30))["windows_open"] == 0
+    task, cells = TASKS[name], MemoryCells()
+    assert "windows_open" not in metric(task, cells, inserts(1, 25))
+    assert metric(task, cells, mark(10))["windows_open"] == 2
+    assert metric(task, cells, mark(30))["windows_open"] == 0
 
 
 def test_windows_of_each_keys_own_are_not_counted_as_open() -> None:
-    job, cells = general(query={"window": snapshot()}), MemoryCells()
-    assert "windows_open" not in measure(job, cells, inserts(1, 25), mark(10))
+    task, cells = general(query={"window": snapshot()}), MemoryCells()
+    assert "windows_open" not in metric(task, cells, inserts(1, 25), mark(10))
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", TASKS)
 def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> None:
-    job, cells = JOBS[name], MemoryCells()
+    task, cells = TASKS[name], MemoryCells()
     for batch in [inserts(1, 2, keys="ab"), inserts(3), mark(5), inserts(*range(11, 60)), mark(30), mark(30), mark(99)]:
-        found = measure(job, cells, batch)
+        found = metric(task, cells, batch)
         assert found["state_bytes"] == sum(len(cell) - CHECKSUM_BYTES for cell in cells.cells.values())
 
 
 def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
-    job, cells = JOBS["columnar"], MemoryCells()
-    first = measure(job, cells, inserts(1, 2, keys="ab"))
+    task, cells = TASKS["columnar"], MemoryCells()
+    first = metric(task, cells, inserts(1, 2, keys="ab"))
     assert first["bytes_written"] == first["state_bytes"]
-    second = measure(job, cells, inserts(3))
+    second = metric(task, cells, inserts(3))
     assert 0 < second["bytes_written"] < second["state_bytes"]
-    assert "bytes_written" not in measure(job, cells)
+    assert "bytes_written" not in metric(task, cells)
 
 
 def test_what_the_general_evaluator_holds() -> None:
-    job, cells = general(query={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
-    found = measure(job, cells, inserts(1, 2, 12, 14, keys="abaa"))
+    task, cells = general(query={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    found = metric(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
     assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (2, 4, 3)
-    found = measure(job, cells, mark(10))
+    found = metric(task, cells, mark(10))
     assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (1, 2, 1)
     assert found["windows_closed"] == 2
-    found = measure(job, cells, mark(20))
+    found = metric(task, cells, mark(20))
     assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (0, 0, 0)
 
 
 def test_results_that_are_taken_back_are_counted() -> None:
-    job, cells = general(query={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
-    assert "retractions" not in measure(job, cells, inserts(1))
-    assert measure(job, cells, inserts(2, 13))["retractions"] == 1
+    task, cells = general(query={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    assert "retractions" not in metric(task, cells, inserts(1))
+    assert metric(task, cells, inserts(2, 13))["retractions"] == 1
 
 
 def test_early_results_are_counted_apart() -> None:
     added = [(name, pa.string()) for name in ("change", "timing")] + [
-        (name, pa.int64()) for name in ("event_id", "pane")
+        (name, pa.int64()) for name in ("event_id", "firing")
     ]
     schema = pa.schema([("key", pa.string()), ("window", TICKS), *added, ("m", pa.list_(pa.int64()))])
     emit = early(every_count(2), refinement="retract")
-    job, cells = general(query={"emit": emit}, results=schema), MemoryCells()
-    found = measure(job, cells, inserts(1, 2, 3))
+    task, cells = general(query={"emit": emit}, results=schema), MemoryCells()
+    found = metric(task, cells, inserts(1, 2, 3))
     assert (found["early"], found["windows_revisable"]) == (1, 1)
-    found = measure(job, cells, inserts(4, 5), mark(10))
+    found = metric(task, cells, inserts(4, 5), mark(10))
     assert (found["retractions"], found["windows_closed"]) == (1, 1)
     assert "windows_revisable" in found
     assert found["windows_revisable"] == 0
@@ -200,28 +200,28 @@ def test_early_results_are_counted_apart() -> None:
 
 @pytest.mark.parametrize(("name", "least"), [("general", 12), ("columnar", 10), ("sliced", 10)])
 def test_progress_is_reported_as_the_bucket_knows_it(name: str, least: int) -> None:
-    job, cells = JOBS[name], MemoryCells()
-    found = measure(job, cells, inserts(1, 25))
-    assert (found["punctuation"], found["output_punctuation"], found["newest"]) == (EARLIEST, EARLIEST, 25)
-    found = measure(job, cells, mark(12))
+    task, cells = TASKS[name], MemoryCells()
+    found = metric(task, cells, inserts(1, 25))
+    assert (found["watermark"], found["output_watermark"], found["newest"]) == (EARLIEST, EARLIEST, 25)
+    found = metric(task, cells, mark(12))
     assert found["newest"] == 25
-    assert found["punctuation"] == least
-    assert found["output_punctuation"] == 10
+    assert found["watermark"] == least
+    assert found["output_watermark"] == 10
     assert found["clock"] == EARLIEST
-    found = measure(job, cells, rows(start=[None], end=[None], change=["close"]))
-    assert (found["punctuation"], found["output_punctuation"]) == (INFINITY, INFINITY)
+    found = metric(task, cells, rows(start=[None], end=[None], change=["close"]))
+    assert (found["watermark"], found["output_watermark"]) == (INFINITY, INFINITY)
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", TASKS)
 def test_levels_are_reported_by_a_bucket_without_rows_too(name: str) -> None:
-    wanted = {"state_bytes", "punctuation", "output_punctuation", "newest"}
-    assert wanted <= measure(JOBS[name], MemoryCells()).keys()
+    wanted = {"state_bytes", "watermark", "output_watermark", "newest"}
+    assert wanted <= metric(TASKS[name], MemoryCells()).keys()
 
 
 def test_a_static_input_has_no_measures_that_nobody_reads() -> None:
-    assert set(measure(job_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
+    assert set(metric(task_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
         "accepted",
-        "output_punctuation",
+        "output_watermark",
     }
 
 
@@ -255,28 +255,32 @@ class SlowSums(Sums):
         return super().lift(payloads)
 
 
-def timed(job: Job) -> Job:
-    """Return a job that is timed."""
+def timed(task: TaskPayload) -> TaskPayload:
+    """Return a task that is timed."""
     meter = Meter(Clock.read)
-    query = replace(job.query, bindings=(Binding(job.query.bindings[0].module, job.query.bindings[0].select, meter),))
-    return replace(job, query=query, forms=tuple(replace(form, meter=meter) for form in job.forms), is_timed=True)
+    query = replace(
+        task.query, bindings=(Binding(task.query.bindings[0].module, task.query.bindings[0].select, meter),)
+    )
+    return replace(task, query=query, forms=tuple(replace(form, meter=meter) for form in task.forms), is_timed=True)
 
 
 @pytest.mark.parametrize(
-    ("job", "stage"),
+    ("task", "stage"),
     [(general(), "evaluate_us"), (sliced(SlowSums(), has_changes=True), "lift_us"), (sliced(Slow()), "lift_us")],
     ids=["general", "columnar", "sliced"],
 )
 def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
-    job: Job, stage: str, monkeypatch: pytest.MonkeyPatch
+    task: TaskPayload, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(durations, "clock", Clock.read)
     if stage == "evaluate_us":
-        bindings = (Binding(Slow(), job.query.bindings[0].select),)
+        bindings = (Binding(Slow(), task.query.bindings[0].select),)
         schema = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
-        job = replace(job, query=replace(job.query, bindings=bindings), results=schema, outputs=(describe(int, "m"),))
-    batch = [inserts(1, 2), mark(10)] if job.has_changes else [rows(start=[1, 2])]
-    found = measure(timed(job), MemoryCells(), *batch)
+        task = replace(
+            task, query=replace(task.query, bindings=bindings), results=schema, outputs=(describe(int, "m"),)
+        )
+    batch = [inserts(1, 2), mark(10)] if task.has_changes else [rows(start=[1, 2])]
+    found = metric(timed(task), MemoryCells(), *batch)
     assert (found["module_us:m"], found[stage]) == (5_000, 5_000)
     assert not set(TIME_OF) - {stage} & found.keys()
 
@@ -288,31 +292,31 @@ def test_the_first_bucket_alone_is_told_how_long_the_map_side_took() -> None:
 
 
 def test_long_calls_of_the_map_side_and_the_bucket_are_one_count_and_the_longest_of_both() -> None:
-    job = timed(general())
-    meter, there, here = job.query.bindings[0].meter, Durations(job), Durations(job)
+    task = timed(general())
+    meter, there, here = task.query.bindings[0].meter, Durations(task), Durations(task)
     for nanoseconds, is_new in [(2_000_000, True), (9_000_000, False), (3_000_000, True)]:
         meter.ran_long(nanoseconds, is_new=is_new)
     sent = there.pack()
     meter.ran_long(5_000_000, is_new=True)
     assert sent is not None
-    found = here.measures([sent, sent])
+    found = here.metrics([sent, sent])
     assert (found["long_calls:m"], found["longest_call_us:m"]) == (5, 9_000)
-    assert (found["module_us:m"], here.measures([])["long_calls:m"]) == (0, 0)
+    assert (found["module_us:m"], here.metrics([])["long_calls:m"]) == (0, 0)
 
 
 def test_without_times_none_are_reported() -> None:
-    assert not [name for name in measure(general(), MemoryCells(), inserts(1)) if "_us" in name]
+    assert not [name for name in metric(general(), MemoryCells(), inserts(1)) if "_us" in name]
 
 
 def test_a_bucket_reports_no_more_than_its_query_declares() -> None:
-    every = {measure.name for measure in MEASURES} | {"module_us:m"}
-    for job in JOBS.values():
-        assert set(measure(timed(job), MemoryCells(), inserts(1, 25), mark(12))) <= every
+    every = {metric.name for metric in METRICS} | {"module_us:m"}
+    for task in TASKS.values():
+        assert set(metric(timed(task), MemoryCells(), inserts(1, 25), mark(12))) <= every
 
 
 def test_a_query_declares_what_its_evaluator_can_know() -> None:
     def names(**changed: Any) -> set[str]:
-        return {measure.name for measure in measures_of(plan_of(**changed))}
+        return {metric.name for metric in metrics_of(plan_of(**changed))}
 
     plain = names()
     assert {"keys_held", "events_held", "windows_open", *TIME_OF} <= plain
@@ -324,11 +328,11 @@ def test_a_query_declares_what_its_evaluator_can_know() -> None:
 
 
 def test_without_times_a_query_declares_none() -> None:
-    assert not [m.name for m in measures_of(plan_of(), is_timed=False) if "_us" in m.name or "long" in m.name]
+    assert not [m.name for m in metrics_of(plan_of(), is_timed=False) if "_us" in m.name or "long" in m.name]
 
 
 def test_names_of_measures_can_be_told_from_result_columns() -> None:
-    names = [measure.name for measure in MEASURES]
+    names = [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
     assert set(names) >= LEVELS

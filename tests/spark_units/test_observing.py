@@ -10,20 +10,20 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, Lateness, LatePolicy, bounded_delay, bounded_disorder, ordered, punctuated
 from muntin_engine.core.changes import Progress
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.progress import Observation, ProgressTracker, merged
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.intake import take_in
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.jobs import arrived, job_of, reasons, rows
+from tests.spark_units.tasks import arrived, reasons, rows, task_of
 
 SOURCES = ("north", "south")
 
 
-def sourced(policy: Any = None, **changed: Any) -> Job:
-    return job_of(has_changes=True, tracker=ProgressTracker(policy or ordered(), SOURCES), **changed)
+def sourced(policy: Any = None, **changed: Any) -> TaskPayload:
+    return task_of(has_changes=True, tracker=ProgressTracker(policy or ordered(), SOURCES), **changed)
 
 
 def batch(*given: tuple[str, int | None, str | None]) -> pa.RecordBatch:
@@ -50,10 +50,10 @@ def test_each_source_is_observed_by_itself() -> None:
 def test_a_mark_without_a_source_speaks_for_all() -> None:
     _, progress, observed, *_ = read_rows(sourced(), batch(("punctuate", 7, None), ("close", None, "south")))
     assert sorted(observed, key=str) == [
-        Observation("south", punctuation=INFINITY),
-        Observation(None, punctuation=7),
+        Observation("south", watermark=INFINITY),
+        Observation(None, watermark=7),
     ]
-    assert progress.punctuation == 7
+    assert progress.watermark == 7
 
 
 def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
@@ -63,9 +63,9 @@ def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
 
 
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
-    job = job_of(tracker=ProgressTracker(bounded_disorder(2)), buckets=(12,))
+    task = task_of(tracker=ProgressTracker(bounded_disorder(2)), buckets=(12,))
     batches = [rows(start=list(range(low, low + 50)), end=[None] * 50) for low in (100, 0, 40)]
-    (observed,) = arrived(job, *batches).observed
+    (observed,) = arrived(task, *batches).observed
     assert observed == Observation(None, 149, 150, (149, 148, 147))
 
 
@@ -80,30 +80,30 @@ def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
     assert progress == Progress(clock=50)
 
 
-@pytest.mark.parametrize(("tick", "promise"), [(7, 7), (LATEST, INFINITY)])
-def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, promise: int) -> None:
-    job = job_of(has_changes=True, tracker=ProgressTracker(punctuated().with_key_punctuation()))
+@pytest.mark.parametrize(("tick", "key_watermark"), [(7, 7), (LATEST, INFINITY)])
+def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, key_watermark: int) -> None:
+    task = task_of(has_changes=True, tracker=ProgressTracker(punctuated().with_key_punctuation()))
     given = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
-    came = arrived(job, given)
+    came = arrived(task, given)
     assert came.progress == Progress(EARLIEST, 9, 5)
-    intake = take_in(job, came.rows)
-    assert (intake.promises, [key for key, _ in intake.changes]) == ([(("b",), promise)], [("a",)])
+    intake = take_in(task, came.rows)
+    assert (intake.key_watermarks, [key for key, _ in intake.changes]) == ([(("b",), key_watermark)], [("a",)])
 
 
 def test_keys_say_of_a_time_that_it_was_seen() -> None:
-    job = job_of(has_changes=True, tracker=ProgressTracker(punctuated().with_key_punctuation()))
-    assert read_rows(job, rows(start=[70], end=[None], change=["punctuate_key"]))[1] == Progress(horizon=70)
+    task = task_of(has_changes=True, tracker=ProgressTracker(punctuated().with_key_punctuation()))
+    assert read_rows(task, rows(start=[70], end=[None], change=["punctuate_key"]))[1] == Progress(horizon=70)
 
 
 def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
-    job = job_of(has_changes=True)
-    came = arrived(job, rows(start=[70], end=[None], change=["punctuate_key"]))
-    assert reasons(take_in(job, came.rows).refused) == ["undeclared punctuation"]
+    task = task_of(has_changes=True)
+    came = arrived(task, rows(start=[70], end=[None], change=["punctuate_key"]))
+    assert reasons(take_in(task, came.rows).refused) == ["undeclared punctuation"]
     assert came.progress == Progress()
 
 
 def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
-    job, cells = sourced(buckets=(12,)), MemoryCells()
+    task, cells = sourced(buckets=(12,)), MemoryCells()
     first = batch(("insert", 5, "north"), ("insert", 25, "north"), ("insert", 30, "south"))
     second = batch(("insert", 3, "south"), ("insert", 33, "south"))
     for bucket, given, expected in (
@@ -113,14 +113,16 @@ def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
     ):
         state = cells if bucket == 12 else MemoryCells()
         if bucket == 6:
-            list(run_bucket(job, bucket, state, arrived(job, first)))
-        counts = {blob.stream: blob.rows for blob in run_bucket(job, bucket, state, arrived(job, given))}
+            list(run_bucket(task, bucket, state, arrived(task, first)))
+        counts = {blob.stream: blob.rows for blob in run_bucket(task, bucket, state, arrived(task, given))}
         assert {name: counts[name] for name in counts if re.match("accepted|results|late|rows_", name)} == expected
 
 
 def test_rows_that_are_dropped_are_counted_and_not_kept() -> None:
-    job = job_of(tracker=ProgressTracker(bounded_delay(0)), query={"late": Lateness(LatePolicy.DROP)})
+    task = task_of(tracker=ProgressTracker(bounded_delay(0)), query={"late": Lateness(LatePolicy.DROP)})
     cells = MemoryCells()
-    list(run_bucket(job, 0, cells, arrived(job, rows(start=[50], end=[51]))))
-    late = [blob for blob in run_bucket(job, 0, cells, arrived(job, rows(start=[5], end=[6]))) if blob.stream == "late"]
+    list(run_bucket(task, 0, cells, arrived(task, rows(start=[50], end=[51]))))
+    late = [
+        blob for blob in run_bucket(task, 0, cells, arrived(task, rows(start=[5], end=[6]))) if blob.stream == "late"
+    ]
     assert [(blob.rows, blob.data) for blob in late] == [(1, None)]

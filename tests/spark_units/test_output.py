@@ -16,7 +16,7 @@ from muntin_engine.core.query import Binding
 from muntin_engine.evaluators.general import result_tables as output
 from muntin_engine.evaluators.general.result_tables import result_tables
 from tests.spark.modules import Members
-from tests.spark_units.jobs import TICKS, UTC, X, job_of
+from tests.spark_units.tasks import TICKS, UTC, X, task_of
 
 W = Window(0, 10)
 
@@ -56,35 +56,35 @@ def schema(*columns: tuple[str, pa.DataType], of: pa.DataType = TICKS) -> pa.Sch
     return pa.schema([("key", pa.string()), ("window", of), *columns])
 
 
-def rows_of(job: Any, *changes: OutputChange, key: Any = "a") -> list[dict[str, Any]]:
-    return [row for table in result_tables(job, [((key,), changes)]) for row in table.to_pylist()]
+def rows_of(task: Any, *changes: OutputChange, key: Any = "a") -> list[dict[str, Any]]:
+    return [row for table in result_tables(task, [((key,), changes)]) for row in table.to_pylist()]
 
 
 def test_no_output_is_no_table() -> None:
-    assert list(result_tables(job_of(), [])) == []
+    assert list(result_tables(task_of(), [])) == []
 
 
 def test_an_aggregate_gives_a_column_each() -> None:
     module = Largest()
-    job = job_of(
+    task = task_of(
         query={"bindings": (Binding(Members()), Binding(module))},
         results=schema(("m", pa.list_(pa.int64())), ("n", pa.int64())),
         outputs=(describe(list[int], "m"), describe(int, "n")),
     )
-    assert rows_of(job, insertion(([1, 2], 2)), insertion(([], None), Window(10, INFINITY)), key=None) == [
+    assert rows_of(task, insertion(([1, 2], 2)), insertion(([], None), Window(10, INFINITY)), key=None) == [
         {"key": None, "window": {"start": 0, "end": 10}, "m": [1, 2], "n": 2},
         {"key": None, "window": {"start": 10, "end": None}, "m": [], "n": None},
     ]
 
 
 def test_the_fields_of_an_operators_row_become_columns() -> None:
-    job = job_of(
+    task = task_of(
         Pairs(),
         results=schema(("left", pa.int64()), ("right", pa.string())),
         outputs=(describe(int, "left"), describe(str | None, "right")),
     )
     shown = {"key": "a", "window": {"start": 0, "end": 10}}
-    assert rows_of(job, insertion(Pair(1, "x")), insertion(Pair(2, None))) == [
+    assert rows_of(task, insertion(Pair(1, "x")), insertion(Pair(2, None))) == [
         shown | {"left": 1, "right": "x"},
         shown | {"left": 2, "right": None},
     ]
@@ -92,10 +92,10 @@ def test_the_fields_of_an_operators_row_become_columns() -> None:
 
 def test_a_plain_row_is_one_column_and_changes_carry_lifetime_id_and_new_end() -> None:
     columns = [("lifetime", TICKS), ("change", pa.string()), ("event_id", pa.int64()), ("new_end", pa.int64())]
-    job = job_of(Numbers(), results=schema(*columns, ("value", pa.int64())), outputs=(describe(int, "value"),))
+    task = task_of(Numbers(), results=schema(*columns, ("value", pa.int64())), outputs=(describe(int, "value"),))
     revision = OutputChange(OutputKind.REVISE, 5, W, 3, INFINITY, 7, 8)
     shown = {"key": "a", "window": {"start": 0, "end": 10}, "value": 7}
-    assert rows_of(job, insertion(7, start=3, end=INFINITY, id=5), revision) == [
+    assert rows_of(task, insertion(7, start=3, end=INFINITY, id=5), revision) == [
         shown | {"lifetime": {"start": 3, "end": None}, "change": "insert", "event_id": 5, "new_end": None},
         shown | {"lifetime": {"start": 3, "end": None}, "change": "revise", "event_id": 5, "new_end": 8},
     ]
@@ -103,9 +103,9 @@ def test_a_plain_row_is_one_column_and_changes_carry_lifetime_id_and_new_end() -
 
 @pytest.mark.parametrize("of", [UTC, pa.timestamp("us"), pa.int64()])
 def test_times_have_the_type_of_the_querys_times(of: pa.DataType) -> None:
-    job = job_of(results=schema(("m", pa.list_(pa.int64())), of=pa.struct([("start", of), ("end", of)])))
-    (table,) = result_tables(job, [(("a",), [insertion(([],), Window(-5, 5))])])
-    assert table.schema == job.results
+    task = task_of(results=schema(("m", pa.list_(pa.int64())), of=pa.struct([("start", of), ("end", of)])))
+    (table,) = result_tables(task, [(("a",), [insertion(([],), Window(-5, 5))])])
+    assert table.schema == task.results
     assert table.column("window").combine_chunks().field("start").cast(pa.int64()).to_pylist() == [-5]
 
 
@@ -119,21 +119,21 @@ def test_times_have_the_type_of_the_querys_times(of: pa.DataType) -> None:
 )
 def test_a_key_of_any_type_comes_back_as_it_was(of: pa.DataType, key: Any) -> None:
     results = pa.schema([("key", of), ("window", TICKS), ("m", pa.list_(pa.int64()))])
-    assert rows_of(job_of(keys=(of,), results=results), insertion(([],)), key=key)[0]["key"] == key
+    assert rows_of(task_of(keys=(of,), results=results), insertion(([],)), key=key)[0]["key"] == key
 
 
 def test_blobs_of_output_are_bounded_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [(("a",), [insertion(([place],)) for place in range(10)])]
     monkeypatch.setattr(output, "MOST_ROWS", 4)
-    assert [table.num_rows for table in result_tables(job_of(), lines)] == [4, 4, 2]
+    assert [table.num_rows for table in result_tables(task_of(), lines)] == [4, 4, 2]
     monkeypatch.setattr(output, "MOST_BYTES", 1)
-    assert [table.num_rows for table in result_tables(job_of(), lines)] == [1] * 10
+    assert [table.num_rows for table in result_tables(task_of(), lines)] == [1] * 10
 
 
 def test_a_value_of_another_type_names_module_key_window_and_value() -> None:
-    job = job_of(Largest(), results=schema(("n", pa.int64())), outputs=(Field("n", describe(int).type),))
+    task = task_of(Largest(), results=schema(("n", pa.int64())), outputs=(Field("n", describe(int).type),))
     with pytest.raises(ModuleContractError) as caught:
-        rows_of(job, insertion((1,)), insertion(("two",), Window(10, 20)), key="north")
+        rows_of(task, insertion((1,)), insertion(("two",), Window(10, 20)), key="north")
     assert str(caught.value) == (
         "show.largest 2.0.0 returned a value that is not what it declares: "
         "'n' is 'two' of type str, declared integer\n"
@@ -145,6 +145,6 @@ def test_a_value_of_another_type_names_module_key_window_and_value() -> None:
 @pytest.mark.parametrize("row", [5, {"left": 1}, ("a", "b", "c")])
 def test_a_row_without_the_declared_fields_is_no_row(row: Any) -> None:
     results = schema(("left", pa.int64()), ("right", pa.string()))
-    job = job_of(Pairs(), (X,), results=results, outputs=(describe(int, "left"), describe(str | None, "right")))
+    task = task_of(Pairs(), (X,), results=results, outputs=(describe(int, "left"), describe(str | None, "right")))
     with pytest.raises(ModuleContractError, match=r"show\.pairs 1\.0\.0 .*declared struct<left: integer"):
-        rows_of(job, insertion(Pair(1, "x")), insertion(row))
+        rows_of(task, insertion(Pair(1, "x")), insertion(row))

@@ -16,12 +16,12 @@ from pyspark.errors import PySparkException
 from muntin_engine import WorkerEnvironmentError
 from muntin_engine.spark.driver_python import trouble_with
 from muntin_engine.spark.packages import Needed, needed_by
-from muntin_engine.spark.packed_job import pack_job
+from muntin_engine.spark.packed_task import pack_task
 from muntin_engine.spark.probing import ask_workers, judge
 from muntin_engine.spark.references import Reference, references_of
 from muntin_engine.spark.survey import surveying
 from muntin_stats.average import Average
-from tests.spark_units.jobs import job_of
+from tests.spark_units.tasks import task_of
 
 NEEDED = Needed(
     versions={"muntin": "0.1.0", "pandas": "2.3.0", "muntin-stats": "0.1.0"},
@@ -131,9 +131,9 @@ def test_a_worker_says_what_it_has() -> None:
 
 
 def test_what_a_job_imports_is_found_without_opening_it() -> None:
-    found = references_of(pack_job(job_of(Average())))
+    found = references_of(pack_task(task_of(Average())))
     assert Reference("muntin_stats.average", "Average") in found
-    assert Reference("muntin_engine.exchange.job", "Job") in found
+    assert Reference("muntin_engine.exchange.task_payload", "TaskPayload") in found
     assert not any(reference.module.startswith(("builtins", "collections")) for reference in found)
 
 

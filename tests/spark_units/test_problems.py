@@ -11,14 +11,14 @@ import pytest
 from muntin import INFINITY
 from muntin.schemas import describe
 from muntin_engine.core.nulls import forbids
-from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.null_flags import forbidden_nulls
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.problems import PROBLEMS
-from tests.spark_units.jobs import job_of, rows
+from tests.spark_units.tasks import rows, task_of
 
-CHANGING = job_of(has_changes=True)
+CHANGING = task_of(has_changes=True)
 
 
 @dataclass
@@ -28,13 +28,13 @@ class Reading:
     marks: list[int]
 
 
-def reasons(job: Job, **columns: Any) -> list[str | None]:
-    codes = read_rows(job, rows(**columns))[0].column("problem").to_pylist()
+def reasons(task: TaskPayload, **columns: Any) -> list[str | None]:
+    codes = read_rows(task, rows(**columns))[0].column("problem").to_pylist()
     return [None if code is None else PROBLEMS[code].reason for code in codes]
 
 
 def test_good_rows_have_none() -> None:
-    assert reasons(job_of(), start=[0, -5, 3], end=[1, 0, None]) == [None, None, None]
+    assert reasons(task_of(), start=[0, -5, 3], end=[1, 0, None]) == [None, None, None]
 
 
 @pytest.mark.parametrize(

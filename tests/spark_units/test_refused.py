@@ -14,7 +14,7 @@ import pytest
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Reason, Refusal
 from muntin_engine.spark.refused import refused_row, row_as_json
-from tests.spark_units.jobs import job_of
+from tests.spark_units.tasks import task_of
 
 NAMES = {
     "k0": "station",
@@ -52,7 +52,7 @@ def extent(of: pa.DataType) -> pa.Schema:
     ],
 )
 def test_any_value_becomes_valid_json(value: Any, expected: Any) -> None:
-    text = row_as_json(job_of(names=NAMES), {"i0": value})
+    text = row_as_json(task_of(names=NAMES), {"i0": value})
     assert json.loads(text, parse_constant=pytest.fail) == {"km": expected}
 
 
@@ -65,20 +65,20 @@ def test_any_value_becomes_valid_json(value: Any, expected: Any) -> None:
     ],
 )
 def test_times_are_readable(of: pa.DataType, expected: Any) -> None:
-    job = job_of(names=NAMES, results=extent(of))
-    row = json.loads(row_as_json(job, {"start": 1_500_000, "end": INFINITY, "new_end": None}))
+    task = task_of(names=NAMES, results=extent(of))
+    row = json.loads(row_as_json(task, {"start": 1_500_000, "end": INFINITY, "new_end": None}))
     assert row == {"since": expected, "until": None, "back": None}
 
 
 def test_a_time_beyond_the_calendar_stays_a_number() -> None:
-    job = job_of(names=NAMES, results=extent(pa.timestamp("us", tz="UTC")))
-    assert json.loads(row_as_json(job, {"start": 2**61})) == {"since": 2**61}
+    task = task_of(names=NAMES, results=extent(pa.timestamp("us", tz="UTC")))
+    assert json.loads(row_as_json(task, {"start": 2**61})) == {"since": 2**61}
 
 
 @pytest.mark.parametrize(("new_end", "kind"), [(None, "insert"), (8, "revise"), (3, "retract")])
 def test_what_the_evaluator_sets_aside_is_the_row_again(new_end: int | None, kind: str) -> None:
     refusal = Refusal(Reason.LATE, "it came late", InputChange(5, 3, 9, (1.5,), new_end))
-    row = refused_row(job_of(names=NAMES), ("north",), refusal)
+    row = refused_row(task_of(names=NAMES), ("north",), refusal)
     assert (row.is_late, row.reason, row.message) == (True, "late", "it came late")
     shown = {"station": "north", "what": kind, "ride": 5, "since": 3, "until": 9, "back": new_end, "km": 1.5}
     assert json.loads(row.row) == shown
@@ -86,4 +86,4 @@ def test_what_the_evaluator_sets_aside_is_the_row_again(new_end: int | None, kin
 
 def test_only_a_late_row_is_late() -> None:
     refusal = Refusal(Reason.DUPLICATE_ID, "it is there", InputChange(5, 3, INFINITY, (1.5,)))
-    assert not refused_row(job_of(names=NAMES), ("north",), refusal).is_late
+    assert not refused_row(task_of(names=NAMES), ("north",), refusal).is_late

@@ -9,11 +9,11 @@ import pytest
 from pyspark import accumulators
 from pyspark.accumulators import Accumulator
 
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.rejections import Counts, CountsParam, Rejections, Teller
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.jobs import arrived, job_of, rows
+from tests.spark_units.tasks import arrived, rows, task_of
 from tests.spark_units.test_closed import sliced
 from tests.spark_units.test_measures import Sums, Total
 
@@ -107,20 +107,20 @@ STARTS = [1, None, 5, 9, None, 12]
 
 
 @pytest.mark.parametrize(
-    ("job", "ends", "expected"),
+    ("task", "ends", "expected"),
     [
-        (job_of(is_static=True), {"end": [4, 4, 5, 12, 4, 13]}, (3, {"null time": 2, "empty lifetime": 1})),
+        (task_of(is_static=True), {"end": [4, 4, 5, 12, 4, 13]}, (3, {"null time": 2, "empty lifetime": 1})),
         (sliced(Total(), is_static=True), {}, (4, {"null time": 2})),
         (sliced(Sums(), is_static=True), {}, (4, {"null time": 2})),
     ],
     ids=["general", "sliced", "columnar"],
 )
 def test_a_worker_counts_what_its_buckets_put_out(
-    job: Job, ends: dict[str, list[int]], expected: tuple[int, dict[str, int]], ids: int
+    task: TaskPayload, ends: dict[str, list[int]], expected: tuple[int, dict[str, int]], ids: int
 ) -> None:
     kept: Accumulator[Counts] = Accumulator(ids, {}, CountsParam())
     teller = Teller(kept, 3)
-    teller.tell(12, list(run_bucket(job, 0, MemoryCells(), arrived(job, rows(start=STARTS, **ends)))))
+    teller.tell(12, list(run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=STARTS, **ends)))))
     teller.tell(6, [])
     assert kept.value == {(3, 12): expected, (3, 6): (0, {})}
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from muntin import INFINITY
-from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.readable import unreadable
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.problems import PROBLEMS
 from muntin_engine.spark.signals import signals_in
-from tests.spark_units.jobs import UTC, job_of, rows
+from tests.spark_units.tasks import UTC, rows, task_of
 
 
 def text(*values: bytes | None) -> pa.Array:
@@ -58,37 +58,37 @@ def _raises(value: pa.Scalar) -> bool:
     return False
 
 
-def reasons(job: Job, **columns: Any) -> list[str | None]:
-    codes = read_rows(job, rows(**columns)).rows.column("problem").to_pylist()
+def reasons(task: TaskPayload, **columns: Any) -> list[str | None]:
+    codes = read_rows(task, rows(**columns)).rows.column("problem").to_pylist()
     return [None if code is None else PROBLEMS[code].reason for code in codes]
 
 
 @pytest.mark.parametrize(
-    ("job", "columns"),
+    ("task", "columns"),
     [
-        (job_of(), {"k0": text(b"a", b"\xff")}),
-        (job_of(keys=(pa.date32(),)), {"k0": days(0, LAST + 1)}),
-        (job_of(keys=(pa.list_(pa.string()),)), {"k0": pa.ListArray.from_arrays([0, 1, 2], text(b"a", b"\xff"))}),
-        (job_of(inputs=(pa.string(),)), {"i0": text(b"a", b"\xff")}),
-        (job_of(inputs=(pa.date32(),)), {"i0": days(0, FIRST - 1)}),
-        (job_of(), {"id": text(b"a", b"\xff")}),
+        (task_of(), {"k0": text(b"a", b"\xff")}),
+        (task_of(keys=(pa.date32(),)), {"k0": days(0, LAST + 1)}),
+        (task_of(keys=(pa.list_(pa.string()),)), {"k0": pa.ListArray.from_arrays([0, 1, 2], text(b"a", b"\xff"))}),
+        (task_of(inputs=(pa.string(),)), {"i0": text(b"a", b"\xff")}),
+        (task_of(inputs=(pa.date32(),)), {"i0": days(0, FIRST - 1)}),
+        (task_of(), {"id": text(b"a", b"\xff")}),
     ],
 )
-def test_keys_ids_and_values_are_treated_alike(job: Job, columns: dict[str, Any]) -> None:
-    assert reasons(job, start=[3, 3], end=[5, 5], **columns) == [None, "unreadable value"]
+def test_keys_ids_and_values_are_treated_alike(task: TaskPayload, columns: dict[str, Any]) -> None:
+    assert reasons(task, start=[3, 3], end=[5, 5], **columns) == [None, "unreadable value"]
 
 
 @pytest.mark.parametrize("is_point", [True, False])
 @pytest.mark.parametrize("start", [INFINITY, INFINITY - 1, 2**62, -(2**63), -(2**62)])
 def test_times_near_the_end_of_64_bits_are_out_of_range(start: int, is_point: bool) -> None:
-    assert reasons(job_of(is_point=is_point), start=[start], end=[5]) == ["time out of range"]
+    assert reasons(task_of(is_point=is_point), start=[start], end=[5]) == ["time out of range"]
 
 
 def test_a_signal_that_is_no_text_is_refused_and_wakes_nothing() -> None:
-    job = job_of(has_changes=True)
+    task = task_of(has_changes=True)
     batch = rows(start=[None, None], end=[None, None], change=["signal"] * 2, signal=text(b"dusk", b"\xff"))
     assert signals_in(batch) == {"dusk"}
-    assert [PROBLEMS[code].reason for code in read_rows(job, batch).rows.column("problem").to_pylist()] == [
+    assert [PROBLEMS[code].reason for code in read_rows(task, batch).rows.column("problem").to_pylist()] == [
         "unreadable value"
     ]
 

@@ -31,7 +31,7 @@ from muntin_engine.core.query import Binding
 from muntin_engine.core.running import RUNNING
 from muntin_engine.evaluators.general.computation import Computation
 from muntin_engine.evaluators.general.event_index import StoredEvent
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.lookout import last_words
@@ -39,7 +39,7 @@ from muntin_engine.spark.traces import FileTrace, read_traces
 from muntin_engine.spark.watchdog import overseen
 from muntin_engine.state.cells import MemoryCells
 from tests.conftest import ROOT
-from tests.spark_units.jobs import TICKS, arrived, job_of, rows
+from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 from tests.spark_units.test_measures import sliced, timed
 
 SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
@@ -101,16 +101,16 @@ class SlowArrays(ColumnarAggregate[int, int]):
 
 
 def run(kind: str, seconds: float, settings: WorkerSettings) -> dict[str, int]:
-    """Evaluate a bucket whose window from 20 on of key `b` takes so long, and return its measures."""
+    """Evaluate a bucket whose window from 20 on of key `b` takes so long, and return its metrics."""
     if kind == "general":
-        job: Job = job_of(Slow(seconds), results=SCHEMA, has_changes=True, worker=settings)
+        task: TaskPayload = task_of(Slow(seconds), results=SCHEMA, has_changes=True, worker=settings)
     else:
         module = SlowParts(seconds) if kind == "sliced" else SlowArrays(seconds)
-        job = sliced(module, has_changes=True, worker=settings)
-    job = timed(replace(job, outputs=(describe(int, "m"),)))
+        task = sliced(module, has_changes=True, worker=settings)
+    task = timed(replace(task, outputs=(describe(int, "m"),)))
     times = {"start": [3, 13, 23, 23, None], "end": [4, 14, 24, 24, None], "change": ["insert"] * 4 + ["close"]}
     batch = rows(**times, k0=["a", "b", "b", "c", None], i0=[5, 6, 7, 8, None])
-    return {blob.stream: blob.rows for blob in run_bucket(job, 0, MemoryCells(), arrived(job, batch))}
+    return {blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), arrived(task, batch))}
 
 
 PLACE = "\n  key: ('b',)\n  window: [20, 30)\n"
@@ -124,10 +124,10 @@ def test_a_call_that_takes_long_is_told_of_with_module_key_and_window(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "muntin.watchdog"):
-        measures = run(kind, 5 * SECONDS, WorkerSettings(watchdog_seconds=SECONDS, folder=str(tmp_path)))
+        metrics = run(kind, 5 * SECONDS, WorkerSettings(watchdog_seconds=SECONDS, folder=str(tmp_path)))
     assert caplog.messages
-    assert measures["long_calls:m"] == 1
-    assert measures["longest_call_us:m"] >= SECONDS * 1e6
+    assert metrics["long_calls:m"] == 1
+    assert metrics["longest_call_us:m"] >= SECONDS * 1e6
     first = caplog.messages[0]
     assert first.startswith(f"{LABELS[kind]} has been running for 0 seconds in compute_result")
     assert (PLACE in first) == (kind != "arrays")

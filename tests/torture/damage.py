@@ -25,7 +25,7 @@ class CheckedRun(Run):
         """What lies in the cells is longer by their checksums than what the bucket says."""
 
     def _check_forgotten(self) -> None:
-        assert list(self.cells.cells) == ["ledger"]
+        assert list(self.cells.cells) == ["metadata"]
 
 
 def flipped(seed: int, folder: Path) -> Figures:

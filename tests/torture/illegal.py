@@ -108,8 +108,8 @@ def _batches(random: Random, reach: int, *, with_blind: bool) -> list[Batch]:
         ]
         seen = max([progress.horizon, *ends, *(change.start + 1 for _, change in rows)])
         newest = max([progress.newest, *(change.start for _, change in rows if change.new_end is None)])
-        punctuation = max(progress.punctuation, random.choice((EARLIEST, EARLIEST, random.randint(0, 14))))
-        progress = Progress(punctuation, max(seen, punctuation), newest)
+        watermark = max(progress.watermark, random.choice((EARLIEST, EARLIEST, random.randint(0, 14))))
+        progress = Progress(watermark, max(seen, watermark), newest)
         batches.append((rows, progress))
     batches.append(([], Progress(INFINITY, progress.horizon, progress.newest)))
     return batches

@@ -36,16 +36,16 @@ class Life(NamedTuple):
 
 @dataclass(frozen=True)
 class GiveUp(Trigger):
-    """A trigger of the tests: finishes without firing when the watermark reaches a time."""
+    """A trigger of the tests: finishes without firing when the max event time reaches a time."""
 
     name: ClassVar[str] = "test.give_up"
 
     at: int
 
     def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
-        return None, Decision.STOP if view.watermark >= self.at else Decision.WAIT
+        return None, Decision.STOP if view.max_event_time >= self.at else Decision.WAIT
 
-    def next_watermark(self, state: Any, window: Window) -> int:
+    def next_event_time(self, state: Any, window: Window) -> int:
         return self.at
 
 
@@ -63,7 +63,7 @@ def life(trigger: Trigger, window: Window, views: Views, begin: int = 0) -> Life
         case Until(own, end):
             return ended(life(own, window, views, begin), life(end, window, views, begin))
         case GiveUp(time):
-            return Life([], next((at for at in range(begin, len(views)) if views[at].watermark >= time), None))
+            return Life([], next((at for at in range(begin, len(views)) if views[at].max_event_time >= time), None))
     return once(at for at in range(begin, len(views)) if is_at(trigger, window, views, begin, at))
 
 
@@ -74,7 +74,7 @@ def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -
         case AfterCount(count):
             return sum(view.came for view in views[begin : at + 1]) >= count
         case Past(part, delay):
-            return view.watermark >= window.start + round(part * length) + delay
+            return view.max_event_time >= window.start + round(part * length) + delay
         case Percentile(part):
             return view.came > 0 and view.newest - window.start >= part * length
         case When(condition):

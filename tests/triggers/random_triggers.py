@@ -58,17 +58,17 @@ def leaf(random: Random) -> Trigger:
 def random_views(random: Random, window: Window) -> list[TriggerView]:
     """Return what may happen to a window; it begins with its first members."""
     clock = random.choice([EARLIEST, random.randint(0, 50)])
-    watermark = window.start
+    max_event_time = window.start
     views: list[TriggerView] = []
     for place in range(random.randint(1, 25)):
         came = random.choice([0, 0, 1, 2, 5]) if place else random.randint(1, 3)
         if random.random() < 0.5:
             clock = max(0, clock) + random.randint(0, 20)
-        watermark += random.choice([0, 0, 1, 3])
+        max_event_time += random.choice([0, 0, 1, 3])
         rows = [random.randint(-9, 9) for _ in range(came)]
         views.append(
             TriggerView(
-                watermark=watermark,
+                max_event_time=max_event_time,
                 clock=clock,
                 came=came,
                 newest=random.randrange(window.start, window.end) if came else EARLIEST,

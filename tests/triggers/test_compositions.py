@@ -21,8 +21,8 @@ def firings(trigger: Trigger, views: list[TriggerView], *, sleeps: bool) -> list
     state = trigger.create_state(WINDOW)
     fired: list[int] = []
     for place, view in enumerate(views):
-        clock, watermark = trigger.next_clock(state, WINDOW), trigger.next_watermark(state, WINDOW)
-        is_due = clock <= view.clock or watermark <= view.watermark or bool(view.signals & trigger.signals)
+        clock, max_event_time = trigger.next_clock(state, WINDOW), trigger.next_event_time(state, WINDOW)
+        is_due = clock <= view.clock or max_event_time <= view.max_event_time or bool(view.signals & trigger.signals)
         if place and sleeps and not (view.came or is_due):
             continue
         before = codec.pack(state)

@@ -18,7 +18,7 @@ from muntin_engine.errors import (
     WorkerEnvironmentError,
 )
 from muntin_engine.event_stream import EventStream, events
-from muntin_engine.monitoring import BatchNumbers, batch_numbers, monitor
+from muntin_engine.monitoring import BatchMetrics, batch_metrics, monitor
 from muntin_engine.query import ModuleCall, Query, WindowedStream, functions, module
 from muntin_engine.shipping import ship
 from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
@@ -44,7 +44,7 @@ else:
 
 
 __all__ = [
-    "BatchNumbers",
+    "BatchMetrics",
     "ChangelogTable",
     "EventStream",
     "JavaNotFoundError",
@@ -64,7 +64,7 @@ __all__ = [
     "StateMismatchError",
     "WindowedStream",
     "WorkerEnvironmentError",
-    "batch_numbers",
+    "batch_metrics",
     "events",
     "fold",
     "functions",

@@ -89,9 +89,9 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         progress: What says how complete the input is, besides rows of punctuation, which always do. For example
             `bounded_delay("10 minutes")` or `bounded_disorder(rows=100)`.
         source: Names the source of a row. The input is then as complete as the least complete of its sources, and rows
-            of punctuation speak for their source; those without a source speak for all.
+            of watermark speak for their source; those without a source speak for all.
         sources: The sources that are waited for, all there are. Rows of another one are rejected.
-        late: What becomes of a row that comes behind the punctuation: `"side"`, `"drop"`, `"adjust"` or, for example,
+        late: What becomes of a row that comes behind the watermark: `"side"`, `"drop"`, `"adjust"` or, for example,
             `correct("1 hour")`.
         buckets: Over how many buckets keys are spread; 1 to 256. A checkpoint remembers it. Without keys there is one.
         unit: Where times are integers that count `"s"`, `"ms"`, `"us"` or `"ns"`: which of these. All lengths are then
@@ -235,9 +235,9 @@ class EventStream:
                 modules are made for; `"none"` if they do not mind.
             timestamps: Which lifetime the output gets. Unsaid, it is the one that the modules are made for; `"align"`
                 if they do not mind.
-            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the watermark passes
+            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time passes
                 its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
-                `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `pane`.
+                `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"` or `"general"`: in that way, for tests and comparisons. A
                 checkpoint remembers it.

@@ -30,7 +30,7 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     is; `late`, what becomes of rows that come behind that;
     `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
     windows are put out, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
-    `output`, when a window is complete; and `lag`, how far the output's punctuation is behind the input's, and why.
+    `output`, when a window is complete; and `lag`, how far the output's watermark is behind the input's, and why.
     """
     plans = [*inner, plan]
     told = [
@@ -115,7 +115,7 @@ def _explain_late(plan: Plan) -> str:
     late = plan.input.late
     if late.corrects:
         allowed = plan.spell_length(late.allowed)
-        return f"rows up to {allowed} behind the punctuation correct results, others are set aside"
+        return f"rows up to {allowed} behind the watermark correct results, others are set aside"
     return _LATE[late.policy]
 
 
@@ -134,9 +134,9 @@ _REFINEMENTS: Final = {
 
 
 _LATE: Final = {
-    LatePolicy.SIDE: "rows behind the punctuation are set aside",
-    LatePolicy.DROP: "rows behind the punctuation are counted and dropped",
-    LatePolicy.ADJUST: "insertions start at the punctuation if they end after it; other rows behind it are set aside",
+    LatePolicy.SIDE: "rows behind the watermark are set aside",
+    LatePolicy.DROP: "rows behind the watermark are counted and dropped",
+    LatePolicy.ADJUST: "insertions start at the watermark if they end after it; other rows behind it are set aside",
 }
 
 
@@ -144,18 +144,18 @@ def _explain_completeness(plan: Plan) -> str:
     if plan.contract is OutputContract.UNRESTRICTED:
         return "is never complete before the stream closes, as its module promises nothing about its lifetimes"
     if plan.contract is OutputContract.TIME_BOUND:
-        return "is complete up to the punctuation, as nothing is put out before what caused it"
+        return "is complete up to the watermark, as nothing is put out before what caused it"
     if plan.waits_for_ends:
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if plan.window.ends_move else "reaches"
     late = plan.input.late
     after = f", and {plan.spell_length(late.allowed)} more" if late.corrects else ""
-    return f"a window is complete when the punctuation {meets} its end{after}"
+    return f"a window is complete when the watermark {meets} its end{after}"
 
 
 def _explain_lag(plan: Plan) -> str:
     if plan.contract is OutputContract.UNRESTRICTED:
-        return "no output punctuation before the stream closes"
+        return "no output watermark before the stream closes"
     if plan.contract is OutputContract.TIME_BOUND:
         return "none"
     if plan.waits_for_ends:

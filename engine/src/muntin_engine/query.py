@@ -152,7 +152,7 @@ class Query:
         is_timed: True if it reports how long its stages and modules take.
         inner: The plans of the queries whose results are its input, the first one first.
         is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
-            other queries in the same query of Spark's; `batch_numbers` says what they are called.
+            other queries in the same query of Spark's; `batch_metrics` says what they are called.
     """
 
     source: Projection
@@ -205,17 +205,17 @@ class Query:
         (`insert` or `retract`) and `event_id`, which names a result among those of its key. Where a module is
         time-bound and its results are put out eagerly, `change` may also be `revise`: the result's lifetime ends at
         `new_end` from now on. A lifetime without an end has a null `end`. Early results have `timing` (`early` or
-        `final`) and `pane`, which counts how often their window was put out before; where they are retracted they have
+        `final`) and `firing`, which counts how often their window was put out before; where they are retracted they have
         `change` and `event_id` as well.
 
         A static input is taken as a whole: nothing in it is late, and every window is complete.
 
         While a streaming query of it runs, its progress has observed metrics under the name `counters`: what each
-        micro-batch brought, put out and took. `batch_numbers` reads them and `monitor` shows them.
+        micro-batch brought, put out and took. `batch_metrics` reads them and `monitor` shows them.
 
         Args:
             watermark: The name of a column to add, the start of the result's lifetime, with a watermark of Spark's that
-                follows the output's punctuation even where no window has a result. Spark's own windows, joins and
+                follows the output's watermark even where no window has a result. Spark's own windows, joins and
                 de-duplication over that column then make progress and drop nothing. A Spark query has one watermark
                 column on its way, so it must not set another. For final results of hopping and tumbling windows over
                 timestamps of events without ids; others do not come in the order of their windows.
@@ -257,9 +257,9 @@ class Query:
         return replace(stream, inner=(*self.inner, self.plan))
 
     def late(self) -> DataFrame:
-        """Return the rows that came behind the punctuation: `reason`, `message`, the `row` as JSON and `late_by`.
+        """Return the rows that came behind the watermark: `reason`, `message`, the `row` as JSON and `late_by`.
 
-        `late_by` is how far its sync time lay behind the punctuation, in ticks (microseconds where the axis is time);
+        `late_by` is how far its sync time lay behind the watermark, in ticks (microseconds where the axis is time);
         null if the row came after the end of the stream.
 
         A streaming query of these rows is one of its own, with its own checkpoint and its own state: it evaluates the
@@ -306,7 +306,7 @@ class Query:
             late: Takes what `late` returns. The query is then evaluated in general, from its rows: see `explain`.
             rejected: Takes what `rejected` returns.
             progress: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
-                `results`, the `punctuation` of the output, and the other `counters` by name.
+                `results`, the `watermark` of the output, and the other `counters` by name.
             trigger: How long from the start of a micro-batch to that of the next, with its unit, such as
                 `"10 seconds"`; at once if it is None; `"available_now"` to stop when all that there is has been read.
             on_end: What becomes of open windows when the query ends. `"leave"`: they wait in the checkpoint for a later

@@ -17,7 +17,7 @@ from typing import Annotated, Final, TypeAlias
 from muntin.errors import DurationError
 
 INFINITY: Final = 2**63 - 1
-"""The end of an event that has not ended, and the punctuation that closes a stream."""
+"""The end of an event that has not ended, and the watermark that closes a stream."""
 
 EARLIEST: Final = -(2**63)
 """Before every event: the watermark of a stream that has not said anything yet."""

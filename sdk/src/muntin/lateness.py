@@ -15,7 +15,7 @@ class Lateness:
 
     Attributes:
         policy: What.
-        allowed: For how long behind the punctuation results are corrected, in ticks.
+        allowed: For how long behind the watermark results are corrected, in ticks.
     """
 
     policy: LatePolicy = LatePolicy.SIDE
@@ -33,10 +33,10 @@ class Lateness:
 def correct(allowed: Duration) -> Lateness:
     """Return the policy that corrects results for rows up to some time late (Flink's and Beam's allowed lateness).
 
-    A window is put out when the punctuation passes its end, and corrected with retractions by every row that comes up
-    to that long behind the punctuation. What comes later yet goes to the late rows.
+    A window is put out when the watermark passes its end, and corrected with retractions by every row that comes up
+    to that long behind the watermark. What comes later yet goes to the late rows.
 
-    Over hopping and tumbling windows of events without ids it is the windows that count: until the punctuation is that
+    Over hopping and tumbling windows of events without ids it is the windows that count: until the watermark is that
     long past the end of the first one that a row belongs to, the row corrects all of them.
 
     Args:

@@ -71,7 +71,7 @@ class EmitPolicy(_Policy):
     FINAL = "final"
     """Once, when no legal change can alter it."""
     SPECULATIVE = "speculative"
-    """When the watermark passes the window's end, with retractions whenever it changes after that (SI-64)."""
+    """When the max event time passes the window's end, with retractions whenever it changes after that (SI-64)."""
     EAGER = "eager"
     """As soon as the window has a member, with retractions whenever it changes."""
 
@@ -93,14 +93,14 @@ class Refinement(_Policy):
 
 
 class LatePolicy(_Policy):
-    """What becomes of a row that changes the axis before the punctuation (SI-91)."""
+    """What becomes of a row that changes the axis before the watermark (SI-91)."""
 
     SIDE = "side"
     """It is set aside among the late rows, with how late it was."""
     DROP = "drop"
     """It is counted and not kept."""
     ADJUST = "adjust"
-    """An insertion that ends after the punctuation starts at the punctuation instead; one that does not is set aside,
+    """An insertion that ends after the watermark starts at the watermark instead; one that does not is set aside,
     and so is every late point event."""
     CORRECT = "correct"
     """Results are corrected for some time, see `correct`."""
@@ -110,7 +110,7 @@ class OutputContract(_Policy):
     """What a time-sensitive module promises about the lifetimes it returns (SI-47, SI-48, SI-76)."""
 
     UNRESTRICTED = "unrestricted"
-    """Nothing: unless it is cut to its window, the output never has punctuation before the end of the stream."""
+    """Nothing: unless it is cut to its window, the output never has a watermark before the end of the stream."""
     WINDOW_BASED = "window_based"
     """No output starts before its window."""
     TIME_BOUND = "time_bound"

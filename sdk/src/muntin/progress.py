@@ -1,6 +1,6 @@
 """Progress policies: what makes an input say how far it is complete, as plain data.
 
-An input is complete up to its *punctuation*: no later row changes the axis before it (strictly; SI-17, B6 item 10).
+An input is complete up to its *watermark*: no later row changes the axis before it (strictly; SI-17, B6 item 10).
 Rows of punctuation say so themselves, whatever the policy. A policy adds what the times of the other rows imply
 (TH-53), and what to do when there are no rows at all. Several sources are each as far as their own rows say; the input
 is as far as the least of them (Meld, TH-58).
@@ -133,7 +133,7 @@ class BoundedDisorder(ProgressPolicy):
 
 @dataclass(frozen=True, slots=True)
 class Periodic(ProgressPolicy):
-    """A bounded delay whose punctuation moves in steps; made by `punctuate_every`.
+    """A bounded delay whose watermark moves in steps; made by `punctuate_every`.
 
     Attributes:
         delay: In ticks.
@@ -217,7 +217,7 @@ def bounded_disorder(rows: int) -> BoundedDisorder:
 
 
 def punctuate_every(*, rows: int | None = None, span: Duration | None = None, delay: Duration = 0) -> Periodic:
-    """Return a bounded delay whose punctuation moves in steps (SI-91, data-driven).
+    """Return a bounded delay whose watermark moves in steps (SI-91, data-driven).
 
     Args:
         rows: Move when the number of rows seen passes a multiple of this.

@@ -16,8 +16,8 @@ class Row(NamedTuple):
 
     Attributes:
         kind: `insert`, `punctuate` or `clock`.
-        time: Its start, the punctuation, or the reading.
-        source: Its source; None for a clock, and for punctuation that speaks for all.
+        time: Its start, the watermark, or the reading.
+        source: Its source; None for a clock, and for watermark that speaks for all.
     """
 
     kind: str
@@ -30,7 +30,7 @@ History = Sequence[Sequence[Row]]
 
 
 def punctuations(policy: ProgressPolicy, sources: Sequence[str | None], history: History) -> list[int]:
-    """Return the punctuation after each micro-batch."""
+    """Return the watermark after each micro-batch."""
     found: list[int] = []
     for count in range(1, len(history) + 1):
         found.append(max([*found[-1:], _least(policy, sources, history[:count])]))
@@ -46,7 +46,7 @@ def _least(policy: ProgressPolicy, sources: Sequence[str | None], history: Histo
 
 
 def _bound(policy: ProgressPolicy, source: str | None, history: History) -> int:
-    """Return how far a source is: by its rows, by punctuation, and by the clock while it was idle."""
+    """Return how far a source is: by its rows, by watermark, and by the clock while it was idle."""
     prefixes = [history[:count] for count in range(1, len(history) + 1)]
     bounds = [_implied(policy, source, prefix) for prefix in prefixes]
     bounds += [row.time for batch in history for row in batch if row.kind == "punctuate" and _speaks_for(row, source)]
@@ -105,11 +105,11 @@ def seen_by_tasks(policy: ProgressPolicy, batch: Sequence[Row], random: Random) 
 def _seen(row: Row, keep: int) -> Observation:
     if row.kind == "insert":
         return Observation(row.source, row.time, 1, (row.time,)[:keep])
-    return Observation(row.source, punctuation=row.time)
+    return Observation(row.source, watermark=row.time)
 
 
 def random_history(random: Random, sources: Sequence[str | None]) -> History:
-    """Return some micro-batches of rows that come about in order, with punctuation and a clock."""
+    """Return some micro-batches of rows that come about in order, with watermark and a clock."""
     now, history = random.randint(-50, 50), []
     for _ in range(random.randint(1, 12)):
         batch: list[Row] = []

@@ -44,7 +44,7 @@ STEADY = [rule for rule in RULES if rule not in (punctuate_every(rows=1), punctu
 def tracked(
     policy: ProgressPolicy, sources: Sequence[str], history: History, random: Random, restarts: float = 0.3
 ) -> list[int]:
-    """Return the punctuation after each micro-batch, by a tracker that is restarted now and then."""
+    """Return the watermark after each micro-batch, by a tracker that is restarted now and then."""
     codec, tracker = Codec(), ProgressTracker(policy, tuple(sources))
     progress, kept = Progress(), NOTHING
     found: list[int] = []
@@ -54,7 +54,7 @@ def tracked(
         progress, kept = tracker.advance(progress, kept, arrived, seen_by_tasks(policy, batch, random))
         if random.random() < restarts:
             kept = codec.unpack(codec.pack(list(kept)))
-        found.append(progress.punctuation)
+        found.append(progress.watermark)
     return found
 
 
@@ -111,7 +111,7 @@ def test_progress_never_goes_back_and_punctuation_is_within_the_horizon() -> Non
             arrived = Progress(clock=clock_of([batch]))
             now, kept = tracker.advance(progress, kept, arrived, seen_by_tasks(policy, batch, random))
             assert now.advance(progress) == now
-            assert now.punctuation == INFINITY or now.horizon >= now.punctuation
+            assert now.watermark == INFINITY or now.horizon >= now.watermark
             progress = now
 
 
@@ -124,9 +124,9 @@ def test_progress_need_not_be_known_finer_than_output_changes() -> None:
 def test_a_declared_source_that_never_spoke_holds_everything() -> None:
     tracker, said = ProgressTracker(ordered(), ("a", "b")), Progress()
     now, kept = tracker.advance(Progress(), (), said, [Observation("a", 100, 1)])
-    assert now.punctuation == EARLIEST
+    assert now.watermark == EARLIEST
     now, kept = tracker.advance(now, kept, said, [Observation("b", 60, 1)])
-    assert now.punctuation == 60
+    assert now.watermark == 60
 
 
 def test_a_source_that_wakes_up_does_not_take_progress_back() -> None:
@@ -136,11 +136,11 @@ def test_a_source_that_wakes_up_does_not_take_progress_back() -> None:
     tracker = ProgressTracker(ordered().with_idle(30), ("a", "b"))
     now, kept = tracker.advance(Progress(), (), Progress(clock=0), [Observation("a", 5, 1)])
     now, kept = tracker.advance(now, kept, Progress(clock=20), [Observation("a", 21, 1)])
-    assert now.punctuation == EARLIEST
+    assert now.watermark == EARLIEST
     now, kept = tracker.advance(now, kept, Progress(clock=40), [])
-    assert now.punctuation == 21
+    assert now.watermark == 21
     now, kept = tracker.advance(now, kept, Progress(clock=45), [Observation("a", 44, 1), Observation("b", 9, 1)])
-    assert now.punctuation == 21
+    assert now.watermark == 21
 
 
 def test_a_clock_alone_moves_nothing() -> None:
@@ -154,4 +154,4 @@ def test_what_is_kept_of_a_source_is_bounded() -> None:
     for tick in range(100):
         progress, kept = tracker.advance(progress, kept, Progress(), [Observation(None, tick, 1, (tick,))])
     assert len(Codec().pack(list(kept))) < 60
-    assert progress.punctuation == 96
+    assert progress.watermark == 96

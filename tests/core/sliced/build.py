@@ -24,7 +24,7 @@ from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec, records_in
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 
 
@@ -194,17 +194,17 @@ class Feed:
         self.kept = KeptStores()
         self.output: list[Answer] = []
         self.late = self.accepted = 0
-        self.lineage = Lineage({"query": "test"})
+        self.compatibility = Compatibility({"query": "test"})
 
     def restart(self) -> None:
         self.kept = KeptStores()
 
-    def batch(self, rows: Sequence[Row], punctuation: int = EARLIEST, blobs: Sequence[bytes] | None = None) -> None:
+    def batch(self, rows: Sequence[Row], watermark: int = EARLIEST, blobs: Sequence[bytes] | None = None) -> None:
         """Run a batch."""
         given = blobs_of(self.query, rows) if blobs is None else blobs
         newest = max((row.tick for row in rows), default=EARLIEST)
-        known = max(newest + 1, punctuation if punctuation < INFINITY else EARLIEST) if rows else EARLIEST
-        result = self.run(given, Progress(punctuation, known, newest))
+        known = max(newest + 1, watermark if watermark < INFINITY else EARLIEST) if rows else EARLIEST
+        result = self.run(given, Progress(watermark, known, newest))
         self.output += [Answer(*row, place) for place, runs in result.output for row in runs.rows()]
         self.late += result.late
         self.accepted += result.accepted
@@ -215,7 +215,7 @@ class Feed:
             lambda: StateStore(self.query),
             self.cells,
             self.query.codec,
-            self.lineage,
+            self.compatibility,
             self.kept,
             "bucket",
         )
@@ -223,7 +223,7 @@ class Feed:
 
     @property
     def entries(self) -> list[str]:
-        return sorted(name for name in self.cells.cells if name != "ledger")
+        return sorted(name for name in self.cells.cells if name != "metadata")
 
 
 def expected(

@@ -1,4 +1,4 @@
-"""The journal of a bucket, with a store that merges numbers in slices."""
+"""The log of a bucket, with a store that merges numbers in slices."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.over_slices import journal as journals
-from muntin_engine.evaluators.over_slices.journal import MOST_ALIKE, Journal
+from muntin_engine.evaluators.over_slices import log as log
+from muntin_engine.evaluators.over_slices.slice_log import MOST_ALIKE, SliceLog
 from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, Stored, Taken
 from muntin_engine.state.cells import MemoryCells
 
@@ -65,55 +65,55 @@ class CountingCells(MemoryCells):
         super().put(name, data)
 
 
-def read_back(journal: Journal, first_live: int = -(10**9)) -> dict[int, int]:
+def read_back(log: SliceLog, first_live: int = -(10**9)) -> dict[int, int]:
     store = Sums()
-    for entry in journal.read():
+    for entry in log.read():
         store.restore(entry)
     store.forget(first_live)
     return store.sums
 
 
-def reopened(journal: Journal, cells: MemoryCells) -> Journal:
-    return Journal.from_data(cells, json.loads(json.dumps(journal.to_data())))
+def reopened(log: SliceLog, cells: MemoryCells) -> SliceLog:
+    return SliceLog.from_data(cells, json.loads(json.dumps(log.to_data())))
 
 
 def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
     random = Random(3)
     cells, store, wanted = CountingCells(), Sums(), dict[int, int]()
-    journal = Journal(cells)
+    log = SliceLog(cells)
     for batch in range(500):
         delta = {random.randint(batch, batch + 30): random.randint(1, 9) for _ in range(random.randint(0, 4))}
         first_live = batch - 20
         wanted = {number: total for number, total in wanted.items() if number >= first_live}
         for number, total in delta.items():
             wanted[number] = wanted.get(number, 0) + total
-        journal.forget(first_live)
-        journal.append(store.write(delta, first_live))
-        journal.tidy(store, first_live)
-        journal = reopened(journal, cells)
-        assert read_back(journal, first_live) == wanted
-        assert len(cells.cells) == len(journal.read()) <= 3 * (MOST_ALIKE + 1)
+        log.forget(first_live)
+        log.append(store.write(delta, first_live))
+        log.compact(store, first_live)
+        log = reopened(log, cells)
+        assert read_back(log, first_live) == wanted
+        assert len(cells.cells) == len(log.read()) <= 3 * (MOST_ALIKE + 1)
 
 
 def test_entries_that_die_are_removed_unread() -> None:
     cells, store = MemoryCells(), Sums()
-    journal = Journal(cells)
+    log = SliceLog(cells)
     for number in range(5):
-        journal.append(store.write({number: 1, number + 1: 1}, 0))
-    journal.forget(3)
-    assert read_back(journal) == {2: 1, 3: 2, 4: 2, 5: 1}
+        log.append(store.write({number: 1, number + 1: 1}, 0))
+    log.forget(3)
+    assert read_back(log) == {2: 1, 3: 2, 4: 2, 5: 1}
     assert len(cells.cells) == 3
-    journal.forget(6)
+    log.forget(6)
     assert cells.cells == {}
 
 
 def test_a_cell_is_never_used_twice() -> None:
     cells, store = MemoryCells(), Sums()
-    journal = Journal(cells)
+    log = SliceLog(cells)
     seen: set[str] = set()
     for number in range(50):
-        journal.append(store.write({number: 1}, 0))
-        journal.tidy(store, 0)
+        log.append(store.write({number: 1}, 0))
+        log.compact(store, 0)
         (fresh,) = set(cells.cells) - seen if number % 9 != 8 else {min(set(cells.cells) - seen)}
         assert fresh not in seen
         seen |= set(cells.cells)
@@ -121,11 +121,11 @@ def test_a_cell_is_never_used_twice() -> None:
 
 def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() -> None:
     cells, store = CountingCells(), Sums(padding=100)
-    journal = Journal(cells)
+    log = SliceLog(cells)
     for number in range(3000):
-        journal.append(store.write({number: 1}, 0))
-        journal.tidy(store, 0)
-    assert read_back(journal) == dict.fromkeys(range(3000), 1)
+        log.append(store.write({number: 1}, 0))
+        log.compact(store, 0)
+    assert read_back(log) == dict.fromkeys(range(3000), 1)
     assert cells.written < 3000 * 100 * 5  # log 3000 to the base 9 is 3.6
     assert len(cells.cells) <= 4 * MOST_ALIKE
 
@@ -133,20 +133,20 @@ def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() ->
 @pytest.mark.parametrize("largest", [1, 3, 7, 8, 9])
 def test_merging_ends_when_it_cannot_make_fewer_entries(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
     """A store splits what is large; pieces a little below the size of a full entry must not be merged for ever."""
-    monkeypatch.setattr(journals, "MOST_BYTES", 100 * largest + 1)
+    monkeypatch.setattr(log, "MOST_BYTES", 100 * largest + 1)
     cells, store = CountingCells(), Sums(padding=100, largest=largest)
-    journal = Journal(cells)
+    log = SliceLog(cells)
     for number in range(300):
-        journal.append(store.write({number: 1}, 0))
-        journal.tidy(store, 0)
-    assert read_back(journal) == dict.fromkeys(range(300), 1)
+        log.append(store.write({number: 1}, 0))
+        log.compact(store, 0)
+    assert read_back(log) == dict.fromkeys(range(300), 1)
     assert cells.written < 300 * 100 * 6
 
 
 def test_a_lost_cell_is_noticed() -> None:
     cells = MemoryCells()
-    journal = Journal(cells)
-    journal.append(Sums().write({1: 1}, 0))
+    log = SliceLog(cells)
+    log.append(Sums().write({1: 1}, 0))
     cells.cells.clear()
-    with pytest.raises(StateError, match="the cell 'entry 1': the ledger lists its 8 bytes, and it is empty"):
-        journal.read()
+    with pytest.raises(StateError, match="the cell 'entry 1': the metadata lists its 8 bytes, and it is empty"):
+        log.read()

@@ -95,10 +95,10 @@ class Store:
 
     versions: list[dict[str, bytes]]
 
-    def run(self, feed: Feed, rows: list[Row], punctuation: int, *, commits: bool = True) -> None:
+    def run(self, feed: Feed, rows: list[Row], watermark: int, *, commits: bool = True) -> None:
         feed.cells = MemoryCells()
         feed.cells.cells = dict(self.versions[-1])
-        feed.batch(rows, punctuation)
+        feed.batch(rows, watermark)
         if commits:
             self.versions.append(feed.cells.cells)
 

@@ -53,23 +53,23 @@ def test_any_stream_gives_what_the_reference_gives(
 def play(feed: Feed, rows: list[Row], random: Random) -> tuple[list[Row], int]:
     """Feed rows about in order of their ticks, in batches of any size; return those that are legal, and how many not.
 
-    Punctuation is drawn freely, so some rows are late; the engine may restart between any two batches.
+    Watermark is drawn freely, so some rows are late; the engine may restart between any two batches.
     """
     grids = feed.query.grids
     arriving = sorted(rows, key=lambda row: row.tick + random.randint(0, 15))
     legal: list[Row] = []
-    late, punctuation = 0, EARLIEST
+    late, watermark = 0, EARLIEST
     while arriving:
         size = random.choice([0, 1, 1, 2, 5, 20])
         batch, arriving = arriving[:size], arriving[size:]
-        first = max(grid.first_legal(grid.windows.first_open(punctuation)) for grid in grids)
+        first = max(grid.first_legal(grid.windows.first_open(watermark)) for grid in grids)
         good = [row for row in batch if grids[0].slice_at(row.tick) >= first]
         legal, late = legal + good, late + len(batch) - len(good)
         if random.random() < 0.5:
-            punctuation = max(punctuation, random.randint(-30, 45))
+            watermark = max(watermark, random.randint(-30, 45))
         if random.random() < 0.3:
             feed.restart()
-        feed.batch(batch, punctuation, blobs_of(feed.query, batch, random, random.choice([1, 1, 3])))
+        feed.batch(batch, watermark, blobs_of(feed.query, batch, random, random.choice([1, 1, 3])))
     feed.batch([], INFINITY)
     return legal, late
 
@@ -83,7 +83,7 @@ def test_a_row_is_in_every_window_over_it_and_each_window_comes_once() -> None:
     """
     windows = hopping(9, 6)
     feed = Feed(sliced(windows, Members()))
-    feed.batch([Row(("k",), 1, 10), Row(("k",), 7, 70)], punctuation=9)
+    feed.batch([Row(("k",), 1, 10), Row(("k",), 7, 70)], watermark=9)
     assert feed.output == [Answer(("k",), -1, ((10,),)), Answer(("k",), 0, ((10, 70),))]
     feed.batch([], INFINITY)
     assert feed.output[2:] == [Answer(("k",), 1, ((70,),))]
@@ -113,7 +113,7 @@ def test_a_row_is_late_when_a_window_over_it_is_complete() -> None:
                    [---------)                   open, and 7 is in both
     """
     feed = Feed(sliced(hopping(10, 5), Members()))
-    feed.batch([Row(("k",), 2, 2)], punctuation=10)
+    feed.batch([Row(("k",), 2, 2)], watermark=10)
     feed.batch([Row(("k",), 7, 7), Row(("k",), 9, 9), Row(("k",), 10, 10)])
     assert (feed.accepted, feed.late) == (2, 2)
     feed.batch([], INFINITY)
@@ -131,8 +131,8 @@ def test_with_several_windows_a_row_is_late_for_all_of_them_or_for_none() -> Non
 
     def run(*windows: HoppingWindows, without: int = -1) -> Feed:
         feed = Feed(sliced(windows, Members()))
-        for rows, punctuation in batches:
-            feed.batch([row for row in rows if row.payload != without], punctuation)
+        for rows, watermark in batches:
+            feed.batch([row for row in rows if row.payload != without], watermark)
         return feed
 
     together = run(*specifications.values())
@@ -145,7 +145,7 @@ def test_with_several_windows_a_row_is_late_for_all_of_them_or_for_none() -> Non
 
 def test_the_rows_of_a_batch_are_late_by_earlier_batches_alone() -> None:
     feed = Feed(sliced(tumbling(10), Members()))
-    feed.batch([Row(("k",), 3, 3), Row(("k",), 25, 25)], punctuation=20)
+    feed.batch([Row(("k",), 3, 3), Row(("k",), 25, 25)], watermark=20)
     assert (feed.accepted, feed.late) == (2, 0)
     assert feed.output == [Answer(("k",), 0, ((3,),))]
 
@@ -165,9 +165,9 @@ def test_an_aeon_between_two_rows_costs_nothing(windows: HoppingWindows) -> None
 
 def test_a_key_that_comes_back_starts_anew() -> None:
     feed = Feed(sliced(hopping(10, 5), DeductingMembers()))
-    feed.batch([Row(("k",), 1, 1)], punctuation=30)
+    feed.batch([Row(("k",), 1, 1)], watermark=30)
     assert len(feed.entries) == 0
-    feed.batch([Row(("k",), 31, 2)], punctuation=60)
+    feed.batch([Row(("k",), 31, 2)], watermark=60)
     assert feed.output[2:] == [Answer(("k",), 5, ((2,),)), Answer(("k",), 6, ((2,),))]
 
 
@@ -178,7 +178,7 @@ def test_what_is_restored_equals_what_was_kept(kept: bool) -> None:
     rows = [Row((f"k{random.randrange(5)}",), tick, random.randrange(100)) for tick in range(0, 200)]
     feed = Feed(sliced(windows, Members(), DeductingMembers()))
     for start in range(0, 200, 4):
-        feed.batch(rows[start : start + 4], punctuation=start)
+        feed.batch(rows[start : start + 4], watermark=start)
         if not kept:
             feed.restart()
     feed.batch([], INFINITY)

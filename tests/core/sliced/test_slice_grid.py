@@ -43,12 +43,12 @@ def test_a_window_is_its_slices(windows: HoppingWindows, number: int) -> None:
 
 
 @given(WINDOWS, TICKS, TICKS)
-def test_the_bounds_of_a_punctuation(windows: HoppingWindows, punctuation: int, tick: int) -> None:
+def test_the_bounds_of_a_punctuation(windows: HoppingWindows, watermark: int, tick: int) -> None:
     grid = SliceGrid.of(windows)
-    first_open = grid.windows.first_open(punctuation)
-    assert grid.windows.window(first_open).end > punctuation >= grid.windows.window(first_open - 1).end
+    first_open = grid.windows.first_open(watermark)
+    assert grid.windows.window(first_open).end > watermark >= grid.windows.window(first_open - 1).end
     number = grid.slice_at(tick)
-    is_late = any(grid.windows.window(window).end <= punctuation for window in windows_at(windows, tick))
+    is_late = any(grid.windows.window(window).end <= watermark for window in windows_at(windows, tick))
     if windows_at(windows, tick):
         assert (number < grid.first_legal(first_open)) == is_late
         assert (number >= grid.first_live(first_open)) == (max(windows_at(windows, tick)) >= first_open)
@@ -62,9 +62,9 @@ def test_a_window_has_begun_if_it_starts_before_the_horizon(windows: HoppingWind
 
 
 @given(WINDOWS, TICKS)
-def test_output_is_settled_up_to_the_last_end_of_a_window(windows: HoppingWindows, punctuation: int) -> None:
+def test_output_is_settled_up_to_the_last_end_of_a_window(windows: HoppingWindows, watermark: int) -> None:
     grid = SliceGrid.of(windows)
-    assert settled([windows], punctuation) == grid.windows.window(grid.windows.first_open(punctuation) - 1).end
+    assert settled([windows], watermark) == grid.windows.window(grid.windows.first_open(watermark) - 1).end
 
 
 @given(st.lists(WINDOWS, min_size=1, max_size=4), TICKS)

@@ -1,4 +1,4 @@
-"""A bucket over slices derives its punctuation as the general one does, and keeps what it needs for that."""
+"""A bucket over slices derives its watermark as the general one does, and keeps what it needs for that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, Slice
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.progress import ProgressTracker
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from tests.core.progress import histories
 from tests.core.progress.histories import clock_of, punctuations, random_history, seen_by_tasks
@@ -41,7 +41,7 @@ class TrackedFeed(Feed):
             lambda: StateStore(self.query),
             self.cells,
             self.query.codec,
-            Lineage({}),
+            Compatibility({}),
             self._random.choice([self.kept, KeptStores()]),
             "bucket",
             ProgressTracker(self._policy, SOURCES, (WINDOWS,)),
@@ -67,14 +67,14 @@ def test_its_windows_close_where_a_look_at_the_whole_history_says(policy: Progre
     random, late = Random(str(policy)), 0
     for _ in range(60):
         history = random_history(random, SOURCES)
-        feed, legal, punctuation = TrackedFeed(policy, random), list[Row](), EARLIEST
+        feed, legal, watermark = TrackedFeed(policy, random), list[Row](), EARLIEST
         grid = feed.query.grids[0]
         for said, then in zip(history, punctuations(policy, SOURCES, history), strict=True):
             rows = [Row((row.source,), row.time, 0) for row in said if row.kind == "insert"]
-            first = grid.first_legal(grid.windows.first_open(punctuation))
+            first = grid.first_legal(grid.windows.first_open(watermark))
             legal += [row for row in rows if grid.slice_at(row.tick) >= first]
-            punctuation = settled([WINDOWS], then)
-            assert feed.take(rows, said).progress.punctuation == punctuation
-        assert sorted(feed.output) == expected(WINDOWS, [Members()], legal, punctuation)
+            watermark = settled([WINDOWS], then)
+            assert feed.take(rows, said).progress.watermark == watermark
+        assert sorted(feed.output) == expected(WINDOWS, [Members()], legal, watermark)
         late += feed.late
     assert late

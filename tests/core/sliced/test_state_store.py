@@ -12,11 +12,11 @@ from muntin import EARLIEST, INFINITY, hopping, tumbling
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.evaluators.over_slices.journal import MOST_BYTES
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
+from muntin_engine.evaluators.over_slices.slice_log import MOST_BYTES
 from muntin_engine.evaluators.over_slices.slice_store import Stored
 from muntin_engine.evaluators.slices.states import Delta, StateStore
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from tests.core.sliced.build import (
     Answer,
     DeductingMembers,
@@ -137,7 +137,7 @@ def test_another_query_is_refused() -> None:
         lambda: StateStore(feed.query),
         feed.cells,
         feed.query.codec,
-        Lineage({"query": "x"}),
+        Compatibility({"query": "x"}),
         feed.kept,
         "b",
     )

@@ -57,7 +57,7 @@ class OutputChange(NamedTuple):
         value: An operator's row, or the tuple of the aggregates' results.
         new_end: The end from now on, for a revision.
         timing: Whether the window was open, where there are early results.
-        pane: How often the window was put out before this result, where there are early results.
+        firing: How often the window was put out before this result, where there are early results.
     """
 
     kind: OutputKind
@@ -68,7 +68,7 @@ class OutputChange(NamedTuple):
     value: Any
     new_end: int | None = None
     timing: Timing = Timing.FINAL
-    pane: int = 0
+    firing: int = 0
 
     @property
     def sync_time(self) -> int:
@@ -82,7 +82,7 @@ class Reason(StrEnum):
     """Why a row of the input was set aside."""
 
     LATE = "late"
-    """Its sync time lies before the punctuation."""
+    """Its sync time lies before the watermark."""
     DUPLICATE_ID = "duplicate id"
     """An event of that id is alive, or a sample at that time exists."""
     UNKNOWN_EVENT = "unknown event"
@@ -101,7 +101,7 @@ class Refusal:
         reason: Why, in a word.
         message: Why, in a sentence.
         change: The row.
-        late_by: For a late row, how far its sync time lies behind the punctuation, in ticks; None if it came after the
+        late_by: For a late row, how far its sync time lies behind the watermark, in ticks; None if it came after the
             end of the stream.
     """
 
@@ -112,7 +112,7 @@ class Refusal:
 
     @property
     def is_late(self) -> bool:
-        """True if the row came behind the punctuation."""
+        """True if the row came behind the watermark."""
         return self.reason is Reason.LATE
 
 
@@ -121,27 +121,27 @@ class Progress:
     """How far the whole input is, over all keys.
 
     Attributes:
-        punctuation: No later change has a sync time below it.
-        horizon: The first tick of which the input says nothing yet: past every start, finite end and punctuation.
+        watermark: No later change has a sync time below it.
+        horizon: The first tick of which the input says nothing yet: past every start, finite end and watermark.
         newest: The largest start seen.
         clock: The latest reading of a clock that the input brought, in microseconds since the epoch. Only an input that
             says what time it is has one.
     """
 
-    punctuation: int = EARLIEST
+    watermark: int = EARLIEST
     horizon: int = EARLIEST
     newest: int = EARLIEST
     clock: int = EARLIEST
 
     @property
-    def watermark(self) -> int:
-        """The larger of the punctuation and the largest start seen (SI-63)."""
-        return max(self.punctuation, self.newest)
+    def max_event_time(self) -> int:
+        """The larger of the watermark and the largest start seen (SI-63)."""
+        return max(self.watermark, self.newest)
 
     def advance(self, other: Progress) -> Progress:
         """Return the progress of both; it never goes back."""
         return Progress(
-            max(self.punctuation, other.punctuation),
+            max(self.watermark, other.watermark),
             max(self.horizon, other.horizon),
             max(self.newest, other.newest),
             max(self.clock, other.clock),
@@ -149,4 +149,4 @@ class Progress:
 
     def to_data(self) -> list[int]:
         """Return it as plain data, from which `Progress(*data)` makes it again."""
-        return [self.punctuation, self.horizon, self.newest, self.clock]
+        return [self.watermark, self.horizon, self.newest, self.clock]

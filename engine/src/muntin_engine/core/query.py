@@ -69,7 +69,7 @@ class WindowedQuery:
         has_ids: True if the input names its events, so that it may revise them.
         expressions: How an event's payload gives the values that the trigger of early results reads, by expression.
         late: What becomes of late rows.
-        waits_for_punctuation: True if a window comes into sight when the punctuation passes its end, and not before. It
+        waits_for_watermark: True if a window comes into sight when the watermark passes its end, and not before. It
             needs `emit=SPECULATIVE`.
         axis: What ticks measure; only messages depend on it.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
@@ -86,7 +86,7 @@ class WindowedQuery:
     has_ids: bool = True
     expressions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
-    waits_for_punctuation: bool = False
+    waits_for_watermark: bool = False
     axis: Axis = Axis.TICKS
     keeps: Callable[[Any], bool] | None = None
     waits_for_ends: bool = field(init=False, repr=False, compare=False)
@@ -114,7 +114,7 @@ class WindowedQuery:
 
     @property
     def follows_open_windows(self) -> bool:
-        """True if a window counts from its first member on, not only when it is complete or the watermark passes it."""
+        """True if a window counts from its first member on, not only when it is complete or the max event time passes it."""
         return self.emit is EmitPolicy.EAGER or isinstance(self.emit, EarlyEmission)
 
     @property

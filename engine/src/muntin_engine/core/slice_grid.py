@@ -152,21 +152,21 @@ Grid: TypeAlias = SliceGrid | RangeGrid
 """How rows are numbered along the axis."""
 
 
-def promised(grids: Sequence[Grid], punctuation: int, *, at_end: bool) -> int:
-    """Return the output punctuation: no result of a window that is still open has a sync time below it.
+def output_watermark(grids: Sequence[Grid], watermark: int, *, at_end: bool) -> int:
+    """Return the output watermark: no result of a window that is still open has a sync time below it.
 
-    Points at the ends of windows lie past the input's punctuation, so theirs may too.
+    Points at the ends of windows lie past the input's watermark, so theirs may too.
 
     Args:
         grids: Those of the query.
-        punctuation: That of the input.
+        watermark: That of the input.
         at_end: True if results are points at the ends of their windows, not as long as these.
 
     Example:
-        >>> [promised([RangeGrid(WindowGrid(size=10, hop=2))], 23, at_end=at_end) for at_end in (False, True)]
+        >>> [output_watermark([RangeGrid(WindowGrid(size=10, hop=2))], 23, at_end=at_end) for at_end in (False, True)]
         [14, 24]
     """
-    if not EARLIEST < punctuation < INFINITY:
-        return punctuation
-    first = [grid.windows.window(grid.windows.first_open(punctuation)) for grid in grids]
-    return min(window.end for window in first) if at_end else min(punctuation, *(window.start for window in first))
+    if not EARLIEST < watermark < INFINITY:
+        return watermark
+    first = [grid.windows.window(grid.windows.first_open(watermark)) for grid in grids]
+    return min(window.end for window in first) if at_end else min(watermark, *(window.start for window in first))

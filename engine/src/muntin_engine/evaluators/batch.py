@@ -21,7 +21,7 @@ class Batch:
         partials: Blobs of partial states, if rows are lifted.
         progress: What the micro-batch says of the progress of the whole input.
         observed: What the tasks of the map side have seen of each source.
-        promises: The watermarks of single keys.
+        key_watermarks: The watermarks of single keys.
         signals: The names of the external events that it brings.
     """
 
@@ -29,7 +29,7 @@ class Batch:
     partials: Sequence[bytes]
     progress: Progress
     observed: Sequence[Observation] = ()
-    promises: Sequence[tuple[Key, int]] = ()
+    key_watermarks: Sequence[tuple[Key, int]] = ()
     signals: frozenset[str] = frozenset()
 
 

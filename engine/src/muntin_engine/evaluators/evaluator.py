@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from muntin_engine.evaluators.batch import Batch, Evaluated
-    from muntin_engine.exchange.job import Job
+    from muntin_engine.exchange.task_payload import TaskPayload
 
 
 class InMemory(Protocol):
@@ -74,24 +74,24 @@ class Evaluator(ABC):
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
 
-    def lift(self, job: Job, rows: pa.Table) -> Iterator[BucketBlob]:
+    def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any, if `lifts_rows`.
 
         Raises:
             ModuleFailedError: A module raised an exception.
         """
-        raise AssertionError(f"{self.name} does not lift rows: {job.names}, {rows.num_rows}")
+        raise AssertionError(f"{self.name} does not lift rows: {task.names}, {rows.num_rows}")
 
     @abstractmethod
     def load(self) -> None:
         """Import what micro-batches need, before workers are forked: each then starts with it."""
 
     @abstractmethod
-    def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state.
 
         Args:
-            job: The query.
+            task: The query.
             bucket: The id of the bucket.
             cells: Its state. It stays as it was if anything is raised.
             batch: What the micro-batch brings.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.window_grid import open_windows
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 
 
-def progress_metrics(job: Job, now: Progress) -> dict[str, int]:
+def progress_metrics(task: TaskPayload, now: Progress) -> dict[str, int]:
     """Return how far the input is; what is not known yet is left out."""
-    grids = job.steps or [grid for grid in [job.query.window.grid()] if grid is not None]
-    metrics = {"punctuation": now.punctuation, "newest": now.newest, "clock": now.clock}
-    count = open_windows(grids, now.punctuation, now.horizon)
+    grids = task.steps or [grid for grid in [task.query.window.grid()] if grid is not None]
+    metrics = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
+    count = open_windows(grids, now.watermark, now.horizon)
     return metrics if count is None else {**metrics, "windows_open": count}

@@ -13,7 +13,7 @@ from muntin.safe_text import safe_repr
 from muntin.schemas import Field
 from muntin_engine.core.keys import Key
 from muntin_engine.exchange.arrays import MisfitError, first_misfit, to_arrow
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class Source:
     """The origin of results, for an error to say.
 
     Attributes:
-        job: The query.
+        task: The query.
         label: The module, by name and version.
         at: Returns the key and the window of a result, by its place.
     """
 
-    job: Job
+    task: TaskPayload
     label: str
     at: Callable[[int], tuple[Key, Window]]
 
@@ -35,7 +35,7 @@ class Source:
         where = ""
         if place is not None:
             key, window = self.at(place)
-            spelled = self.job.query.axis.spell_interval(window.start, window.end)
+            spelled = self.task.query.axis.spell_interval(window.start, window.end)
             where = f"  key: {safe_repr(key)}\n  window: {spelled}\n"
         return ModuleContractError(
             f"{self.label} returned a value that is not what it declares: {found}\n{where}"
@@ -54,23 +54,23 @@ class Source:
             raise self.contract_error(str(error), first_misfit(values, output, arrow_type)) from error
 
 
-def extents(job: Job, starts: Any, ends: Any) -> pa.Array:
+def extents(task: TaskPayload, starts: Any, ends: Any) -> pa.Array:
     """Return windows or lifetimes as a struct column.
 
     Args:
-        job: The query.
+        task: The query.
         starts: Ticks, as anything that Arrow makes an array of.
         ends: Ticks; null for one that never ends.
     """
-    fields = [pa.field("start", job.time_type), pa.field("end", job.time_type)]
-    return pa.StructArray.from_arrays([pa.array(ticks).cast(job.time_type) for ticks in (starts, ends)], fields=fields)
+    fields = [pa.field("start", task.time_type), pa.field("end", task.time_type)]
+    return pa.StructArray.from_arrays([pa.array(ticks).cast(task.time_type) for ticks in (starts, ends)], fields=fields)
 
 
-def result_table(job: Job, columns: Mapping[str, pa.Array]) -> pa.Table:
+def result_table(task: TaskPayload, columns: Mapping[str, pa.Array]) -> pa.Table:
     """Return results as a table of the query's result schema.
 
     Args:
-        job: The query.
+        task: The query.
         columns: By name, those that the schema has.
     """
-    return pa.table([columns[name] for name in job.results.names], schema=job.results)
+    return pa.table([columns[name] for name in task.results.names], schema=task.results)

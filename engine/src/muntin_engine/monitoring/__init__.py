@@ -1,8 +1,8 @@
 """The numbers that streaming queries report: read, kept and shown."""
 
+from muntin_engine.monitoring.batch_metrics import BatchMetrics
 from muntin_engine.monitoring.history import History
-from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
-from muntin_engine.monitoring.reading import batch_numbers
+from muntin_engine.monitoring.reading import batch_metrics
 from muntin_engine.monitoring.watching import monitor
 
-__all__ = ["BatchNumbers", "History", "batch_numbers", "monitor"]
+__all__ = ["BatchMetrics", "History", "batch_metrics", "monitor"]

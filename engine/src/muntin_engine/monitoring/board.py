@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from muntin_engine.measures import STAGES
+from muntin_engine.metrics import STAGES
+from muntin_engine.monitoring.batch_metrics import BatchMetrics
 from muntin_engine.monitoring.history import History
-from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
 from muntin_engine.monitoring.spelling import (
     sparkline,
     spell_bytes,
@@ -62,14 +62,14 @@ _SELDOM: Final = {"filtered", "retractions", "early"}
 
 _TICKS: Final = {
     "newest": "newest start",
-    "punctuation": "punctuation",
-    "output_punctuation": "output punctuation",
+    "watermark": "watermark",
+    "output_watermark": "output watermark",
 }
 
 _LAGS: Final = {
-    "lag": "punctuation behind newest",
+    "lag": "watermark behind newest",
     "output_lag": "output behind input",
-    "clock_lag": "punctuation behind clock",
+    "clock_lag": "watermark behind clock",
 }
 
 _LEVELS: Final = {
@@ -140,14 +140,14 @@ def _time(history: History) -> Iterator[Line]:
         yield _seconds(f"longest call of {module}", history, _part("longest_calls", module), longest)
 
 
-def _part(name: str, part: str) -> Callable[[BatchNumbers], float | None]:
+def _part(name: str, part: str) -> Callable[[BatchMetrics], float | None]:
     """Return what reads a number of a stage or a module."""
     return lambda numbers: getattr(numbers, name).get(part)
 
 
-def _seconds(label: str, history: History, value: Callable[[BatchNumbers], float | None], total: float) -> Line:
+def _seconds(label: str, history: History, value: Callable[[BatchMetrics], float | None], total: float) -> Line:
     return Line(label, spell_seconds(value(history.last)), spell_seconds(total), _picture(history, value))
 
 
-def _picture(history: History, value: Callable[[BatchNumbers], float | None]) -> str:
+def _picture(history: History, value: Callable[[BatchMetrics], float | None]) -> str:
     return sparkline(list(map(value, history.batches))[-_PICTURED:])

@@ -6,14 +6,14 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from muntin_engine.measures import MEASURES, Unit
-from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
-from muntin_engine.monitoring.reading import batch_numbers
+from muntin_engine.metrics import METRICS, Unit
+from muntin_engine.monitoring.batch_metrics import BatchMetrics
+from muntin_engine.monitoring.reading import batch_metrics
 
 MOST_KEPT: Final = 60
 """How many batches are kept."""
 
-_SUMMED: Final = [m.name for m in MEASURES if not m.is_level and m.unit is not Unit.MICROSECONDS]
+_SUMMED: Final = [m.name for m in METRICS if not m.is_level and m.unit is not Unit.MICROSECONDS]
 
 
 class History:
@@ -32,7 +32,7 @@ class History:
 
     def __init__(self, query: str) -> None:
         self.query = query
-        self.batches: deque[BatchNumbers] = deque(maxlen=MOST_KEPT)
+        self.batches: deque[BatchMetrics] = deque(maxlen=MOST_KEPT)
         self.totals: Counter[str] = Counter()
         self.seconds: Counter[str] = Counter()
         self.modules: Counter[str] = Counter()
@@ -40,7 +40,7 @@ class History:
         self.longest_calls: dict[str, float] = {}
         self.skipped: Counter[str] = Counter()
 
-    def add(self, numbers: BatchNumbers) -> None:
+    def add(self, numbers: BatchMetrics) -> None:
         """Add a batch."""
         self.batches.append(numbers)
         self.totals.update({name: getattr(numbers, name) for name in _SUMMED})
@@ -52,7 +52,7 @@ class History:
         self.skipped.update(numbers.skipped)
 
     @property
-    def last(self) -> BatchNumbers:
+    def last(self) -> BatchMetrics:
         """The last batch."""
         return self.batches[-1]
 
@@ -61,8 +61,8 @@ class History:
 
         Example:
             >>> history = History("muntin")
-            >>> history.add(BatchNumbers(query="muntin", batch=0, state_bytes=500))
-            >>> history.add(BatchNumbers(query="muntin", batch=1))
+            >>> history.add(BatchMetrics(query="muntin", batch=0, state_bytes=500))
+            >>> history.add(BatchMetrics(query="muntin", batch=1))
             >>> history.last.state_bytes, history.latest("state_bytes")
             (None, 500)
         """
@@ -80,16 +80,16 @@ class Histories:
     def take(self, progress: Iterable[Mapping[str, Any]]) -> None:
         """Add the batches that are new, of those that a query has made progress by, oldest first."""
         for some in progress:
-            found = batch_numbers(some)
+            found = batch_metrics(some)
             if any(self._is_new(numbers) for numbers in found.values()):
                 for name, numbers in found.items():
                     self.by_query.setdefault(name, History(name)).add(numbers)
                     self._seen = _place(numbers)
 
-    def _is_new(self, numbers: BatchNumbers) -> bool:
+    def _is_new(self, numbers: BatchMetrics) -> bool:
         return self._seen is None or _place(numbers) > self._seen
 
 
-def _place(numbers: BatchNumbers) -> tuple[float, int]:
+def _place(numbers: BatchMetrics) -> tuple[float, int]:
     """Return what grows from batch to batch."""
     return numbers.started.timestamp() if numbers.started else 0.0, numbers.batch

@@ -13,7 +13,7 @@ from types import FrameType
 def noticing_interrupts() -> Iterator[Callable[[], bool]]:
     """Notice Ctrl-C and do nothing else about it; yield a function that says whether it came.
 
-    PySpark's own answer to Ctrl-C cancels every job of the session, and so the queries; and an exception amidst a call
+    PySpark's own answer to Ctrl-C cancels every task of the session, and so the queries; and an exception amidst a call
     of the JVM leaves its answer behind for the next call. Outside the main thread nothing is changed.
     """
     has_come = False

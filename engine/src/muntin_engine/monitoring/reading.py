@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from muntin import EARLIEST
-from muntin_engine.measures import (
-    MEASURES,
+from muntin_engine.metrics import (
+    METRICS,
     STAGES,
     TIME_AXIS,
     Unit,
@@ -18,15 +18,15 @@ from muntin_engine.measures import (
     module_of,
     shown_names,
     skipped_by,
-    stage_measure,
+    stage_metric,
 )
-from muntin_engine.monitoring.numbers_of_a_batch import BatchNumbers
+from muntin_engine.monitoring.batch_metrics import BatchMetrics
 
-_TIMES: Final = {"punctuation", "output_punctuation", "newest", "clock"}
-_PLAIN: Final = [measure.name for measure in MEASURES if measure.unit is not Unit.MICROSECONDS or measure.is_level]
+_TIMES: Final = {"watermark", "output_watermark", "newest", "clock"}
+_PLAIN: Final = [metric.name for metric in METRICS if metric.unit is not Unit.MICROSECONDS or metric.is_level]
 
 
-def batch_numbers(progress: Mapping[str, Any] | str | None) -> dict[str, BatchNumbers]:
+def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMetrics]:
     """Return what the Muntin queries in a Spark query say of a micro-batch, by the names they report under.
 
     Args:
@@ -36,7 +36,7 @@ def batch_numbers(progress: Mapping[str, Any] | str | None) -> dict[str, BatchNu
 
     Example:
         >>> observed = {"time_axis": 0, "accepted": 5, "late": 1, "newest": 42}
-        >>> found = batch_numbers({"batchId": 7, "observedMetrics": {"muntin": observed, "mine": {"rows": 1}}})
+        >>> found = batch_metrics({"batchId": 7, "observedMetrics": {"muntin": observed, "mine": {"rows": 1}}})
         >>> [(numbers.batch, numbers.accepted, numbers.late, numbers.newest) for numbers in found.values()]
         [(7, 5, 1, 42)]
     """
@@ -60,21 +60,21 @@ def _as_dict(metrics: Any) -> Mapping[str, Any]:
     return dict(zip((part["name"] for part in row["schema"]["fields"]), row["values"], strict=True))
 
 
-def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any]) -> BatchNumbers:
-    plain = {measure: metrics[measure] for measure in _PLAIN if metrics.get(measure) is not None}
+def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any]) -> BatchMetrics:
+    plain = {metric: metrics[metric] for metric in _PLAIN if metrics.get(metric) is not None}
     slow = {label: value for label, value in metrics.items() if value}
-    return BatchNumbers(
+    return BatchMetrics(
         query=name,
         batch=int(progress.get("batchId", -1)),
         started=_started(progress),
         seconds=_seconds(progress),
         is_time=metrics[TIME_AXIS] == 1,
-        stages=_spent({stage: metrics.get(stage_measure(stage)) for stage in STAGES}),
-        skipped={module: value or 0 for measure, value in metrics.items() if (module := skipped_by(measure))},
-        modules=_spent({module: value for measure, value in metrics.items() if (module := module_of(measure))}),
+        stages=_spent({stage: metrics.get(stage_metric(stage)) for stage in STAGES}),
+        skipped={module: value or 0 for metric, value in metrics.items() if (module := skipped_by(metric))},
+        modules=_spent({module: value for metric, value in metrics.items() if (module := module_of(metric))}),
         long_calls={module: value for label, value in slow.items() if (module := long_calls_of(label))},
         longest_calls=_spent({module: value for label, value in slow.items() if (module := longest_call_of(label))}),
-        **{measure: value for measure, value in plain.items() if not (measure in _TIMES and value == EARLIEST)},
+        **{metric: value for metric, value in plain.items() if not (metric in _TIMES and value == EARLIEST)},
     )
 
 

@@ -42,7 +42,7 @@ def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, Any]], chec
 
 def _mismatch(plan: Plan, stored: Mapping[str, Any]) -> StateMismatchError | None:
     try:
-        plan.lineage().check(stored)
+        plan.compatibility().check(stored)
     except StateMismatchError as found:
         return found
     return None

@@ -27,7 +27,7 @@ from muntin_engine.plan.columns import Columns
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 
 LATEST: Final = 2**62
 """Times lie between this and its negative, so that no window's boundary overflows 64 bits. In microseconds it is the
@@ -166,7 +166,7 @@ class Plan:
         """The windows at whose ends alone output changes, so that progress need not be known any finer.
 
         A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
-        the punctuation. None if output may change elsewhere.
+        the watermark. None if output may change elsewhere.
         """
         if self.why_no_steps is not None:
             return ()
@@ -205,7 +205,7 @@ class Plan:
         lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
         change = ("change", "event_id") if self.emission.may_retract else ()
         new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
-        early = ("timing", "pane") if self.early is not None else ()
+        early = ("timing", "firing") if self.early is not None else ()
         return (*name, "window", *lifetime, *change, *new_end, *early)
 
     @property
@@ -221,9 +221,9 @@ class Plan:
         row = self.modules[0].result
         return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)
 
-    def lineage(self) -> Lineage:
+    def compatibility(self) -> Compatibility:
         """Return what the state of the query depends on, with the modules that may go on from older versions."""
-        return Lineage(self.identity(), [module.module for module in self.modules], self.forms)
+        return Compatibility(self.identity(), [module.module for module in self.modules], self.forms)
 
     def identity(self) -> dict[str, Any]:
         """Return what the state in a checkpoint depends on, as plain data."""

@@ -28,5 +28,5 @@ def windowed_query(plan: Plan, meters: Sequence[Meter]) -> WindowedQuery:
         expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
         late=plan.input.late,
         keeps=itemgetter(len(plan.columns.inputs)) if plan.keeps_filtered else None,
-        waits_for_punctuation=plan.input.late.corrects and plan.emit is EmitPolicy.FINAL,
+        waits_for_watermark=plan.input.late.corrects and plan.emit is EmitPolicy.FINAL,
     )

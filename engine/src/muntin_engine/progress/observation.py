@@ -17,39 +17,39 @@ class Observation(NamedTuple):
         newest: The largest start of an insertion.
         rows: How many insertions there were.
         latest: The largest starts, the largest first, as many as the policy needs.
-        punctuation: The latest punctuation in rows of its own.
+        watermark: The latest punctuation in rows of its own.
     """
 
     source: str | None
     newest: int = EARLIEST
     rows: int = 0
     latest: tuple[int, ...] = ()
-    punctuation: int = EARLIEST
+    watermark: int = EARLIEST
 
     def merge(self, other: Observation, keep: int) -> Observation:
         """Return both as one, with as many of the largest starts as are to be kept.
 
         Example:
             >>> Observation("a", 9, 2, (9, 4)).merge(Observation("a", 7, 1, (7,)), keep=2)
-            Observation(source='a', newest=9, rows=3, latest=(9, 7), punctuation=-9223372036854775808)
+            Observation(source='a', newest=9, rows=3, latest=(9, 7), watermark=-9223372036854775808)
         """
         return Observation(
             self.source,
             max(self.newest, other.newest),
             self.rows + other.rows,
             tuple(nlargest(keep, self.latest + other.latest)),
-            max(self.punctuation, other.punctuation),
+            max(self.watermark, other.watermark),
         )
 
     def to_data(self) -> list[Any]:
         """Return it as plain data."""
-        return [self.source, self.newest, self.rows, list(self.latest), self.punctuation]
+        return [self.source, self.newest, self.rows, list(self.latest), self.watermark]
 
     @classmethod
     def from_data(cls, data: list[Any]) -> Observation:
         """Return the observation that `to_data` wrote."""
-        source, newest, rows, latest, punctuation = data
-        return cls(source, newest, rows, tuple(latest), punctuation)
+        source, newest, rows, latest, watermark = data
+        return cls(source, newest, rows, tuple(latest), watermark)
 
 
 def merged(observations: Iterable[Observation], keep: int) -> list[Observation]:

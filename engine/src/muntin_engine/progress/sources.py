@@ -25,7 +25,7 @@ class SourceState(NamedTuple):
     def take(self, policy: ProgressPolicy, observed: Observation) -> SourceState:
         """Return the state after a micro-batch in which the source spoke."""
         seen = self.seen.merge(observed, starts_kept(policy))
-        bound = max(self.bound, observed.punctuation, implied(policy, self.seen.rows, seen))
+        bound = max(self.bound, observed.watermark, implied(policy, self.seen.rows, seen))
         return SourceState(seen, bound, None)
 
     def hear_clock(self, policy: ProgressPolicy, clock: int) -> SourceState:

@@ -23,11 +23,11 @@ Tracked: TypeAlias = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class ProgressTracker:
-    """Derives the punctuation of an input from its rows.
+    """Derives the watermark of an input from its rows.
 
     The order of the observations of a micro-batch means nothing, nor which task saw which row. With `bounded_delay`,
     `bounded_disorder` and `punctuate_every(span=...)` it does not matter either how the rows are cut into
-    micro-batches: the punctuation depends on what came alone. `punctuate_every(rows=...)` and what idles look at the
+    micro-batches: the watermark depends on what came alone. `punctuate_every(rows=...)` and what idles look at the
     end of each micro-batch.
 
     Cost: a constant per source and observation, and per start kept, if the disorder is bounded by rows.
@@ -67,8 +67,8 @@ class ProgressTracker:
         if not self.needs_observations:
             return self._settled(now), tracked
         states = self._take(tracked, list(observed), now.clock)
-        punctuation = max(now.punctuation, self._least(states, now.clock))
-        return self._settled(replace(now, punctuation=punctuation)), [state.to_data() for state in states]
+        watermark = max(now.watermark, self._least(states, now.clock))
+        return self._settled(replace(now, watermark=watermark)), [state.to_data() for state in states]
 
     def _take(self, tracked: Tracked, observed: Sequence[Observation], clock: int) -> list[SourceState]:
         names = self.sources or (None,)
@@ -93,7 +93,7 @@ class ProgressTracker:
         return min(awaited) if awaited else max(state.bound for state in states)
 
     def _settled(self, now: Progress) -> Progress:
-        """Return progress as fine as output needs it, with a horizon that punctuation does not pass."""
-        punctuation = settled(self.steps, now.punctuation) if self.steps else now.punctuation
-        horizon = now.horizon if punctuation == INFINITY else max(now.horizon, punctuation)
-        return replace(now, punctuation=punctuation, horizon=horizon)
+        """Return progress as fine as output needs it, with a horizon that the watermark does not pass."""
+        watermark = settled(self.steps, now.watermark) if self.steps else now.watermark
+        horizon = now.horizon if watermark == INFINITY else max(now.horizon, watermark)
+        return replace(now, watermark=watermark, horizon=horizon)

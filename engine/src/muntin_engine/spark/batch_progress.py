@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, Axis, moment
-from muntin_engine.measures import is_count
-from muntin_engine.spark.bucket_task import ACCEPTED, LATE, PUNCTUATION, REJECTED, RESULTS
+from muntin_engine.metrics import is_count
+from muntin_engine.spark.bucket_task import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 
 if TYPE_CHECKING:
     from muntin_engine.query import Query
@@ -28,7 +28,7 @@ def progress_schema(query: Query) -> spark_types.StructType:
     time = query.source.df.schema["start"].dataType if query.plan.axis is Axis.TIME else spark_types.LongType()
     others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())
     numbers = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
-    added = [spark_types.StructField("punctuation", time), spark_types.StructField("counters", others)]
+    added = [spark_types.StructField("watermark", time), spark_types.StructField("counters", others)]
     return spark_types.StructType([*numbers, *added])
 
 
@@ -39,19 +39,19 @@ def progress_of(
 
     Args:
         batch_id: Its number.
-        numbers: What the buckets say, by name: measures, of which the counts are of interest, and the punctuation of
+        numbers: What the buckets say, by name: metrics, of which the counts are of interest, and the watermark of
             the output.
         schema: See `progress_schema`.
     """
     counts: Counter[str] = Counter()
-    punctuation: list[int] = []
+    watermark: list[int] = []
     for name, number in numbers:
-        if name == PUNCTUATION:
-            punctuation.append(number)
+        if name == OUTPUT_WATERMARK:
+            watermark.append(number)
         elif is_count(name):
             counts[name] += number
     own = [counts.pop(name, 0) for name in COUNTED]
-    return batch_id, *own, _time(min(punctuation, default=EARLIEST), schema["punctuation"].dataType), dict(counts)
+    return batch_id, *own, _time(min(watermark, default=EARLIEST), schema["watermark"].dataType), dict(counts)
 
 
 def _time(tick: int, data_type: spark_types.DataType) -> Any:

@@ -11,7 +11,7 @@ from pyspark.sql import types as spark_types
 from muntin import EARLIEST
 from muntin_engine.errors import SinkError
 from muntin_engine.spark.batch_progress import progress_of, progress_schema
-from muntin_engine.spark.bucket_task import LATE, PUNCTUATION, REJECTED, RESULTS
+from muntin_engine.spark.bucket_task import LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 from muntin_engine.spark.checkpoints import Record
 from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import result_schema, rows_of
@@ -67,7 +67,7 @@ class BatchWriter:
             numbers = [(row.stream, row.rows) for row in kept.select("stream", "rows").collect()]
             if self._record is not None and not self._is_open:
                 self._record.keep(kept.sparkSession, batch_id)
-            watermark = min((number for name, number in numbers if name == PUNCTUATION), default=EARLIEST)
+            watermark = min((number for name, number in numbers if name == OUTPUT_WATERMARK), default=EARLIEST)
             for output in self._sinks:
                 self._write(output, self._rows(output, kept, numbers, batch_id), batch_id, watermark)
             self._is_open = True

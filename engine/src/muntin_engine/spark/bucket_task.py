@@ -13,8 +13,8 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.batch import Batch
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
-from muntin_engine.exchange.job import Job
-from muntin_engine.measures import LEVELS, skipped_measure
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.metrics import LEVELS, skipped_metric
 from muntin_engine.progress import Observation
 from muntin_engine.spark.durations import Durations
 from muntin_engine.spark.intake import take_in
@@ -28,7 +28,7 @@ RESULTS: Final = "results"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
 ACCEPTED: Final = "accepted"
-PUNCTUATION: Final = "output_punctuation"
+OUTPUT_WATERMARK: Final = "output_watermark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class OutputBlob:
     """A part of a bucket's output.
 
     Attributes:
-        stream: `results`, `late` or `rejected`; or the name of a measure.
-        rows: How many rows it stands for; or the value of the measure.
+        stream: `results`, `late` or `rejected`; or the name of a metric.
+        rows: How many rows it stands for; or the value of the metric.
         data: The rows as an Arrow IPC stream; None for a value alone.
     """
 
@@ -70,11 +70,11 @@ class Arrived:
     skipped: list[list[int]] = field(default_factory=list)
 
 
-def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
     """Evaluate a micro-batch for one bucket.
 
     Args:
-        job: The query.
+        task: The query.
         bucket: The id of the bucket.
         cells: The bucket's state.
         arrived: The batch.
@@ -84,42 +84,47 @@ def run_bucket(job: Job, bucket: int, cells: Cells, arrived: Arrived) -> Iterato
     """
     checked = CheckedCells(cells, f"bucket {bucket}")
     try:
-        with overseen(job.worker, job.query.axis):
-            yield from _run(job, bucket, checked, arrived)
+        with overseen(task.worker, task.query.axis):
+            yield from _run(task, bucket, checked, arrived)
     except ModuleFailedError as error:
-        error.say_window(job.query.axis.spell_interval)
+        error.say_window(task.query.axis.spell_interval)
         raise
 
 
-def _run(job: Job, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
-    durations = Durations(job)
+def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
+    durations = Durations(task)
     with _without_collector():
         with durations.of("intake"):
-            intake = take_in(job, arrived.rows)
+            intake = take_in(task, arrived.rows)
         batch = Batch(
-            intake.changes, arrived.partials, _said(job, arrived), arrived.observed, intake.promises, arrived.signals
+            intake.changes,
+            arrived.partials,
+            _said(task, arrived),
+            arrived.observed,
+            intake.key_watermarks,
+            arrived.signals,
         )
         with durations.of("evaluate"):
-            found = evaluator_named(job.evaluator).process(job, number, cells, batch)
+            found = evaluator_named(task.evaluator).process(task, number, cells, batch)
         with durations.of("encode"):
             tables = list(found.tables)
     yield OutputBlob(ACCEPTED, found.accepted)
-    yield OutputBlob(PUNCTUATION, found.output_watermark)
+    yield OutputBlob(OUTPUT_WATERMARK, found.output_watermark)
     for table in tables:
         with durations.of("encode"):
             blob = to_blob(table)
         yield OutputBlob(RESULTS, table.num_rows, blob)
     late = [(key, refusal) for key, refusal in found.refusals if refusal.is_late]
     count = found.late + len(late)
-    if count and (job.query.late.policy is LatePolicy.DROP or not late):
+    if count and (task.query.late.policy is LatePolicy.DROP or not late):
         yield OutputBlob(LATE, count)
     elif late:
-        yield from _refused(LATE, [refused_row(job, key, refusal) for key, refusal in late])
-    counts = count_sources(job, number, arrived.observed, (refusal for _, refusal in late))
+        yield from _refused(LATE, [refused_row(task, key, refusal) for key, refusal in late])
+    counts = count_sources(task, number, arrived.observed, (refusal for _, refusal in late))
     yield from (OutputBlob(name, count) for name, count in counts.items())
-    rejected = (refused_row(job, key, refusal) for key, refusal in found.refusals if not refusal.is_late)
+    rejected = (refused_row(task, key, refusal) for key, refusal in found.refusals if not refusal.is_late)
     yield from _refused(REJECTED, [*intake.refused, *rejected])
-    yield from _measures(job, found.metrics, _skipped(job, arrived), durations.measures(arrived.durations))
+    yield from _metrics(task, found.metrics, _skipped(task, arrived), durations.metrics(arrived.durations))
 
 
 @contextmanager
@@ -134,14 +139,14 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _said(job: Job, arrived: Arrived) -> Progress:
+def _said(task: TaskPayload, arrived: Arrived) -> Progress:
     """Return the progress with what the rows do not say themselves: the end of a static input."""
-    return replace(arrived.progress, punctuation=INFINITY) if job.is_static else arrived.progress
+    return replace(arrived.progress, watermark=INFINITY) if task.is_static else arrived.progress
 
 
-def _skipped(job: Job, arrived: Arrived) -> dict[str, int]:
-    """Return how many rows each module did not accept, and how many were left out, by the names of the measures."""
-    names = [*map(skipped_measure, job.choosy_labels), "filtered"]
+def _skipped(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
+    """Return how many rows each module did not accept, and how many were left out, by the names of the metrics."""
+    names = [*map(skipped_metric, task.choosy_labels), "filtered"]
     return dict(zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False))
 
 
@@ -150,8 +155,8 @@ def _refused(stream: str, rows: list[RefusedRow]) -> Iterator[OutputBlob]:
         yield OutputBlob(stream, len(rows), to_blob(refused_table(rows)))
 
 
-def _measures(job: Job, *measures: Mapping[str, int]) -> Iterator[OutputBlob]:
-    """Yield the values of measures. Nobody reads those of a static input, and nothing is added to a sum by a zero."""
-    if not job.is_static:
-        values = {name: value for some in measures for name, value in some.items()}
+def _metrics(task: TaskPayload, *metrics: Mapping[str, int]) -> Iterator[OutputBlob]:
+    """Yield the values of metrics. Nobody reads those of a static input, and nothing is added to a sum by a zero."""
+    if not task.is_static:
+        values = {name: value for some in metrics for name, value in some.items()}
         yield from (OutputBlob(name, value) for name, value in values.items() if value or name in LEVELS)

@@ -17,7 +17,7 @@ from pyspark.sql import types as spark_types
 from muntin import EARLIEST, INFINITY, QueryError, Refinement, TimestampPolicy
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.plan import Plan
-from muntin_engine.spark.bucket_task import PUNCTUATION, RESULTS
+from muntin_engine.spark.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.types import arrow_schema_of
 
@@ -49,7 +49,7 @@ def event_rows(query: Query, blobs: DataFrame, schema: spark_types.StructType) -
     fields = [spark_types.StructField(part.name, part.dataType) for part in schema]
     fields += [spark_types.StructField(name, text) for name in (CHANGE, SOURCE)]
     marked = spark_types.StructType(fields)
-    wanted = blobs.where(F.col("stream").isin(RESULTS, PUNCTUATION)).select("bucket", "rows", "data")
+    wanted = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
     return wanted.mapInArrow(EventReader(arrow_schema_of(marked), query.plan.lifetime_column), marked)
 
 

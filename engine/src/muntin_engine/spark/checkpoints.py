@@ -303,10 +303,10 @@ class Checkpoint:
         return reader.load(path)
 
     def _identities(self, path: str, operator: int) -> list[Mapping[str, Any]]:
-        cells = self._cells(path, operator).where(F.col("user_map_key.name") == "ledger")
+        cells = self._cells(path, operator).where(F.col("user_map_key.name") == "metadata")
         found: dict[str, Mapping[str, Any]] = {}
         for row in cells.select("user_map_value.data").collect():
-            identity = identity_of(unseal("ledger", bytes(row[0])), Codec())
+            identity = identity_of(unseal("metadata", bytes(row[0])), Codec())
             found[json.dumps(identity, sort_keys=True)] = identity
         return list(found.values())
 

@@ -19,12 +19,12 @@ from muntin import INFINITY, ModuleFailedError
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
-from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.null_flags import Flags, flags, forbidden_nulls
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import Observation, merged
 from muntin_engine.spark.durations import Durations
 from muntin_engine.spark.observing import GoodRows, observe, pack_observations, progress_of
-from muntin_engine.spark.packed_job import open_job
+from muntin_engine.spark.packed_task import open_task
 from muntin_engine.spark.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
 from muntin_engine.spark.settling import settle
 from muntin_engine.spark.signals import signals_in
@@ -65,7 +65,7 @@ class ReadRows(NamedTuple):
         rows: The rows with their problems.
         progress: The progress they carry.
         observed: What they show of each source.
-        skipped: How many insertions each of `Job.choosy_labels` does not accept.
+        skipped: How many insertions each of `TaskPayload.choosy_labels` does not accept.
         filtered: How many insertions the query's filter leaves out.
     """
 
@@ -82,36 +82,36 @@ class Distributor:
     Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
     """
 
-    def __init__(self, job: bytes) -> None:
-        self._job = job
+    def __init__(self, task: bytes) -> None:
+        self._task = task
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of all of them."""
-        job = open_job(self._job)
+        task = open_task(self._task)
         settle()
-        with overseen(job.worker, job.query.axis):
-            yield from self._sent(job, batches)
+        with overseen(task.worker, task.query.axis):
+            yield from self._sent(task, batches)
 
-    def _sent(self, job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        durations, progress = Durations(job), Progress()
+    def _sent(self, task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        durations, progress = Durations(task), Progress()
         observed, signals = list[Observation](), frozenset[str]()
-        skipped = [0] * (len(job.choosy_labels) + 1)
-        lifts = evaluator_named(job.evaluator).lifts_rows
+        skipped = [0] * (len(task.choosy_labels) + 1)
+        lifts = evaluator_named(task.evaluator).lifts_rows
         for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
             with durations.of("distribute"):
-                rows, seen, sources, refused, filtered = read_rows(job, batch)
-                progress, observed = progress.advance(seen), merged([*observed, *sources], job.tracker.starts_kept)
+                rows, seen, sources, refused, filtered = read_rows(task, batch)
+                progress, observed = progress.advance(seen), merged([*observed, *sources], task.tracker.starts_kept)
                 skipped = list(map(add, skipped, [*refused, filtered]))
                 signals |= signals_in(batch)
             with durations.of("lift" if lifts else "distribute"):
-                sent = list(_lifted(job, rows) if lifts else _blobs(job, rows))
+                sent = list(_lifted(task, rows) if lifts else _blobs(task, rows))
             yield from sent
         told = {"signals": sorted(signals), "observed": pack_observations(observed) if observed else None}
-        count = len(job.buckets)
+        count = len(task.buckets)
         to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
         to_one = {"durations": durations.pack(), "skipped": skipped}
         first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
-        yield _exchange(list(job.buckets), {**to_all, **first}, progress)
+        yield _exchange(list(task.buckets), {**to_all, **first}, progress)
 
 
 def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -126,67 +126,69 @@ def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
         yield pa.concat_batches(waiting)
 
 
-def read_rows(job: Job, batch: pa.RecordBatch) -> ReadRows:
+def read_rows(task: TaskPayload, batch: pa.RecordBatch) -> ReadRows:
     """Return the rows of a batch with their problems, and what they say.
 
     The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
     with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a key is.
     """
-    kind = _kinds(job, batch)
-    times = _times(job, batch, kind)
-    problem = find_problems(job, batch, kind, times)
+    kind = _kinds(task, batch)
+    times = _times(task, batch, kind)
+    problem = find_problems(task, batch, kind, times)
     columns = {"bucket": batch.column("bucket"), "problem": problem, "start": times.start, "end": times.end}
-    if job.has_changes:
+    if task.has_changes:
         columns |= {"change": batch.column("change"), "new_end": times.new_end}
     if "id" in batch.schema.names:
         columns["id"] = _in_utc(batch.column("id"))
-    source = batch.column("source") if job.tracker.sources else None
+    source = batch.column("source") if task.tracker.sources else None
     if source is not None:
         columns["source"] = source
     is_new, is_met = flags(pc.equal(kind, INSERT)), np.ones(len(batch), np.bool_)
-    if job.has_filter:
+    if task.has_filter:
         is_met = flags(batch.column("kept"))
     is_filtered = is_new & ~is_met
-    own_inputs = job.input_names if job.query.keeps is None else job.input_names[:-1]
-    for name, data_type in zip(job.key_names + job.input_names, job.keys + job.inputs, strict=True):
-        if name in job.key_names or name in own_inputs:
+    own_inputs = task.input_names if task.query.keeps is None else task.input_names[:-1]
+    for name, data_type in zip(task.key_names + task.input_names, task.keys + task.inputs, strict=True):
+        if name in task.key_names or name in own_inputs:
             columns[name] = batch.column(name).cast(data_type, safe=False)
     is_row = flags(pc.or_(pc.less(kind, PUNCTUATE), pc.is_valid(problem)))
-    if job.query.keeps is not None:
+    if task.query.keeps is not None:
         # only where it may be revised is what is left out known, without a payload; a retraction may repeat the payload
         is_told = is_new | np.logical_or.reduce([flags(pc.is_valid(columns[name])) for name in own_inputs] or [is_new])
         is_left_out = pa.array(is_told & ~is_met)
         columns |= {name: pc.if_else(is_left_out, None, columns[name]) for name in own_inputs}
-        columns[job.input_names[-1]] = pa.array(is_met, mask=~is_told)
+        columns[task.input_names[-1]] = pa.array(is_met, mask=~is_told)
         is_row &= ~is_filtered | flags(pc.is_null(problem))
     else:
         is_row &= ~is_filtered
     rows = pa.table(columns)
     kept = rows if is_row.all() else rows.filter(pa.array(is_row))
     good = GoodRows.of(kind, times, source, problem)
-    skipped = _skipped(job, columns, is_new & is_met & flags(pc.is_null(problem)))
-    return ReadRows(kept, progress_of(job, good), list(observe(job, good)), skipped, int(np.count_nonzero(is_filtered)))
+    skipped = _skipped(task, columns, is_new & is_met & flags(pc.is_null(problem)))
+    return ReadRows(
+        kept, progress_of(task, good), list(observe(task, good)), skipped, int(np.count_nonzero(is_filtered))
+    )
 
 
-def _skipped(job: Job, columns: Mapping[str, pa.Array], is_new: Flags) -> list[int]:
+def _skipped(task: TaskPayload, columns: Mapping[str, pa.Array], is_new: Flags) -> list[int]:
     """Return how many of the new events each module does not accept."""
-    refused = {label: np.zeros(len(is_new), np.bool_) for label in job.choosy_labels}
-    for read in job.reads:
+    refused = {label: np.zeros(len(is_new), np.bool_) for label in task.choosy_labels}
+    for read in task.reads:
         refused[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
     return [int(np.count_nonzero(is_new & some)) for some in refused.values()]
 
 
-def _kinds(job: Job, batch: pa.RecordBatch) -> pa.Array:
+def _kinds(task: TaskPayload, batch: pa.RecordBatch) -> pa.Array:
     """Return the place of each change among `CHANGES`; `UNKNOWN` for any other text, and for null."""
-    if not job.has_changes:
+    if not task.has_changes:
         return pa.array(np.full(len(batch), INSERT, np.int32))
     return pc.fill_null(pc.index_in(batch.column("change"), pa.array(CHANGES)), UNKNOWN)
 
 
-def _times(job: Job, batch: pa.RecordBatch, kind: pa.Array) -> Times:
+def _times(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array) -> Times:
     """Return the times of the rows. A point ends after a tick, and who deletes an event ends it at its start."""
     start = _ticks(batch.column("start"))
-    if job.is_point:
+    if task.is_point:
         end = pc.add(start, 1)
     elif "end" in batch.schema.names:
         end = _ticks(batch.column("end"))
@@ -212,7 +214,7 @@ def _in_utc(values: pa.Array) -> pa.Array:
     return values.cast(pa.timestamp("us", tz="UTC")) if has_zone else values
 
 
-def _blobs(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+def _blobs(task: TaskPayload, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     """Yield one blob for each bucket that has rows; the rows of a bucket keep their order."""
     if not rows.num_rows:
         return
@@ -221,22 +223,22 @@ def _blobs(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     ordered = rows.drop_columns(["bucket"]).take(pa.array(order))
     places, starts, counts = np.unique(bucket[order], return_index=True, return_counts=True)
     blobs = [to_blob(ordered.slice(start, count)) for start, count in zip(starts, counts, strict=True)]
-    yield _exchange([job.buckets[place] for place in places], {"rows": blobs}, Progress())
+    yield _exchange([task.buckets[place] for place in places], {"rows": blobs}, Progress())
 
 
-def _lifted(job: Job, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+def _lifted(task: TaskPayload, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     """Yield the partial states of the good rows for each bucket that has any, and the other rows as they are."""
     problems = rows.column("problem")
     if problems.null_count < len(problems):
-        yield from _blobs(job, rows.filter(pc.is_valid(problems)))
+        yield from _blobs(task, rows.filter(pc.is_valid(problems)))
         rows = rows.filter(pc.is_null(problems))
     try:
-        lifted = list(evaluator_named(job.evaluator).lift(job, rows))
+        lifted = list(evaluator_named(task.evaluator).lift(task, rows))
     except ModuleFailedError as error:
-        error.say_window(job.query.axis.spell_interval)
+        error.say_window(task.query.axis.spell_interval)
         raise
     blobs = [blob.blob for blob in lifted]
-    yield _exchange([job.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
+    yield _exchange([task.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
 
 
 def _exchange(buckets: list[int], blobs: Mapping[str, Sequence[Any]], progress: Progress) -> pa.RecordBatch:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin_engine.core.meter import Meter
-from muntin_engine.exchange.job import Job
-from muntin_engine.measures import STAGES, long_calls_measure, longest_call_measure, module_measure, stage_measure
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.metrics import STAGES, long_calls_metric, longest_call_metric, module_metric, stage_metric
 
 clock: Final = perf_counter_ns
 """What times are measured by."""
@@ -29,14 +29,14 @@ class Durations:
     A worker evaluates one task at a time, so what a module's meter says in between is the module's time here.
     """
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._stages = {stage: Meter(clock if job.is_timed else None) for stage in STAGES}
+    def __init__(self, task: TaskPayload) -> None:
+        self._task = task
+        self._stages = {stage: Meter(clock if task.is_timed else None) for stage in STAGES}
         self._take()
 
     @contextmanager
     def of(self, stage: str) -> Iterator[None]:
-        """Measure a stage. One stage must not be inside another."""
+        """Metric a stage. One stage must not be inside another."""
         meter = self._stages[stage]
         started = meter.now()
         yield
@@ -44,31 +44,31 @@ class Durations:
 
     def pack(self) -> bytes | None:
         """Return the times as bytes, to be added to those of a bucket."""
-        return np.concatenate(self._take()).tobytes() if self._job.is_timed else None
+        return np.concatenate(self._take()).tobytes() if self._task.is_timed else None
 
-    def measures(self, packed: Iterable[bytes]) -> dict[str, int]:
-        """Return microseconds by the name of their measure, and how many calls ran for long.
+    def metrics(self, packed: Iterable[bytes]) -> dict[str, int]:
+        """Return microseconds by the name of their metric, and how many calls ran for long.
 
         Args:
             packed: Other times to add, as `pack` gave them.
         """
-        if not self._job.is_timed:
+        if not self._task.is_timed:
             return {}
-        labels = self._job.module_labels
-        names = [*map(stage_measure, STAGES), *map(module_measure, labels)]
+        labels = self._task.module_labels
+        names = [*map(stage_metric, STAGES), *map(module_metric, labels)]
         spent, counts, longest = self._take()
         for data in packed:
             more = np.split(np.frombuffer(data, _WIRE), [len(spent), len(spent) + len(counts)])
             spent, counts, longest = spent + more[0], counts + more[1], np.maximum(longest, more[2])
         return {
             **dict(zip(names, (spent // 1000).tolist(), strict=True)),
-            **dict(zip(map(long_calls_measure, labels), counts.tolist(), strict=True)),
-            **dict(zip(map(longest_call_measure, labels), (longest // 1000).tolist(), strict=True)),
+            **dict(zip(map(long_calls_metric, labels), counts.tolist(), strict=True)),
+            **dict(zip(map(longest_call_metric, labels), (longest // 1000).tolist(), strict=True)),
         }
 
     def _take(self) -> tuple[Numbers, Numbers, Numbers]:
         """Return nanoseconds of all stages and modules; of each module, how many calls ran long, and the longest."""
-        modules = [binding.meter for binding in self._job.query.bindings]
+        modules = [binding.meter for binding in self._task.query.bindings]
         spent = [meter.take() for meter in [*self._stages.values(), *modules]]
         long = [meter.take_long() for meter in modules]
         counts, longest = [calls.number for calls in long], [calls.longest for calls in long]

@@ -15,7 +15,7 @@ from muntin_engine.core.changes import InputChange
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import Key
 from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.spark.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
 from muntin_engine.spark.refused import RefusedRow, row_as_json
@@ -31,42 +31,42 @@ class Intake:
     Attributes:
         changes: The good rows, by key.
         refused: Those with a problem of their own.
-        promises: Punctuation of single keys.
+        key_watermarks: Watermarks of single keys.
     """
 
     changes: list[tuple[Key, list[InputChange]]] = field(default_factory=list)
     refused: list[RefusedRow] = field(default_factory=list)
-    promises: list[tuple[Key, int]] = field(default_factory=list)
+    key_watermarks: list[tuple[Key, int]] = field(default_factory=list)
 
 
-def take_in(job: Job, blobs: Iterable[bytes]) -> Intake:
+def take_in(task: TaskPayload, blobs: Iterable[bytes]) -> Intake:
     """Return the rows of some blobs.
 
     Cost: for each row, its values as Python objects and a look-up of its key.
     """
     intake = Intake()
-    groups = _Groups(job)
+    groups = _Groups(task)
     for blob in blobs:
-        groups.add(_without_problems(job, from_blob(blob), intake))
-    intake.changes, intake.promises = groups.by_key(), groups.promises
+        groups.add(_without_problems(task, from_blob(blob), intake))
+    intake.changes, intake.key_watermarks = groups.by_key(), groups.key_watermarks
     return intake
 
 
 class _Groups:
     """Rows by key. Where a key cannot be looked up by itself, as an array or a NaN, it is by a stand-in."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in job.keys)
+    def __init__(self, task: TaskPayload) -> None:
+        self._task = task
+        self._has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in task.keys)
         self._keys: dict[Hashable, Key] = {}
         self._changes: dict[Hashable, list[InputChange]] = {}
-        self.promises: list[tuple[Key, int]] = []
+        self.key_watermarks: list[tuple[Key, int]] = []
 
     def add(self, table: pa.Table) -> None:
         """Take the rows of a table."""
-        table, promises = _without_promises(self._job, table)
-        keys, changes = _rows(self._job, table)
-        self.promises += promises
+        table, key_watermarks = _without_key_watermarks(self._task, table)
+        keys, changes = _rows(self._task, table)
+        self.key_watermarks += key_watermarks
         names: Sequence[Hashable] = keys if self._has_plain_keys else list(map(freeze, keys))
         for name, key, change in zip(names, keys, changes, strict=True):
             if name in self._changes:
@@ -79,8 +79,8 @@ class _Groups:
         return list(zip(self._keys.values(), self._changes.values(), strict=True))
 
 
-def _rows(job: Job, table: pa.Table) -> tuple[list[Key], Iterator[InputChange]]:
-    keys, payloads = (_tuples(table, names) for names in (job.key_names, job.input_names))
+def _rows(task: TaskPayload, table: pa.Table) -> tuple[list[Key], Iterator[InputChange]]:
+    keys, payloads = (_tuples(table, names) for names in (task.key_names, task.input_names))
     names = ("id", "start", "end", "new_end", "source")
     ids, starts, ends, new_ends, sources = (_values(table, name) for name in names)
     if "id" in table.column_names and pa.types.is_nested(table.column("id").type):
@@ -88,14 +88,14 @@ def _rows(job: Job, table: pa.Table) -> tuple[list[Key], Iterator[InputChange]]:
     return keys, map(InputChange._make, zip(ids, starts, ends, payloads, new_ends, sources, strict=False))
 
 
-def _without_promises(job: Job, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
+def _without_key_watermarks(task: TaskPayload, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
     """Return the rows that are no punctuation of their key, and those that are: key and tick."""
-    if not job.tracker.policy.by_key:
+    if not task.tracker.policy.by_key:
         return table, []
-    is_promise = pc.equal(table.column("change"), CHANGES[PUNCTUATE_KEY])
-    marks = table.filter(is_promise)
+    is_key_watermark = pc.equal(table.column("change"), CHANGES[PUNCTUATE_KEY])
+    marks = table.filter(is_key_watermark)
     ticks = (INFINITY if tick >= LATEST else tick for tick in marks.column("start").to_pylist())
-    return table.filter(pc.invert(is_promise)), list(zip(_tuples(marks, job.key_names), ticks, strict=True))
+    return table.filter(pc.invert(is_key_watermark)), list(zip(_tuples(marks, task.key_names), ticks, strict=True))
 
 
 def _tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -119,20 +119,20 @@ def _hashable(id: Any) -> Hashable:
     return tuple(map(_hashable, id.values() if isinstance(id, dict) else id))
 
 
-def _without_problems(job: Job, table: pa.Table, intake: Intake) -> pa.Table:
+def _without_problems(task: TaskPayload, table: pa.Table, intake: Intake) -> pa.Table:
     """Set the rows aside that have a problem, and return the others."""
     problems = table.column("problem")
     if problems.null_count == len(problems):
         return table
     bad = table.filter(pc.is_valid(problems))
-    intake.refused += _refused(job, bad, [PROBLEMS[code] for code in bad.column("problem").to_pylist()])
+    intake.refused += _refused(task, bad, [PROBLEMS[code] for code in bad.column("problem").to_pylist()])
     return table.filter(pc.is_null(problems))
 
 
-def _refused(job: Job, table: pa.Table, problems: Iterable[Problem]) -> Iterator[RefusedRow]:
+def _refused(task: TaskPayload, table: pa.Table, problems: Iterable[Problem]) -> Iterator[RefusedRow]:
     for row, why in zip(_scalars(table), problems, strict=True):
         values = {name: _text(scalar) if _is_unreadable(scalar) else scalar.as_py() for name, scalar in row.items()}
-        yield RefusedRow(False, why.reason, why.message, row_as_json(job, values))
+        yield RefusedRow(False, why.reason, why.message, row_as_json(task, values))
 
 
 def _scalars(table: pa.Table) -> Iterator[dict[str, pa.Scalar]]:

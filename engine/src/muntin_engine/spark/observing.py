@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.progress import Observation
@@ -50,28 +50,28 @@ class GoodRows(NamedTuple):
         return GoodRows(self.kind.filter(is_wanted), times, source)
 
 
-def progress_of(job: Job, rows: GoodRows) -> Progress:
+def progress_of(task: TaskPayload, rows: GoodRows) -> Progress:
     """Return what rows say of the whole input by themselves; what they imply is for the tracker to say."""
     events = rows.where(pc.less(rows.kind, PUNCTUATE_KEY))
     marks = rows if rows.source is None else rows.where(pc.is_null(rows.source))
     clock = _largest(rows.times.start.filter(pc.equal(rows.kind, CLOCK)))
     if clock > EARLIEST:
-        clock = microseconds_of(clock, job.unit)
-    punctuation = Progress(_punctuation(marks), _latest_mark(rows), EARLIEST, clock)
-    return _progress_of_events(job, events).advance(punctuation)
+        clock = microseconds_of(clock, task.unit)
+    watermark = Progress(_punctuation(marks), _latest_mark(rows), EARLIEST, clock)
+    return _progress_of_events(task, events).advance(watermark)
 
 
-def observe(job: Job, rows: GoodRows) -> Iterator[Observation]:
+def observe(task: TaskPayload, rows: GoodRows) -> Iterator[Observation]:
     """Yield what rows say of each source, where the tracker needs to know; of silent sources nothing."""
-    if not job.tracker.needs_observations:
+    if not task.tracker.needs_observations:
         return
     spoken = rows.where(pc.less(rows.kind, CLOCK))
     if spoken.source is None:
-        yield from _observe(job, None, spoken)
+        yield from _observe(task, None, spoken)
         return
     for name in pc.unique(spoken.source):
         is_of_it = pc.is_null(spoken.source) if name.as_py() is None else pc.equal(spoken.source, name)
-        yield from _observe(job, name.as_py(), spoken.where(pc.fill_null(is_of_it, False)))
+        yield from _observe(task, name.as_py(), spoken.where(pc.fill_null(is_of_it, False)))
 
 
 def pack_observations(observations: Iterable[Observation]) -> bytes:
@@ -84,11 +84,11 @@ def unpack_observations(data: bytes) -> list[Observation]:
     return [Observation.from_data(part) for part in _CODEC.unpack(data)]
 
 
-def _observe(job: Job, source: str | None, rows: GoodRows) -> Iterator[Observation]:
+def _observe(task: TaskPayload, source: str | None, rows: GoodRows) -> Iterator[Observation]:
     if not len(rows.kind):
         return
     starts = rows.where(pc.equal(rows.kind, INSERT)).times.start
-    latest = _several_largest(starts, job.tracker.starts_kept)
+    latest = _several_largest(starts, task.tracker.starts_kept)
     yield Observation(source, _largest(starts), len(starts), latest, _punctuation(rows))
 
 
@@ -101,12 +101,12 @@ def _several_largest(ticks: pa.Array, count: int) -> tuple[int, ...]:
     return tuple(sorted(values.tolist(), reverse=True))
 
 
-def _progress_of_events(job: Job, events: GoodRows) -> Progress:
+def _progress_of_events(task: TaskPayload, events: GoodRows) -> Progress:
     newest = _largest(events.where(pc.equal(events.kind, INSERT)).times.start)
     ends = pa.concat_arrays([events.times.end, events.times.new_end])
     latest = _largest(ends.filter(pc.less(ends, INFINITY)))
     starts_known = EARLIEST if newest == EARLIEST else newest + 1
-    ends_known = EARLIEST if latest == EARLIEST else latest + job.reach
+    ends_known = EARLIEST if latest == EARLIEST else latest + task.reach
     return Progress(EARLIEST, max(starts_known, ends_known), newest)
 
 

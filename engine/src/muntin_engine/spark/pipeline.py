@@ -22,8 +22,8 @@ from muntin_engine.core.meter import Meter
 from muntin_engine.core.nulls import forbids_null
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.exchange.job import Job, Read
-from muntin_engine.measures import TIME_AXIS, Measure, Total, Unit, measures_of, module_labels, reported_name
+from muntin_engine.exchange.task_payload import Read, TaskPayload
+from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, module_labels, reported_name
 from muntin_engine.plan import Plan, check_trigger, planner, windowed_query
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark.bucket_task import LATE, RESULTS, Arrived, OutputBlob, run_bucket
@@ -32,7 +32,7 @@ from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
 from muntin_engine.spark.durations import clock
 from muntin_engine.spark.ended import in_session
-from muntin_engine.spark.packed_job import open_job, pack_job
+from muntin_engine.spark.packed_task import open_task, pack_task
 from muntin_engine.spark.preconditions import check_session
 from muntin_engine.spark.probing import check_workers
 from muntin_engine.spark.refused import REFUSED
@@ -68,7 +68,7 @@ def results(query: Query, watermark: str | None = None) -> DataFrame:
 
 @in_session()
 def results_as_events(query: Query) -> DataFrame:
-    """Return the results of a query as rows that say what they do, with the punctuation of its buckets."""
+    """Return the results of a query as rows that say what they do, with the watermarks of its buckets."""
     return event_rows(query, evaluated(query), result_schema(query))
 
 
@@ -102,14 +102,14 @@ def evaluated(query: Query, *, is_told: bool = True) -> DataFrame:
         check_session(source.sparkSession)
         _check_progress(query.plan)
         check_trigger(query.plan)
-    described = _job(query, result_schema(query))
-    job = pack_job(described)
-    check_workers(source.sparkSession, job, is_streaming=source.isStreaming)
-    grouped = source.mapInArrow(Distributor(job), spark_schema_of(EXCHANGE)).groupBy("bucket")
+    described = _task(query, result_schema(query))
+    task = pack_task(described)
+    check_workers(source.sparkSession, task, is_streaming=source.isStreaming)
+    grouped = source.mapInArrow(Distributor(task), spark_schema_of(EXCHANGE)).groupBy("bucket")
     if not source.isStreaming:
         teller = teller_of(source.sparkSession, query.counters, len(described.buckets)) if is_told else None
-        return grouped.applyInArrow(static_bucket(job, teller), OUTPUT)
-    blobs = grouped.transformWithState(BucketProcessor(job), OUTPUT, "Append", "None")
+        return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
+    blobs = grouped.transformWithState(BucketProcessor(task), OUTPUT, "Append", "None")
     return _counted(query, blobs, names_of_counts(described))
 
 
@@ -121,12 +121,12 @@ def closed(query: Query, cells: DataFrame) -> DataFrame:
         cells: Its state: the columns `bucket`, `name` and `data`.
     """
     session = cells.sparkSession
-    described = replace(_job(query, result_schema(query)), is_static=True)
-    job = pack_job(described)
-    check_workers(session, job, is_streaming=False)
+    described = replace(_task(query, result_schema(query)), is_static=True)
+    task = pack_task(described)
+    check_workers(session, task, is_streaming=False)
     every = session.createDataFrame([(bucket,) for bucket in described.buckets], "bucket int")
     with_state = every.join(cells, "bucket", "left")
-    return with_state.groupBy("bucket").applyInArrow(closing_bucket(job), OUTPUT)
+    return with_state.groupBy("bucket").applyInArrow(closing_bucket(task), OUTPUT)
 
 
 def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> DataFrame:
@@ -145,7 +145,7 @@ def result_schema(query: Query) -> spark_types.StructType:
         "event_id": spark_types.LongType(),
         "new_end": time,
         "timing": spark_types.StringType(),
-        "pane": spark_types.LongType(),
+        "firing": spark_types.LongType(),
     }
     columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.columns.keys)]
     columns += [(name, added.get(name, extent)) for name in plan.added]
@@ -164,9 +164,9 @@ def _check_progress(plan: Plan) -> None:
 
 
 def _counted(query: Query, blobs: DataFrame, of_sources: Iterable[str]) -> DataFrame:
-    """Have Spark report the measures of each micro-batch among the observed metrics of a streaming query."""
-    measures = [*measures_of(query.plan, is_timed=query.is_timed), *(Measure(name, Unit.ROWS) for name in of_sources)]
-    totals = [_total(measure) for measure in measures]
+    """Have Spark report the metrics of each micro-batch among the observed metrics of a streaming query."""
+    metrics = [*metrics_of(query.plan, is_timed=query.is_timed), *(Metric(name, Unit.ROWS) for name in of_sources)]
+    totals = [_total(metric) for metric in metrics]
     axis = F.lit(int(query.plan.axis is Axis.TIME)).alias(TIME_AXIS)
     try:
         observed = blobs.observe(_reported_name(query), *totals, axis)
@@ -188,11 +188,11 @@ def _reported_name(query: Query) -> str:
     return reported_name(query.counters, query.plan, str(query.source.df.semanticHash()))
 
 
-def _total(measure: Measure) -> Column:
-    """Return a measure over all buckets."""
-    of_bucket = F.when(F.col("stream") == measure.name, F.col("rows"))
-    total = _TOTALS[measure.total](of_bucket)
-    return (total if measure.is_level else F.coalesce(total, F.lit(0))).alias(measure.name)
+def _total(metric: Metric) -> Column:
+    """Return a metric over all buckets."""
+    of_bucket = F.when(F.col("stream") == metric.name, F.col("rows"))
+    total = _TOTALS[metric.total](of_bucket)
+    return (total if metric.is_level else F.coalesce(total, F.lit(0))).alias(metric.name)
 
 
 def _decode(blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
@@ -212,12 +212,12 @@ class BlobReader:
                 yield from from_blob(blob.as_py()).cast(self._schema).to_batches()
 
 
-def static_bucket(job: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
     """Return what evaluates one bucket of a static input, whole. Spark wants a function with annotations."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         bucket = key[0].as_py()
-        output = list(run_bucket(open_job(job), bucket, MemoryCells(), collect(table.to_pylist())))
+        output = list(run_bucket(open_task(task), bucket, MemoryCells(), collect(table.to_pylist())))
         if teller is not None:
             teller.tell(bucket, output)
         return _table_of(bucket, output)
@@ -225,7 +225,7 @@ def static_bucket(job: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...
     return evaluate
 
 
-def closing_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+def closing_bucket(task: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
     """Return what closes the stream of one bucket, whose cells are a table."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
@@ -234,7 +234,7 @@ def closing_bucket(job: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table
             if cell["name"] is not None:
                 cells.put(cell["name"], cell["data"])
         bucket = key[0].as_py()
-        return _table_of(bucket, list(run_bucket(open_job(job), bucket, cells, Arrived())))
+        return _table_of(bucket, list(run_bucket(open_task(task), bucket, cells, Arrived())))
 
     return evaluate
 
@@ -245,10 +245,10 @@ def _table_of(bucket: int, output: Sequence[OutputBlob]) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def _job(query: Query, schema: spark_types.StructType) -> Job:
+def _task(query: Query, schema: spark_types.StructType) -> TaskPayload:
     plan = query.plan
     meters = [Meter(clock if query.is_timed else None) for _ in plan.modules]
-    return Job(
+    return TaskPayload(
         query=windowed_query(plan, meters),
         identity=plan.identity(),
         keys=query.source.keys,

@@ -32,14 +32,14 @@ _ANSWERED: Final[dict[str, set[str]]] = {}
 """By session, the packages and modules that its workers were found to have."""
 
 
-def check_workers(spark: AnySession, job: bytes, *, is_streaming: bool) -> None:
-    """See that the workers of a session can open a job, unless the session says not to ask.
+def check_workers(spark: AnySession, task: bytes, *, is_streaming: bool) -> None:
+    """See that the workers of a session can open a task, unless the session says not to ask.
 
     A package is asked for once in a session: the workers that have it in the driver's version have all of it.
 
     Args:
         spark: The session.
-        job: The pickled job.
+        task: The pickled task.
         is_streaming: True if Spark will start a Python process on the driver, too.
 
     Raises:
@@ -50,7 +50,7 @@ def check_workers(spark: AnySession, job: bytes, *, is_streaming: bool) -> None:
     if is_streaming:
         check_driver_python(spark)
     known = _ANSWERED.setdefault(name_of(spark), set())
-    asked = {reference for reference in references_of(job) if _unit(reference) not in known}
+    asked = {reference for reference in references_of(task) if _unit(reference) not in known}
     if asked:
         needed = needed_by(asked)
         answers = ask_workers(spark, asked, needed)

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin_engine.core.changes import Reason
-from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.null_flags import Flags, flags
 from muntin_engine.exchange.readable import unreadable
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 
 CHANGES: Final = ("insert", "revise", "retract", "punctuate_key", "punctuate", "close", "clock", "signal")
@@ -56,11 +56,11 @@ PROBLEMS: Final = (
 """What can be wrong with the times, the key, the source, the change or a value of a row."""
 
 
-def find_problems(job: Job, batch: pa.RecordBatch, kind: pa.Array, times: Times) -> pa.Array:
+def find_problems(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, times: Times) -> pa.Array:
     """Return the place among `PROBLEMS` of the first problem of each row; null where there is none.
 
     Args:
-        job: The query.
+        task: The query.
         batch: The rows.
         kind: What each does, as a place among `CHANGES`.
         times: Their times.
@@ -76,9 +76,9 @@ def find_problems(job: Job, batch: pa.RecordBatch, kind: pa.Array, times: Times)
         _has_no_signal(batch, flags(pc.equal(kind, SIGNAL))),
         is_event & _is_out_of_range(times),
         is_insert & flags(pc.less_equal(times.end, times.start)),
-        _has_no_source(job, batch, is_event, kind),
-        flags(pc.equal(kind, PUNCTUATE_KEY)) & (not job.tracker.policy.by_key),
-        _is_unreadable(job, batch, kind, is_event),
+        _has_no_source(task, batch, is_event, kind),
+        flags(pc.equal(kind, PUNCTUATE_KEY)) & (not task.tracker.policy.by_key),
+        _is_unreadable(task, batch, kind, is_event),
     ]
     codes = np.full(len(batch), UNKNOWN, np.int16)
     for code, is_wrong in reversed(list(enumerate(found))):
@@ -100,19 +100,19 @@ def _has_no_signal(batch: pa.RecordBatch, is_signal: Flags) -> Flags:
     return is_signal & flags(pc.is_null(batch.column("signal")))
 
 
-def _has_no_source(job: Job, batch: pa.RecordBatch, is_event: Flags, kind: pa.Array) -> Flags:
+def _has_no_source(task: TaskPayload, batch: pa.RecordBatch, is_event: Flags, kind: pa.Array) -> Flags:
     """Return which rows are of no declared source; a mark may be of none, and then speaks for all."""
-    if not job.tracker.sources:
+    if not task.tracker.sources:
         return np.zeros(len(batch), np.bool_)
     source = batch.column("source")
-    is_declared = flags(pc.is_in(source, pa.array(job.tracker.sources, pa.string())))
+    is_declared = flags(pc.is_in(source, pa.array(task.tracker.sources, pa.string())))
     return ~is_declared & (is_event | flags(pc.is_valid(source))) & flags(pc.less(kind, CLOCK))
 
 
-def _is_unreadable(job: Job, batch: pa.RecordBatch, kind: pa.Array, is_event: Flags) -> Flags:
+def _is_unreadable(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, is_event: Flags) -> Flags:
     """Return which rows hold a value, among those that are read of them, that Python has no counterpart for."""
     is_keyed, is_signal = is_event | flags(pc.equal(kind, PUNCTUATE_KEY)), flags(pc.equal(kind, SIGNAL))
-    readers = dict.fromkeys(job.key_names, is_keyed) | dict.fromkeys(("id", *job.input_names), is_event)
+    readers = dict.fromkeys(task.key_names, is_keyed) | dict.fromkeys(("id", *task.input_names), is_event)
     found = np.zeros(len(batch), np.bool_)
     for name, is_read in (readers | {"signal": is_signal}).items():
         if name in batch.schema.names and is_read.any():

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from muntin import INFINITY, moment
 from muntin_engine.core.changes import Refusal
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 
 REFUSED: Final = pa.schema(
     [("reason", pa.string()), ("message", pa.string()), ("row", pa.string()), ("late_by", pa.int64())]
@@ -41,21 +41,21 @@ class RefusedRow:
     late_by: int | None = None
 
 
-def refused_row(job: Job, key: Sequence[Any], refusal: Refusal) -> RefusedRow:
+def refused_row(task: TaskPayload, key: Sequence[Any], refusal: Refusal) -> RefusedRow:
     """Return a row that the evaluator set aside."""
     change = refusal.change
     kind = "insert" if change.new_end is None else "retract" if change.new_end == change.start else "revise"
     values = {"change": kind, "id": change.id, "start": change.start, "end": change.end, "new_end": change.new_end}
     values["source"] = change.source
-    values |= zip(job.key_names + job.input_names, [*key, *change.payload], strict=True)
-    row = row_as_json(job, values)
+    values |= zip(task.key_names + task.input_names, [*key, *change.payload], strict=True)
+    row = row_as_json(task, values)
     return RefusedRow(refusal.is_late, str(refusal.reason), refusal.message, row, refusal.late_by)
 
 
-def row_as_json(job: Job, values: Mapping[str, Any]) -> str:
+def row_as_json(task: TaskPayload, values: Mapping[str, Any]) -> str:
     """Return the values of a row as JSON, by the query's own names; times are ticks and become readable."""
-    readable = {name: _time(job, values[name]) for name in ("start", "end", "new_end") if name in values}
-    named = {job.names[name]: value for name, value in (dict(values) | readable).items() if name in job.names}
+    readable = {name: _time(task, values[name]) for name in ("start", "end", "new_end") if name in values}
+    named = {task.names[name]: value for name, value in (dict(values) | readable).items() if name in task.names}
     return json.dumps({name: _plain(value) for name, value in named.items()}, ensure_ascii=False)
 
 
@@ -65,16 +65,16 @@ def refused_table(rows: Sequence[RefusedRow]) -> pa.Table:
     return pa.table(columns, schema=REFUSED)
 
 
-def _time(job: Job, tick: int | None) -> Any:
+def _time(task: TaskPayload, tick: int | None) -> Any:
     if tick is None or tick >= INFINITY:
         return None
-    if not pa.types.is_timestamp(job.time_type):
+    if not pa.types.is_timestamp(task.time_type):
         return tick
     try:
         at = moment(tick)
     except OverflowError:  # beyond the years of Python's calendar
         return tick
-    return at if job.time_type.tz or at is None else at.replace(tzinfo=None)
+    return at if task.time_type.tz or at is None else at.replace(tzinfo=None)
 
 
 def _plain(value: Any) -> Any:

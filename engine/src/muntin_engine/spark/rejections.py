@@ -197,13 +197,13 @@ def _after_a_while(function: Callable[[], None]) -> None:
     timer.start()
 
 
-def _has_no_jobs() -> bool:
+def _has_no_tasks() -> bool:
     with suppress(Exception):  # the session may end at any time
         context = SparkContext._active_spark_context
         return context is None or not context.statusTracker().getActiveJobsIds()
     return True
 
 
-_REJECTIONS: Final = Rejections(_after_a_while, _has_no_jobs)
+_REJECTIONS: Final = Rejections(_after_a_while, _has_no_tasks)
 _ACCUMULATORS: Final[WeakKeyDictionary[SparkContext, Accumulator[Counts]]] = WeakKeyDictionary()
 atexit.register(_REJECTIONS.tell_rest)

@@ -7,34 +7,34 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from muntin_engine.core.changes import Refusal
 from muntin_engine.evaluators.registry import evaluator_named
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import Observation
 
 
-def names_of_counts(job: Job) -> tuple[str, ...]:
+def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
 
     Partial states do not say which source their rows came from, so a query over slices has the first kind alone.
     """
-    sources = job.tracker.sources
-    late = () if evaluator_named(job.evaluator).lifts_rows else sources
+    sources = task.tracker.sources
+    late = () if evaluator_named(task.evaluator).lifts_rows else sources
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 
 def count_sources(
-    job: Job, bucket: int, observed: Sequence[Observation], late: Iterable[Refusal] = ()
+    task: TaskPayload, bucket: int, observed: Sequence[Observation], late: Iterable[Refusal] = ()
 ) -> Mapping[str, int]:
     """Return the counts of a micro-batch by their names.
 
     Args:
-        job: The query.
+        task: The query.
         bucket: Whose counts. Every bucket hears what was observed; the first one counts it.
         observed: What each task saw of each source: the insertions, without those that are bad in themselves.
         late: The bucket's late rows.
     """
-    if not job.tracker.sources:
+    if not task.tracker.sources:
         return {}
-    heard = observed if bucket == job.buckets[0] else ()
+    heard = observed if bucket == task.buckets[0] else ()
     counts = Counter(f"late_{refusal.change.source}" for refusal in late)
     for some in heard:
         counts[f"rows_{some.source}"] += some.rows

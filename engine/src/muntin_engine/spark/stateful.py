@@ -13,7 +13,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.spark.bucket_task import Arrived, run_bucket
 from muntin_engine.spark.distribute import PROGRESS
 from muntin_engine.spark.observing import unpack_observations
-from muntin_engine.spark.packed_job import open_job
+from muntin_engine.spark.packed_task import open_task
 
 OUTPUT: Final = spark_types.StructType(
     [
@@ -23,7 +23,7 @@ OUTPUT: Final = spark_types.StructType(
         spark_types.StructField("data", spark_types.BinaryType()),
     ]
 )
-"""What comes out of a bucket: blobs of results, late and rejected rows, and the values of measures."""
+"""What comes out of a bucket: blobs of results, late and rejected rows, and the values of metrics."""
 
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
@@ -55,16 +55,16 @@ class BucketProcessor(StatefulProcessor):
     It is pickled, sent and made anew for each partition of each micro-batch; what lasts is in the state store.
     """
 
-    def __init__(self, job: bytes) -> None:
-        self._job = job
+    def __init__(self, task: bytes) -> None:
+        self._task = task
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the state. The job stays closed: this runs where its modules may not be importable."""
+        """Declare the state. The task stays closed: this runs where its modules may not be importable."""
         self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
-        for blob in run_bucket(open_job(self._job), key[0], self._cells, collect(rows)):
+        for blob in run_bucket(open_task(self._task), key[0], self._cells, collect(rows)):
             yield Row(bucket=key[0], stream=blob.stream, rows=blob.rows, data=blob.data)
 
     def close(self) -> None:

@@ -153,7 +153,7 @@ def carried_type(wanted: Field, given: spark_types.DataType) -> pa.DataType:
 
 
 def axis_of(name: str, data_type: spark_types.DataType) -> Axis:
-    """Return what a time column measures.
+    """Return what a time column metrics.
 
     Raises:
         QueryError: It is neither a timestamp nor an integer.

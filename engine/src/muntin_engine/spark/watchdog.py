@@ -42,7 +42,7 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
 
     Args:
         settings: Those of the session.
-        axis: What ticks measure, for messages.
+        axis: What ticks metric, for messages.
     """
     trace = _trace(settings.folder)
     RUNNING.begin(trace)

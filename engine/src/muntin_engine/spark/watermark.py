@@ -1,7 +1,7 @@
 """Results with a watermark of Spark's, for Spark's own operators downstream.
 
 Spark takes its watermark from the times of rows, so while no window has a result it would stand still. Rows that hold
-the output punctuation, and nothing else, move it on; they are filtered out behind it.
+the output watermark, and nothing else, move it on; they are filtered out behind it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from muntin import EARLIEST, QueryError
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.plan import Plan
 from muntin_engine.plan.checks import check_names
-from muntin_engine.spark.bucket_task import PUNCTUATION, RESULTS
+from muntin_engine.spark.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LATEST: Final = 253_402_300_799_999_999
 """The end of the year 9999, which is as far as Python's datetime goes: the watermark of a stream that was closed."""
 
-_MARK: Final = "__muntin_punctuation"
+_MARK: Final = "__muntin_watermark"
 
 
 def with_watermark(query: Query, column: str, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
@@ -36,7 +36,7 @@ def with_watermark(query: Query, column: str, blobs: DataFrame, schema: spark_ty
     Args:
         query: The query.
         column: The name of the column. It is the start of the result's lifetime.
-        blobs: What comes out of its buckets: results and punctuation.
+        blobs: What comes out of its buckets: results and watermarks.
         schema: That of its results.
 
     Raises:
@@ -49,7 +49,7 @@ def with_watermark(query: Query, column: str, blobs: DataFrame, schema: spark_ty
         spark_types.StructField(_MARK, spark_types.BooleanType()),
     ]
     marked = spark_types.StructType([spark_types.StructField(part.name, part.dataType) for part in schema] + added)
-    wanted = blobs.where(F.col("stream").isin(RESULTS, PUNCTUATION)).select("rows", "data")
+    wanted = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("rows", "data")
     rows = wanted.mapInArrow(PunctuatedReader(arrow_schema_of(marked), query.plan.lifetime_column), marked)
     # Spark moves a filter below the watermark unless it reads the watermark's own column.
     is_result = ~F.col(_MARK) | F.col(column).isNull()
@@ -75,7 +75,7 @@ def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
 
 
 class PunctuatedReader:
-    """Turns blobs into typed rows, and punctuation into rows that hold a time and nothing else."""
+    """Turns blobs into typed rows, and watermarks into rows that hold a time and nothing else."""
 
     def __init__(self, schema: pa.Schema, lifetime: str) -> None:
         self._schema = schema

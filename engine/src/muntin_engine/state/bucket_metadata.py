@@ -1,4 +1,4 @@
-"""The ledger of a bucket: how far it is, and when which shelf of keys has something to do."""
+"""The metadata of a bucket: how far it is, and when which key_group of keys has something to do."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
-from muntin_engine.state.editions import Edition
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.held import Held
+from muntin_engine.state.schema_versions import SchemaVersion
 
 LAYOUT: Final = 4
 """Version of the layout of the state in a checkpoint."""
 
-SHELVES: Final = 64
+KEY_GROUPS: Final = 64
 """How many cells the keys of a bucket are spread over, where they have cells of their own. Part of the layout."""
 
 SLICES: Final = "slices 3"
@@ -26,100 +26,108 @@ LAYOUTS: Final = (LAYOUT, SLICES)
 """The layouts of this version of Muntin."""
 
 
-class Due(NamedTuple):
-    """When a key, or a shelf of keys, must be looked at again, and how far its output is settled.
+class Timer(NamedTuple):
+    """When a key, or a key_group of keys, must be looked at again, and how far its output is settled.
 
     A tick may be earlier than need be, never later.
 
     Attributes:
-        closing: The smallest punctuation at which a window closes or something can be forgotten.
-        sight: The smallest watermark (horizon, for eager output) at which a window comes into sight.
+        closing: The smallest watermark at which a window closes or something can be forgotten.
+        sight: The smallest max event time (horizon, for eager output) at which a window comes into sight.
         bound: The least time of an output that what is stored may still make or change.
         clock: The smallest reading of the clock at which a trigger wants to be asked.
-        watermark: The smallest watermark at which one does.
+        max_event_time: The smallest max event time at which one does.
     """
 
     closing: int
     sight: int
     bound: int
     clock: int = INFINITY
-    watermark: int = INFINITY
+    max_event_time: int = INFINITY
 
-    def is_at(self, punctuation: int, sight: int, clock: int = EARLIEST, watermark: int = EARLIEST) -> bool:
+    def is_at(self, watermark: int, sight: int, clock: int = EARLIEST, max_event_time: int = EARLIEST) -> bool:
         """True if there is something to do."""
-        return self.closing <= punctuation or self.sight <= sight or self.clock <= clock or self.watermark <= watermark
+        return (
+            self.closing <= watermark
+            or self.sight <= sight
+            or self.clock <= clock
+            or self.max_event_time <= max_event_time
+        )
 
     def to_data(self) -> list[int]:
-        """Return it as plain data, shorter where no trigger waits, from which `Due(*data)` makes it again."""
+        """Return it as plain data, shorter where no trigger waits, from which `Timer(*data)` makes it again."""
         return list(self if self[3:] != (INFINITY, INFINITY) else self[:3])
 
 
-_NEVER: Final = Due(INFINITY, INFINITY, INFINITY)
+_NEVER: Final = Timer(INFINITY, INFINITY, INFINITY)
 
 
-def soonest(dues: Iterable[Due]) -> Due:
+def soonest(timers: Iterable[Timer]) -> Timer:
     """Return the smallest of each.
 
     Example:
-        >>> soonest([Due(3, 5, 0), Due(4, 2, 1)])[:3]
+        >>> soonest([Timer(3, 5, 0), Timer(4, 2, 1)])[:3]
         (3, 2, 0)
     """
-    found = list(dues)
-    return Due(*map(min, zip(*found, strict=True))) if found else _NEVER
+    found = list(timers)
+    return Timer(*map(min, zip(*found, strict=True))) if found else _NEVER
 
 
-class Ledger:
+class BucketMetadata:
     """What a bucket reads first and writes last.
 
     Attributes:
-        lineage: What the state depends on; a query that differs must not read it.
-        editions: The editions of the query's modules that wrote the state, the present one last.
+        compatibility: What the state depends on; a query that differs must not read it.
+        schema_versions: The schema_versions of the query's modules that wrote the state, the present one last.
         progress: How far the input is.
         tracked: What the progress policy keeps.
-        dues: By the number of a shelf that is not empty, when it must be looked at.
-        held: By the number of a shelf that is not empty, what it holds.
+        timers: By the number of a key_group that is not empty, when it must be looked at.
+        held: By the number of a key_group that is not empty, what it holds.
         serial: The largest number that a forgotten key gave out. A key that comes back starts above it, so that it
             never names two output events alike.
     """
 
-    def __init__(self, lineage: Lineage, editions: Sequence[Sequence[Any]] = ()) -> None:
-        self.lineage = lineage
-        self.editions: list[Edition] = lineage.editions(editions)
+    def __init__(self, compatibility: Compatibility, schema_versions: Sequence[Sequence[Any]] = ()) -> None:
+        self.compatibility = compatibility
+        self.schema_versions: list[SchemaVersion] = compatibility.schema_versions(schema_versions)
         self.progress = Progress()
         self.tracked: Sequence[Any] = ()
-        self.dues: dict[int, Due] = {}
+        self.timers: dict[int, Timer] = {}
         self.held: dict[int, Held] = {}
         self.serial = 0
 
     def to_bytes(self, codec: Codec) -> bytes:
-        """Return the ledger as bytes."""
-        dues = [[shelf, *due.to_data()] for shelf, due in sorted(self.dues.items())]
+        """Return the metadata as bytes."""
+        timers = [[key_group, *timer.to_data()] for key_group, timer in sorted(self.timers.items())]
         progress, tracked = self.progress.to_data(), list(self.tracked)
-        held = [[shelf, *part] for shelf, part in sorted(self.held.items())]
-        identity, editions = dict(self.lineage.identity), [edition.to_data() for edition in self.editions]
-        return codec.pack([LAYOUT, identity, editions, progress, tracked, dues, self.serial, held])
+        held = [[key_group, *part] for key_group, part in sorted(self.held.items())]
+        identity, schema_versions = (
+            dict(self.compatibility.identity),
+            [schema_version.to_data() for schema_version in self.schema_versions],
+        )
+        return codec.pack([LAYOUT, identity, schema_versions, progress, tracked, timers, self.serial, held])
 
     @classmethod
-    def from_bytes(cls, data: bytes | None, lineage: Lineage, codec: Codec) -> Ledger:
-        """Return the ledger that `to_bytes` wrote, or a fresh one.
+    def from_bytes(cls, data: bytes | None, compatibility: Compatibility, codec: Codec) -> BucketMetadata:
+        """Return the metadata that `to_bytes` wrote, or a fresh one.
 
         Raises:
             StateMismatchError: Another query wrote it.
             StateError: Another version of Muntin wrote it, in a layout this one cannot read.
         """
         if data is None:
-            return cls(lineage)
-        editions, *rest = open_ledger(codec.unpack(data), LAYOUT, lineage)
-        ledger = cls(lineage, editions)
-        progress, ledger.tracked, dues, ledger.serial, held = rest
-        ledger.progress = Progress(*progress)
-        ledger.dues = {shelf: Due(*due) for shelf, *due in dues}
-        ledger.held = {shelf: Held(*part) for shelf, *part in held}
-        return ledger
+            return cls(compatibility)
+        schema_versions, *rest = open_metadata(codec.unpack(data), LAYOUT, compatibility)
+        metadata = cls(compatibility, schema_versions)
+        progress, metadata.tracked, timers, metadata.serial, held = rest
+        metadata.progress = Progress(*progress)
+        metadata.timers = {key_group: Timer(*timer) for key_group, *timer in timers}
+        metadata.held = {key_group: Held(*part) for key_group, *part in held}
+        return metadata
 
 
 def identity_of(data: bytes, codec: Codec) -> dict[str, Any]:
-    """Return what the state of a bucket depends on, from its ledger, of whatever evaluator.
+    """Return what the state of a bucket depends on, from its metadata, of whatever evaluator.
 
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
@@ -131,13 +139,13 @@ def identity_of(data: bytes, codec: Codec) -> dict[str, Any]:
     return found
 
 
-def open_ledger(data: Sequence[Any], layout: object, lineage: Lineage) -> list[Any]:
-    """Return what a ledger of any evaluator holds behind its layout and what the state depends on.
+def open_metadata(data: Sequence[Any], layout: object, compatibility: Compatibility) -> list[Any]:
+    """Return what a metadata of any evaluator holds behind its layout and what the state depends on.
 
     Args:
-        data: The ledger as plain data.
+        data: The metadata as plain data.
         layout: The layout that is wanted.
-        lineage: Says which states the query can go on with.
+        compatibility: Says which states the query can go on with.
 
     Raises:
         StateMismatchError: Another query wrote it.
@@ -145,7 +153,7 @@ def open_ledger(data: Sequence[Any], layout: object, lineage: Lineage) -> list[A
     """
     stored, identity, *rest = data
     if stored in LAYOUTS:
-        lineage.check(identity)
+        compatibility.check(identity)
     if stored != layout:
         raise _unreadable(stored, repr(layout))
     return rest

@@ -1,4 +1,4 @@
-"""Whether a state is one of the query that wants it, or of an older edition of it."""
+"""Whether a state is one of the query that wants it, or of an older schema_version of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from muntin.versions import is_newer
 from muntin.windows import continues_windows
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.state.differences import differences_between
-from muntin_engine.state.editions import Edition
+from muntin_engine.state.schema_versions import SchemaVersion
 
 
 @dataclass(frozen=True)
-class Lineage:
+class Compatibility:
     """What the state of a query depends on, and the modules that may go on with states of their older versions.
 
     Attributes:
@@ -41,10 +41,10 @@ class Lineage:
         if differences:
             raise StateMismatchError(differences, tuple(self._remedies(reached)))
 
-    def editions(self, known: Sequence[Sequence[Any]]) -> list[Edition]:
+    def schema_versions(self, known: Sequence[Sequence[Any]]) -> list[SchemaVersion]:
         """Return those that a state knows, and that of the query as the last one."""
-        found = [Edition(*edition) for edition in known]
-        own = Edition.of(self.identity)
+        found = [SchemaVersion(*schema_version) for schema_version in known]
+        own = SchemaVersion.of(self.identity)
         return found if found and found[-1].to_data() == own.to_data() else [*found, own]
 
     def _reached(self, stored: Mapping[str, Any]) -> dict[str, Any]:

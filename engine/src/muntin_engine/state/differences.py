@@ -149,7 +149,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
     ),
 }
 
-_FOLLOWING: Final = ("results", "components", "shelves")
+_FOLLOWING: Final = ("results", "components", "key_groups")
 """What only some queries have, and what depends on their modules or their evaluator."""
 
 _SUBJECTS: Final = {

@@ -128,5 +128,5 @@ def _is_same(line: Line, other: Line, tolerance: float) -> bool:
 
 def _bar(label: str, line: Line, asked: Asked) -> Bar:
     name = label if line.key is None else f"{label} {line.key!r}"
-    early = f", early, pane {line.pane}" if line.timing is Timing.EARLY else ""
+    early = f", early, firing {line.firing}" if line.timing is Timing.EARLY else ""
     return Bar(name, line.start, line.end, f"{spell_value(line.value, asked.query)}{early}")

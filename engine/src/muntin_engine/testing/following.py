@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from muntin import EarlyEmission, EmitPolicy, Event, Insertion, Window, fold
 from muntin.testing import Batch, equal
-from muntin.testing.ledger import Ledger
+from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.evaluator import InMemory
@@ -41,7 +41,7 @@ class Line(NamedTuple):
     end: int
     value: Any
     timing: Timing = Timing.FINAL
-    pane: int = 0
+    firing: int = 0
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Standing:
 
     def apply(self, key: int, named: Hashable, change: OutputChange) -> None:
         """Take a change of the output. One that takes back what was never put out takes nothing back."""
-        line = Line(named, change.window, change.start, change.end, change.value, change.timing, change.pane)
+        line = Line(named, change.window, change.start, change.end, change.value, change.timing, change.firing)
         known = (key, change.id, line)
         if change.kind is OutputKind.INSERT:
             self._lines.append(known)
@@ -98,7 +98,7 @@ def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None 
 
 def meant(asked: Asked) -> Iterator[list[Line]]:
     """Yield what must stand after each step, according to the reference evaluator; of early results, the final ones."""
-    stream, progress = Ledger(), Progress()
+    stream, progress = StreamHistory(), Progress()
     for batch in asked.batches:
         for step in batch.changes:
             stream.take(step)

@@ -14,10 +14,10 @@ def progress_of(window: WindowKind, batch: Batch) -> Progress:
     """Return what a batch says of the progress of the whole input."""
     starts = [step.change.event.start for step in batch.changes]
     ends = [end + window.reach for step in batch.changes for end in _ends_of(step) if end != INFINITY]
-    punctuation = EARLIEST if batch.punctuation is None else batch.punctuation
-    finite = [punctuation] if punctuation != INFINITY else []
+    watermark = EARLIEST if batch.punctuation is None else batch.punctuation
+    finite = [watermark] if watermark != INFINITY else []
     horizon = max([*(start + 1 for start in starts), *ends, *finite], default=EARLIEST)
-    return Progress(punctuation, horizon, max(starts, default=EARLIEST))
+    return Progress(watermark, horizon, max(starts, default=EARLIEST))
 
 
 def standing_output(
@@ -25,7 +25,7 @@ def standing_output(
 ) -> list[OutputEvent]:
     """Return the output of one key that must stand when the input has come so far.
 
-    Final: that of the closed windows. Speculative: that of the windows which the watermark has passed. Eager: that of
+    Final: that of the closed windows. Speculative: that of the windows which the max event time has passed. Eager: that of
     all windows the reference knows.
 
     Args:
@@ -35,8 +35,8 @@ def standing_output(
         now: How far the whole input is.
     """
     if emit is EmitPolicy.FINAL:
-        return reference.evaluate(query, events, now.punctuation, now.horizon)
-    sight = INFINITY if emit is EmitPolicy.EAGER else now.watermark
+        return reference.evaluate(query, events, now.watermark, now.horizon)
+    sight = INFINITY if emit is EmitPolicy.EAGER else now.max_event_time
     output: list[OutputEvent] = []
     for window, members in windows_with_members(query, events, now.horizon):
         if window.end <= sight:

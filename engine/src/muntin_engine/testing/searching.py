@@ -131,5 +131,5 @@ def _seen_against_reference(asked: Asked, straight: _Record, tolerance: float) -
         return _seen(list(meant(asked)), straight, tolerance)
     if asked.emit.refinement is Refinement.DISCARD:
         return None  # a final result then holds what no early one held
-    finals = [[line._replace(pane=0) for line in lines if line.timing is Timing.FINAL] for lines in straight.steps]
+    finals = [[line._replace(firing=0) for line in lines if line.timing is Timing.FINAL] for lines in straight.steps]
     return _seen(list(meant(asked)), _Record(list(finals)), tolerance)

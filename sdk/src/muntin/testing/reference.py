@@ -140,7 +140,7 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[Any]
     """True if no change with a sync time of at least `complete_to` can alter the window or its result.
 
     A boundary at exactly `complete_to` can still move: a snapshot that ends there can be merged with the next, and
-    an event that ends there can be prolonged. The paper's section V.F says "up to" in both places; punctuation is
+    an event that ends there can be prolonged. The paper's section V.F says "up to" in both places; a watermark is
     strict (B6 item 10), so a snapshot, and a window that waits for ends, need one tick more.
     """
     if complete_to == INFINITY:

@@ -13,8 +13,8 @@ from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.testing.batches import Batch, Boundary, KeyedChange, Step
 from muntin.testing.drawings import Drawing
-from muntin.testing.ledger import Ledger
 from muntin.testing.reference import OutputEvent, WindowedQuery, evaluate, horizon_of
+from muntin.testing.stream_history import StreamHistory
 from muntin.testing.timeline import bar_of, draw_steps, row_of
 from muntin.windows import WindowKind
 
@@ -29,7 +29,7 @@ class Script:
     test cannot be wrong about what it tests; `allow_illegal` admits it to see what an engine makes of it.
 
     Steps: `insert`, `point`, `edge`, `revise`, `retract`, `add`, `punctuate`, `close`, `batch`, `restart`.
-    What it means: `history`, `last_punctuation`, `horizon`, `run`. What an engine gets: `batches`. As text or a
+    What it means: `history`, `last_watermark`, `horizon`, `run`. What an engine gets: `batches`. As text or a
     picture: `drawing`; a notebook shows the picture.
 
     Attributes:
@@ -74,7 +74,7 @@ class Script:
         Raises:
             StreamError: An event of that id and start is alive. To insert a second one all the same, use `add`.
         """
-        if any(event.start == start for event in self._ledger.events(key, id)):
+        if any(event.start == start for event in self._so_far.events(key, id)):
             raise StreamError(f"an event {id!r} that starts at {start} is alive here\n{self}", id=id)
         return self.add(Insertion(id, Event(start, end, payload)), key=key)
 
@@ -140,15 +140,15 @@ class Script:
 
     def illegal(self) -> tuple[Step, ...]:
         """Return the steps that an engine must refuse; empty unless `allow_illegal`."""
-        return tuple(self._ledger.refused)
+        return tuple(self._so_far.refused)
 
     def history(self) -> dict[Hashable, Mapping[Identity, Event[Any]]]:
         """Return the canonical history table of each key: the last state of each event, by id and start (SI-13)."""
-        return {key: fold(changes) for key, changes in self._ledger.accepted.items()}
+        return {key: fold(changes) for key, changes in self._so_far.accepted.items()}
 
-    def last_punctuation(self) -> int:
+    def last_watermark(self) -> int:
         """Return the highest punctuation: `EARLIEST` if there is none, `INFINITY` if the stream is closed."""
-        return self._ledger.punctuation
+        return self._so_far.watermark
 
     def horizon(self, specification: WindowKind) -> int:
         """Return the first tick of which no key and no finite punctuation says anything (see `horizon_of`)."""
@@ -161,7 +161,7 @@ class Script:
 
         Only windows that no legal change can alter any more are in it. Keys without output are left out.
         """
-        horizon, complete_to = self.horizon(query.window), self.last_punctuation()
+        horizon, complete_to = self.horizon(query.window), self.last_watermark()
         found = {key: evaluate(query, table.values(), complete_to, horizon) for key, table in self.history().items()}
         return {key: output for key, output in found.items() if output}
 
@@ -188,10 +188,10 @@ class Script:
         return replace(self, steps=(*self.steps, step))
 
     def _find(self, id: Hashable, key: Hashable, start: int | None) -> tuple[Hashable, Event[Any]]:
-        keys = self._ledger.keys_of(id) if key is _ANY else [key]
+        keys = self._so_far.keys_of(id) if key is _ANY else [key]
         if len(keys) > 1:
             raise StreamError(f"the keys {keys} all have an event {id!r}\n  to do: say which, with key=...", id=id)
-        events = self._ledger.events(keys[0], id) if keys else []
+        events = self._so_far.events(keys[0], id) if keys else []
         if start is not None:
             events = [event for event in events if event.start == start]
         if not events:
@@ -202,8 +202,8 @@ class Script:
         return keys[0], events[0]
 
     @cached_property
-    def _ledger(self) -> Ledger:
-        ledger = Ledger(is_strict=not self.allow_illegal)
+    def _so_far(self) -> StreamHistory:
+        ledger = StreamHistory(is_strict=not self.allow_illegal)
         for step in self.steps:
             ledger.take(step)
         return ledger

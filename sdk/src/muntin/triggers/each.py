@@ -54,10 +54,10 @@ class Each(Trigger):
         current, own = self._current(state)
         return current.next_clock(own, window)
 
-    def next_watermark(self, state: list[Any], window: Window) -> int:
+    def next_event_time(self, state: list[Any], window: Window) -> int:
         """Return when the current one wants to be asked."""
         current, own = self._current(state)
-        return current.next_watermark(own, window)
+        return current.next_event_time(own, window)
 
     def _current(self, state: list[Any]) -> tuple[Trigger, Any]:
         place, own = state

@@ -43,9 +43,9 @@ class Parallel(Trigger):
         """Return when the first of them wants to be asked."""
         return min((part.next_clock(own, window) for part, own in self._waiting(state)), default=INFINITY)
 
-    def next_watermark(self, state: list[list[Any]], window: Window) -> int:
+    def next_event_time(self, state: list[list[Any]], window: Window) -> int:
         """Return when the first of them wants to be asked."""
-        return min((part.next_watermark(own, window) for part, own in self._waiting(state)), default=INFINITY)
+        return min((part.next_event_time(own, window) for part, own in self._waiting(state)), default=INFINITY)
 
     def _ask(self, state: list[list[Any]], window: Window, view: TriggerView) -> tuple[list[list[Any]], list[Decision]]:
         """Ask those that have not had their say; return the new state, and what each of them says."""

@@ -1,4 +1,4 @@
-"""Firing when the watermark passes a place of the window."""
+"""Firing when the max event time passes a place of the window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from muntin.windows import Window
 
 @dataclass(frozen=True, slots=True)
 class Past(Trigger):
-    """Fires once, when the watermark has reached a place of the window; made by `past_end` and `past_part`.
+    """Fires once, when the max event time has reached a place of the window; made by `past_end` and `past_part`.
 
     Attributes:
         part: The place as a share of the window's extent: 0 is its start, 1 its end.
@@ -39,10 +39,10 @@ class Past(Trigger):
         )
 
     def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
-        """Compare the watermark with the place."""
-        return None, Decision.FIRE_LAST if view.watermark >= self._place(window) else Decision.WAIT
+        """Compare the max event time with the place."""
+        return None, Decision.FIRE_LAST if view.max_event_time >= self._place(window) else Decision.WAIT
 
-    def next_watermark(self, state: Any, window: Window) -> int:
+    def next_event_time(self, state: Any, window: Window) -> int:
         """Return the place."""
         return self._place(window)
 
@@ -54,9 +54,9 @@ class Past(Trigger):
 
 
 def past_end(delay: Duration = 0) -> Trigger:
-    """Return a trigger that fires once, when the watermark has reached a window's end (ON-10).
+    """Return a trigger that fires once, when the max event time has reached a window's end (ON-10).
 
-    The watermark is the newest start seen where that is ahead of the punctuation. So with a delay of the input, or an
+    The max event time is the newest start seen where that is ahead of the watermark. So with a delay of the input, or an
     id that lets events be revised, the window is usually still open: this is Beam's and Flink's on-time result.
 
     Args:
@@ -73,7 +73,7 @@ def past_end(delay: Duration = 0) -> Trigger:
 
 
 def past_part(part: float) -> Trigger:
-    """Return a trigger that fires once, when the watermark has passed a part of a window's extent.
+    """Return a trigger that fires once, when the max event time has passed a part of a window's extent.
 
     It looks at the whole input; `percentile` looks at the window's own members.
 
@@ -81,7 +81,7 @@ def past_part(part: float) -> Trigger:
         PolicyError: The part does not lie between 0 and 1.
 
     Example:
-        >>> past_part(0.5).step(None, Window(0, 60), TriggerView(watermark=30))
+        >>> past_part(0.5).step(None, Window(0, 60), TriggerView(max_event_time=30))
         (None, <Decision.FIRE_LAST: 'fire last'>)
     """
     return Past(part)

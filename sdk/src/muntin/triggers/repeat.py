@@ -46,9 +46,9 @@ class Repeat(Trigger):
         """Return when the repeated trigger wants to be asked."""
         return self.repeated.next_clock(state, window)
 
-    def next_watermark(self, state: Any, window: Window) -> int:
+    def next_event_time(self, state: Any, window: Window) -> int:
         """Return when the repeated trigger wants to be asked."""
-        return self.repeated.next_watermark(state, window)
+        return self.repeated.next_event_time(state, window)
 
 
 def repeat(trigger: Trigger) -> Trigger:

@@ -103,6 +103,6 @@ class Trigger(ABC):
         """Return the reading of the clock at which to be asked again; `INFINITY` if it does not wait for one."""
         return INFINITY
 
-    def next_watermark(self, state: Any, window: Window) -> int:
-        """Return the watermark at which to be asked again; `INFINITY` if it does not wait for one."""
+    def next_event_time(self, state: Any, window: Window) -> int:
+        """Return the max event time at which to be asked again; `INFINITY` if it does not wait for one."""
         return INFINITY

@@ -57,11 +57,11 @@ class Until(Trigger):
         ending = self.end.next_clock(end, window) if has_end else INFINITY
         return min(self.trigger.next_clock(own, window), ending)
 
-    def next_watermark(self, state: list[Any], window: Window) -> int:
+    def next_event_time(self, state: list[Any], window: Window) -> int:
         """Return when the first of the two wants to be asked."""
         own, end, has_end = state
-        ending = self.end.next_watermark(end, window) if has_end else INFINITY
-        return min(self.trigger.next_watermark(own, window), ending)
+        ending = self.end.next_event_time(end, window) if has_end else INFINITY
+        return min(self.trigger.next_event_time(own, window), ending)
 
 
 def until(trigger: Trigger, end: Trigger) -> Trigger:

@@ -14,8 +14,8 @@ class TriggerView:
     """What happened to one window in one micro-batch, and how far everything is after it.
 
     Attributes:
-        watermark: How far the input is complete, of all keys: the larger of the punctuation and the largest start seen.
-        punctuation: What the input promised: no later change has a sync time below it.
+        max_event_time: The larger of the watermark and the largest start seen, of all keys.
+        watermark: How far the input is complete: no later change has a sync time below it.
         clock: The latest reading of a clock that the input brought, in microseconds since the epoch; `EARLIEST` while
             it brought none. It is data and no wall clock, so a replay makes the same decisions.
         came: How many members are new in the window.
@@ -25,8 +25,8 @@ class TriggerView:
         values: By each expression in the trigger's `reads`, its values in the new members, ordered by their start.
     """
 
+    max_event_time: int = EARLIEST
     watermark: int = EARLIEST
-    punctuation: int = EARLIEST
     clock: int = EARLIEST
     came: int = 0
     left: int = 0

@@ -64,7 +64,7 @@ class CountWindows(WindowKind):
         """Return the last tick, which is the last of the times that the window counts."""
         return window.end - 1
 
-    def heir(self, window: Window, since: int) -> tuple[int, int] | None:
+    def successor(self, window: Window, since: int) -> tuple[int, int] | None:
         """Return the start: the window from the same time takes its place."""
         del since
         return window.start, window.start

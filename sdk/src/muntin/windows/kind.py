@@ -50,7 +50,7 @@ class WindowKind(ABC):
             are spelled that way.
         waits_for_events: False if windows are there before events are, as on a grid or in a calendar.
         ends_move: True if a boundary at the watermark itself may still move. Windows then close one tick later.
-        can_be_time_bound: True if the kind defines `known_at` and `heir`, so that results may be time-bound.
+        can_be_time_bound: True if the kind defines `known_at` and `successor`, so that results may be time-bound.
 
     Example:
         A window from each start to the next:
@@ -185,7 +185,7 @@ class WindowKind(ABC):
         del window
         return None
 
-    def heir(self, window: Window, since: int) -> tuple[int, int] | None:
+    def successor(self, window: Window, since: int) -> tuple[int, int] | None:
         """Return where the window starts that takes the place of one that is no more; None if windows always stay.
 
         It is the last one that starts in the closed range returned and lasts beyond it. Only time-bound results ask.

@@ -50,7 +50,7 @@ class SnapshotWindows(WindowKind):
         """Return the start: members are the same all through a snapshot."""
         return window.start
 
-    def heir(self, window: Window, since: int) -> tuple[int, int] | None:
+    def successor(self, window: Window, since: int) -> tuple[int, int] | None:
         """Return where the snapshot starts that has the tick; snapshots do not overlap."""
         del window
         return EARLIEST, since

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from muntin_engine.evaluators.batch import Batch, Evaluated
-    from muntin_engine.exchange.job import Job
+    from muntin_engine.exchange.task_payload import TaskPayload
 
 
 class ColumnarEvaluator(OverSlices):
@@ -44,12 +44,12 @@ class ColumnarEvaluator(OverSlices):
             return f"keeps {kept}; windows are differences of running totals"
         return f"keeps {kept}; windows are merged from running values, as not all of it can be taken back exactly"
 
-    def lift(self, job: Job, rows: pa.Table) -> Iterator[BucketBlob]:
+    def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any."""
         from muntin_engine.evaluators.columnar.lifting import lift_rows
         from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
 
-        return lift_rows(job.grids[0], job.forms, rows_to_lift(job, rows))
+        return lift_rows(task.grids[0], task.forms, rows_to_lift(task, rows))
 
     def load(self) -> None:
         """Import what micro-batches need."""
@@ -57,11 +57,11 @@ class ColumnarEvaluator(OverSlices):
         import muntin_engine.evaluators.columnar.processing
         import muntin_engine.evaluators.over_slices.lifted_rows  # noqa: F401
 
-    def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.columnar.processing import process
 
-        return process(job, bucket, cells, batch)
+        return process(task, bucket, cells, batch)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

@@ -6,14 +6,16 @@ from muntin_engine.evaluators.batch import Batch, Evaluated
 from muntin_engine.evaluators.columnar.result_tables import closed_tables
 from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
 from muntin_engine.evaluators.over_slices.processing import process_slices
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import Cells
 
 
-def process(job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+def process(task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state."""
 
     def count(closed: Closed) -> int:
         return len(closed.windows.keys)
 
-    return process_slices(job, bucket, cells, batch, lambda: ColumnarStore(job.grids, job.forms), closed_tables, count)
+    return process_slices(
+        task, bucket, cells, batch, lambda: ColumnarStore(task.grids, task.forms), closed_tables, count
+    )

@@ -16,8 +16,8 @@ from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.columnar.store import Closed
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import window_tables
-from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.result_columns import Source
+from muntin_engine.exchange.task_payload import TaskPayload
 
 _LARGEST: Final = np.iinfo(np.int64).max
 
@@ -33,7 +33,7 @@ _FITTING: Final[Mapping[ScalarKind, str]] = {
 """The NumPy kinds of array that a type of result may come in; any type may come as objects."""
 
 
-def closed_tables(job: Job, complete: Complete[Closed]) -> Iterator[pa.Table]:
+def closed_tables(task: TaskPayload, complete: Complete[Closed]) -> Iterator[pa.Table]:
     """Yield the windows of columnar aggregates as tables of the query's result schema.
 
     Raises:
@@ -41,23 +41,23 @@ def closed_tables(job: Job, complete: Complete[Closed]) -> Iterator[pa.Table]:
         ModuleContractError: A module's results are not of the type that its class declares.
     """
     closed = complete.output
-    keys = [closed.keys.column(name) for name in job.key_names]
+    keys = [closed.keys.column(name) for name in task.key_names]
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        form, windows = job.forms[place], closed.windows
+        form, windows = task.forms[place], closed.windows
 
         def at(row: int) -> tuple[Key, Window]:
             key = tuple(column[row].as_py() for column in keys)
-            return key, job.grids[complete.place].windows.window(int(windows.windows[row]))
+            return key, task.grids[complete.place].windows.window(int(windows.windows[row]))
 
         try:
             results = form_results(form, place, windows)
         except ModuleFailedError as failure:
             row = failing_window(form, place, windows)
             raise failure if row is None else failure.at(*at(row)) from failure.__cause__
-        return _column(results, field, arrow_type, Source(job, form.label, at))
+        return _column(results, field, arrow_type, Source(task, form.label, at))
 
-    yield from window_tables(job, complete.place, closed.windows.windows, keys, output)
+    yield from window_tables(task, complete.place, closed.windows.windows, keys, output)
 
 
 def _column(results: Any, output: Field, arrow_type: pa.DataType, source: Source) -> pa.Array:

@@ -79,7 +79,7 @@ class ColumnarStore:
         return Taken(delta, accepted, rows - accepted, keys)
 
     def restore(self, entry: Stored) -> None:
-        """Merge an entry; what an older edition wrote is upgraded."""
+        """Merge an entry; what an older schema_version wrote is upgraded."""
         self._held.add(self._read(entry).partials)
 
     def close(self, place: int, first: int, last: int) -> list[Closed]:
@@ -102,9 +102,9 @@ class ColumnarStore:
         return self.write(merge_alike(concat([self._read(entry).partials for entry in entries])), first_live)
 
     def _read(self, entry: Stored) -> _Decoded:
-        if entry.edition is None:
+        if entry.schema_version is None:
             return self._decode(entry.data)
-        return self._coded(*from_old_blob(entry.data, self._forms, entry.edition))
+        return self._coded(*from_old_blob(entry.data, self._forms, entry.schema_version))
 
     def _decode(self, blob: bytes) -> _Decoded:
         return self._coded(*from_blob(blob, self._parts))

@@ -16,32 +16,32 @@ from muntin.versions import is_same_version
 from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials, parts_of
 from muntin_engine.evaluators.columnar.wire import from_blob
 from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.state.editions import Edition
+from muntin_engine.state.schema_versions import SchemaVersion
 
 
-def from_old_blob(blob: bytes, forms: Sequence[BoundForm], edition: Edition) -> tuple[pa.Table, Partials]:
-    """Return what an older edition of a query wrote, as the present one would have.
+def from_old_blob(blob: bytes, forms: Sequence[BoundForm], schema_version: SchemaVersion) -> tuple[pa.Table, Partials]:
+    """Return what an older schema_version of a query wrote, as the present one would have.
 
     Cost: a call of `upgrade_state` for each key and slice, of the modules that are outdated; arrays for the others.
 
     Args:
         blob: The bytes.
         forms: The forms of the query.
-        edition: The edition that wrote them.
+        schema_version: The schema_version that wrote them.
 
     Raises:
         ModuleFailedError: A form's `upgrade_state` raised an exception, or left a component out.
     """
     old = {
-        place: _old_parts(place, edition.components[place])
+        place: _old_parts(place, schema_version.components[place])
         for place, form in enumerate(forms)
-        if is_outdated_form(form, edition.versions[place])
+        if is_outdated_form(form, schema_version.versions[place])
     }
     others = [part for part in parts_of(forms) if part.form not in old or part.name == ""]
     keys, partials = from_blob(blob, [*others, *(part for parts in old.values() for part in parts)])
     values = {part: value for part, value in partials.parts.items() if part in others}
     for place, parts in old.items():
-        values |= _upgraded(place, forms[place], parts, partials, edition.versions[place])
+        values |= _upgraded(place, forms[place], parts, partials, schema_version.versions[place])
     return keys, Partials(partials.slices, partials.keys, partials.rows, values, partials.lasts)
 
 

@@ -34,20 +34,20 @@ class Admission:
         refusals: What was set aside.
     """
 
-    def __init__(self, state: KeyState, punctuation: int, *, axis: Axis = Axis.TICKS, adjusts: bool = False) -> None:
+    def __init__(self, state: KeyState, watermark: int, *, axis: Axis = Axis.TICKS, adjusts: bool = False) -> None:
         """Prepare to admit changes.
 
         Args:
             state: The key's state; `settle` changes it.
-            punctuation: The punctuation of the batches before this one; what lies before it is late.
+            watermark: The watermark of the batches before this one; what lies before it is late.
             axis: What ticks measure, for what refusals say.
-            adjusts: Let a late insertion that ends after the punctuation start there (SI-91).
+            adjusts: Let a late insertion that ends after the watermark start there (SI-91).
         """
         self.touched: dict[Hashable, Versions] = {}
         self.refusals: list[Refusal] = []
         self._state = state
-        self._punctuation = punctuation
-        self._is_closed = punctuation == INFINITY
+        self._watermark = watermark
+        self._is_closed = watermark == INFINITY
         self._adjusts = adjusts
         self._axis = axis
 
@@ -56,7 +56,7 @@ class Admission:
 
         Args:
             changes: In any order.
-            now: The punctuation after the batch, by which rows stop waiting.
+            now: The watermark after the batch, by which rows stop waiting.
         """
         samples, known = self._state.samples, self._state.lives
         fresh: dict[Identity, InputChange] = {}
@@ -90,12 +90,12 @@ class Admission:
         id, start, end, payload, *_ = change
         if end is None:
             end = INFINITY
-        if self._adjusts and start < self._punctuation < end:
-            start = self._punctuation
+        if self._adjusts and start < self._watermark < end:
+            start = self._watermark
         if end <= start:
             message = f"it ends at {self._axis.spell(end)}, not after its start {self._axis.spell(start)}"
             self._refuse(Reason.EMPTY_LIFETIME, message, change)
-        elif start < self._punctuation:
+        elif start < self._watermark:
             self._refuse_late(change, start)
         elif id is None:
             self._put_new(self._state.anonymous_id(start), start, end, payload)
@@ -114,7 +114,7 @@ class Admission:
         before, after = samples.around(change.start)
         if change.new_end is not None:
             self._refuse(Reason.UNKNOWN_EVENT, "a sample ends with the next one and cannot be revised", change)
-        elif change.start < self._punctuation:
+        elif change.start < self._watermark:
             self._refuse_late(change, change.start)
         elif before is not None and before[0] == change.start:
             message = f"a sample at {self._axis.spell(change.start)} was taken already"
@@ -153,7 +153,7 @@ class Admission:
         event, new_end = self._current(identity), change.new_end
         if event is None or new_end is None or new_end <= event.start or change.end not in (None, event.end):
             return False
-        if min(event.end, new_end) < self._punctuation:
+        if min(event.end, new_end) < self._watermark:
             return False
         if new_end != event.end:
             self._put(event, new_end)
@@ -168,7 +168,7 @@ class Admission:
         for row in rows:
             if row.new_end is not None and not self._is_in_time(row, base.start):
                 continue
-            if row.new_end is not None and end < self._punctuation:
+            if row.new_end is not None and end < self._watermark:
                 self._refuse_unknown(row)
             else:
                 taken.append(row)
@@ -187,7 +187,7 @@ class Admission:
             return Standing(event.start, event.end, event.payload)
         start: int = identity[1]
         if self._adjusts:
-            start = max(start, self._punctuation if any(row.new_end is None for row in rows) else now)
+            start = max(start, self._watermark if any(row.new_end is None for row in rows) else now)
         return Standing(start, start, ())
 
     def _show(self, identity: Identity, event: StoredEvent | None, standing: Standing) -> None:
@@ -205,9 +205,9 @@ class Admission:
     def _is_in_time(self, change: InputChange, start: int) -> bool:
         """Tell whether a revision is not late, and refuse it if it is; what it alters follows from itself alone."""
         alters = sync_time(start, change)
-        if alters < self._punctuation:
+        if alters < self._watermark:
             self._refuse_late(change, alters)
-        return alters >= self._punctuation
+        return alters >= self._watermark
 
     def _current(self, id: Hashable) -> StoredEvent | None:
         return self.touched[id][1] if id in self.touched else self._state.events.get(id)
@@ -246,11 +246,11 @@ class Admission:
             self._refuse(Reason.STALE_REVISION, message, change)
 
     def _refuse_late(self, change: InputChange, sync_time: int) -> None:
-        late_by = None if self._is_closed else self._punctuation - sync_time
+        late_by = None if self._is_closed else self._watermark - sync_time
         message = f"it changes the axis at {self._axis.spell(sync_time)}, {self._behind(late_by)}"
         self.refusals.append(Refusal(Reason.LATE, message, change, late_by))
 
     def _behind(self, late_by: int | None) -> str:
         if late_by is None:
             return "after the end of the stream"
-        return f"{self._axis.spell_length(late_by)} before the punctuation {self._axis.spell(self._punctuation)}"
+        return f"{self._axis.spell_length(late_by)} before the watermark {self._axis.spell(self._watermark)}"

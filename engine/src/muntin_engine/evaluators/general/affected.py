@@ -125,7 +125,7 @@ class AffectedWindows:
         end of a sample, which its successor sets, may lie behind the horizon by the reach of the windows.
         """
         assigner = state.assigner
-        limit = now.watermark if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
+        limit = now.max_event_time if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
         last = INFINITY if self._query.window.waits_for_events else max(now.horizon, state.events.last_end())
         stretches = [(change.start, min(change.end, last)) for change in changes]
         for start, end in union(stretches):
@@ -145,8 +145,10 @@ class AffectedWindows:
         """Return the windows that come into sight, be there a change in them or not."""
         assigner = state.assigner
         if self._query.emit is EmitPolicy.SPECULATIVE:
-            events = [event for event in state.events.until_after(assigner.frontier) if event.since < now.watermark]
-            return assigner.ending(events, before.watermark, now.watermark, now.horizon)
+            events = [
+                event for event in state.events.until_after(assigner.frontier) if event.since < now.max_event_time
+            ]
+            return assigner.ending(events, before.max_event_time, now.max_event_time, now.horizon)
         if before.horizon >= now.horizon or self._query.window.waits_for_events:
             return []
         were_endless = [

@@ -17,7 +17,7 @@ from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.computation import Computation, OutputRow, Stamper
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.general.row_replacement import replace_rows_from
-from muntin_engine.evaluators.general.window_index import StandingRow
+from muntin_engine.evaluators.general.window_index import LiveRow
 
 
 class ResultsAsKnown:
@@ -81,7 +81,7 @@ class ResultsAsKnown:
             else []
             for some in (first, all_members)
         )
-        standing = [StandingRow(number, row) for number, row in enumerate(before)]
+        standing = [LiveRow(number, row) for number, row in enumerate(before)]
         left, _ = replace_rows_from(since, window, standing, after, count(len(before)).__next__)
         return [out.row for out in left]
 

@@ -1,8 +1,8 @@
 """A bucket of keys: one micro-batch of changes in, the net change of the output out.
 
-State lives in cells. Keys are spread over *shelves*, one cell each; in a shelf every key is a run of bytes of its
-own, so a batch reads the shelves of the keys it touches and of those that have something to close, and decodes
-those keys alone. The ledger, one more cell, says how far the input is and when which shelf is due.
+State lives in cells. Keys are spread over *key_groups*, one cell each; in a key_group every key is a run of bytes of its
+own, so a batch reads the key_groups of the keys it touches and of those that have something to close, and decodes
+those keys alone. The metadata, one more cell, says how far the input is and when which key_group is timer.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from muntin_engine.evaluators.general.filtering import Filter
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.key_evaluation import KeyEvaluation
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.output_progress import output_punctuation
-from muntin_engine.evaluators.general.timers import due, sight
+from muntin_engine.evaluators.general.output_progress import output_watermark
+from muntin_engine.evaluators.general.timers import sight, timer
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.lateness import effective, for_key, seen_to
-from muntin_engine.state.bucket_metadata import SHELVES, Due, Ledger, soonest
+from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata, Timer, soonest
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.checked_cells import damaged
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.held import Held, total
 
-_LEDGER: Final = "ledger"
+_METADATA: Final = "metadata"
 
 _SAID: Final = ProgressTracker()
 """Progress is what the input says, and no more."""
@@ -46,10 +46,10 @@ class _Work(NamedTuple):
 
     key: Key
     rows: Sequence[InputChange] = ()
-    promise: int = EARLIEST
+    key_watermark: int = EARLIEST
 
-    def add(self, rows: Sequence[InputChange], promise: int) -> _Work:
-        return _Work(self.key, [*self.rows, *rows], max(self.promise, promise))
+    def add(self, rows: Sequence[InputChange], key_watermark: int) -> _Work:
+        return _Work(self.key, [*self.rows, *rows], max(self.key_watermark, key_watermark))
 
 
 _Rows: TypeAlias = dict[bytes, _Work]
@@ -57,9 +57,9 @@ _Rows: TypeAlias = dict[bytes, _Work]
 
 
 class _Stored(NamedTuple):
-    """A key on its shelf."""
+    """A key on its key_group."""
 
-    due: Due
+    timer: Timer
     data: bytes
 
 
@@ -72,7 +72,7 @@ class BatchResult:
         refusals: The rows that were set aside, key by key. A row that waited for others may be among them in a later
             batch than its own.
         progress: How far the input is now.
-        punctuation: No later output of this bucket has a sync time below it.
+        watermark: No later output of this bucket has a sync time below it.
         accepted: How many rows were taken for good; one that waits for other rows of its event counts when they came.
         keys: How many keys the batch brought rows of.
         windows_closed: How many windows of keys, with members, are final since this batch.
@@ -82,7 +82,7 @@ class BatchResult:
     output: list[tuple[Key, list[OutputChange]]] = field(default_factory=list)
     refusals: list[tuple[Key, Refusal]] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
-    punctuation: int = EARLIEST
+    watermark: int = EARLIEST
     accepted: int = 0
     keys: int = 0
     windows_closed: int = 0
@@ -92,9 +92,9 @@ class BatchResult:
 class Bucket:
     """Evaluates a query for many keys.
 
-    Cost: reading and writing the ledger, plus for each shelf touched reading and writing its bytes, plus for each key
+    Cost: reading and writing the metadata, plus for each key_group touched reading and writing its bytes, plus for each key
     touched decoding, evaluating and encoding it. Keys that are not touched and have nothing to close cost nothing but
-    the bytes of their shelf.
+    the bytes of their key_group.
     """
 
     def __init__(
@@ -118,7 +118,9 @@ class Bucket:
         self._query = query
         self._cells = cells
         self._codec = codec
-        self._lineage = Lineage({**identity, "shelves": SHELVES}, [binding.module for binding in query.bindings])
+        self._compatibility = Compatibility(
+            {**identity, "key_groups": KEY_GROUPS}, [binding.module for binding in query.bindings]
+        )
         self._tracker = tracker
         self._assigner = assigner_of(query.window)
 
@@ -128,7 +130,7 @@ class Bucket:
         arrived: Progress,
         *,
         observed: Iterable[Observation] = (),
-        promises: Iterable[tuple[Key, int]] = (),
+        key_watermarks: Iterable[tuple[Key, int]] = (),
         signals: frozenset[str] = frozenset(),
     ) -> BatchResult:
         """Take in a micro-batch.
@@ -136,40 +138,40 @@ class Bucket:
         Args:
             changes: The rows of the batch by key. Order means nothing, neither of keys nor of rows.
             arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
-                batch is late only by the punctuation of earlier batches.
+                batch is late only by the watermark of earlier batches.
             observed: What the tasks of the batch have seen of each source of the input.
-            promises: Punctuation of single keys, which holds after the batch too.
+            key_watermarks: Watermarks of single keys, which hold after the batch too.
             signals: The names of the external events that it brings.
 
         Raises:
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
-        ledger = Ledger.from_bytes(self._cells.get(_LEDGER), self._lineage, self._codec)
-        promised = [(key, (), promise) for key, promise in promises]
-        said = seen_to(arrived, (promise for *_, promise in promised))
-        now, ledger.tracked = self._tracker.advance(ledger.progress, ledger.tracked, said, observed)
-        work = self._by_shelf(chain(((key, rows, EARLIEST) for key, rows in changes), promised))
-        batch = _Batch(self._query, self._codec, ledger, now, signals)
+        metadata = BucketMetadata.from_bytes(self._cells.get(_METADATA), self._compatibility, self._codec)
+        promised = [(key, (), key_watermark) for key, key_watermark in key_watermarks]
+        said = seen_to(arrived, (key_watermark for *_, key_watermark in promised))
+        now, metadata.tracked = self._tracker.advance(metadata.progress, metadata.tracked, said, observed)
+        work = self._by_key_group(chain(((key, rows, EARLIEST) for key, rows in changes), promised))
+        batch = _Batch(self._query, self._codec, metadata, now, signals)
         written: dict[str, bytes] = {}
-        for shelf in sorted({*work, *batch.due_shelves()}):
-            name = f"shelf {shelf}"
-            written[name] = batch.process_shelf(shelf, self._cells.get(name), work.get(shelf, {}))
-        written[_LEDGER] = batch.close()
+        for key_group in sorted({*work, *batch.due_key_groups()}):
+            name = f"key_group {key_group}"
+            written[name] = batch.process_key_group(key_group, self._cells.get(name), work.get(key_group, {}))
+        written[_METADATA] = batch.close()
         self._write(written)
-        batch.result.held = total([*ledger.held.values(), Held(len(written[_LEDGER]))])
-        bound, closing = soonest(ledger.dues.values()).bound, effective(self._query, now)
-        batch.result.punctuation = output_punctuation(self._query, self._assigner, closing, bound)
+        batch.result.held = total([*metadata.held.values(), Held(len(written[_METADATA]))])
+        bound, closing = soonest(metadata.timers.values()).bound, effective(self._query, now)
+        batch.result.watermark = output_watermark(self._query, self._assigner, closing, bound)
         return batch.result
 
-    def _by_shelf(self, given: Iterable[tuple[Key, Sequence[InputChange], int]]) -> dict[int, _Rows]:
+    def _by_key_group(self, given: Iterable[tuple[Key, Sequence[InputChange], int]]) -> dict[int, _Rows]:
         work: dict[int, _Rows] = {}
-        for named, rows, promise in given:
+        for named, rows, key_watermark in given:
             key = canonical(named)
             name = self._codec.pack(list(key))
-            shelf = work.setdefault(zlib.crc32(name) % SHELVES, {})
-            known = shelf.get(name)
-            shelf[name] = _Work(key, rows, promise) if known is None else known.add(rows, promise)
+            key_group = work.setdefault(zlib.crc32(name) % KEY_GROUPS, {})
+            known = key_group.get(name)
+            key_group[name] = _Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
         return work
 
     def _write(self, written: Mapping[str, bytes]) -> None:
@@ -182,13 +184,13 @@ class Bucket:
 
 
 class _Batch:
-    """One micro-batch on its way through the shelves."""
+    """One micro-batch on its way through the key_groups."""
 
     def __init__(
         self,
         query: WindowedQuery,
         codec: Codec,
-        ledger: Ledger,
+        metadata: BucketMetadata,
         now: Progress,
         signals: frozenset[str],
     ) -> None:
@@ -197,65 +199,65 @@ class _Batch:
         self._codec = codec
         self._filter = None if query.keeps is None else Filter(query.keeps)
         self._evaluation = KeyEvaluation(query, signals)
-        self._ledger = ledger
-        self._kept = KeptStates(query, codec, ledger.editions)
-        self._before = ledger.progress
+        self._metadata = metadata
+        self._kept = KeptStates(query, codec, metadata.schema_versions)
+        self._before = metadata.progress
         self._now = now
         closing = effective(query, now)
-        self._at = (closing.punctuation, sight(query, closing), now.clock, closing.watermark)
-        self._serial = ledger.serial
+        self._at = (closing.watermark, sight(query, closing), now.clock, closing.max_event_time)
+        self._serial = metadata.serial
         self._more_events = self._more_windows = 0
 
-    def due_shelves(self) -> list[int]:
-        """Return the shelves that have a key with something to do."""
-        return [shelf for shelf, due in self._ledger.dues.items() if self._is_at_hand(due)]
+    def due_key_groups(self) -> list[int]:
+        """Return the key_groups that have a key with something to do."""
+        return [key_group for key_group, timer in self._metadata.timers.items() if self._is_at_hand(timer)]
 
-    def process_shelf(self, shelf: int, data: bytes | None, rows: _Rows) -> bytes:
-        """Process the keys of a shelf that have rows or something to do; return its bytes, none if it is empty."""
-        if (data is None) == (shelf in self._ledger.held):
-            found = "the ledger lists it, and it is empty" if data is None else "the ledger does not list it"
-            raise damaged(f"shelf {shelf}", found)
+    def process_key_group(self, key_group: int, data: bytes | None, rows: _Rows) -> bytes:
+        """Process the keys of a key_group that have rows or something to do; return its bytes, none if it is empty."""
+        if (data is None) == (key_group in self._metadata.held):
+            found = "the metadata lists it, and it is empty" if data is None else "the metadata does not list it"
+            raise damaged(f"key_group {key_group}", found)
         stored = {} if data is None else self._read(data)
         self.result.keys += len(rows)
         self._more_events = self._more_windows = 0
-        for name in sorted({*rows, *(name for name, key in stored.items() if self._is_at_hand(key.due))}):
+        for name in sorted({*rows, *(name for name, key in stored.items() if self._is_at_hand(key.timer))}):
             work = rows.get(name) or _Work(tuple(self._codec.unpack(name)))
             kept = self._process_key(work, stored.pop(name, None))
             if kept is not None:
                 stored[name] = kept
         if not stored:
-            self._ledger.dues.pop(shelf, None)
-            self._ledger.held.pop(shelf, None)
+            self._metadata.timers.pop(key_group, None)
+            self._metadata.held.pop(key_group, None)
             return b""
-        self._ledger.dues[shelf] = soonest(key.due for key in stored.values())
-        packed = self._codec.pack({name: [*key.due.to_data(), key.data] for name, key in stored.items()})
-        _, _, events, windows = self._ledger.held.get(shelf, Held())
+        self._metadata.timers[key_group] = soonest(key.timer for key in stored.values())
+        packed = self._codec.pack({name: [*key.timer.to_data(), key.data] for name, key in stored.items()})
+        _, _, events, windows = self._metadata.held.get(key_group, Held())
         held = Held(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
-        self._ledger.held[shelf] = held
+        self._metadata.held[key_group] = held
         return packed
 
-    def _is_at_hand(self, due: Due) -> bool:
-        return self._evaluation.emission.is_signalled or due.is_at(*self._at)
+    def _is_at_hand(self, timer: Timer) -> bool:
+        return self._evaluation.emission.is_signalled or timer.is_at(*self._at)
 
     def close(self) -> bytes:
-        """Return the ledger after the batch."""
-        self._ledger.progress = self._now
+        """Return the metadata after the batch."""
+        self._metadata.progress = self._now
         self.result.windows_closed = self._evaluation.windows_closed
-        return self._ledger.to_bytes(self._codec)
+        return self._metadata.to_bytes(self._codec)
 
     def _read(self, data: bytes) -> dict[bytes, _Stored]:
-        return {name: _Stored(Due(*due), data) for name, (*due, data) in self._codec.unpack(data).items()}
+        return {name: _Stored(Timer(*timer), data) for name, (*timer, data) in self._codec.unpack(data).items()}
 
     def _process_key(self, work: _Work, stored: _Stored | None) -> _Stored | None:
         state = KeyState(self._query, self._serial) if stored is None else self._restore(work.key, stored.data)
         waiting, before = state.waiting_count, self._progress(self._before, state)
         if stored is not None:
             self._count(state, -1)
-        state.promise = max(state.promise, work.promise)
+        state.key_watermark = max(state.key_watermark, work.key_watermark)
         now = self._progress(self._now, state)
         adjusts = self._query.late.policy is LatePolicy.ADJUST
-        admission = Admission(state, before.punctuation, axis=self._query.axis, adjusts=adjusts)
-        admission.admit(work.rows, now.punctuation)
+        admission = Admission(state, before.watermark, axis=self._query.axis, adjusts=adjusts)
+        admission.admit(work.rows, now.watermark)
         if self._filter is not None:
             self._filter.leave_out(state, admission)
         output = self._evaluation.evaluate(work.key, state, admission, before, now)
@@ -266,20 +268,20 @@ class _Batch:
             refusals, count = self._filter.shown(refusals), count - self._filter.count(work.rows)
         self.result.refusals += [(work.key, refusal) for refusal in refusals]
         self.result.accepted += waiting + count - len(refusals) - state.waiting_count
-        if state.promise <= self._at[0]:
-            state.promise = EARLIEST
+        if state.key_watermark <= self._at[0]:
+            state.key_watermark = EARLIEST
         if not state.is_empty:
             self._count(state, +1)
-            return _Stored(due(self._query, state, now), self._packed(work.key, state))
-        self._ledger.serial = max(self._ledger.serial, state.serial)
+            return _Stored(timer(self._query, state, now), self._packed(work.key, state))
+        self._metadata.serial = max(self._metadata.serial, state.serial)
         return None
 
     def _progress(self, progress: Progress, state: KeyState) -> Progress:
         """Return the progress that counts for a key."""
-        return effective(self._query, for_key(progress, state.promise))
+        return effective(self._query, for_key(progress, state.key_watermark))
 
     def _count(self, state: KeyState, sign: int) -> None:
-        """Take note that the shelf holds a key, or does not any more."""
+        """Take note that the key_group holds a key, or does not any more."""
         self._more_events += sign * len(state.events)
         if self._evaluation.emission.follows_windows:
             self._more_windows += sign * len(state.windows)

@@ -9,26 +9,26 @@ from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
 
-def boundary_limit(query: WindowedQuery, punctuation: int) -> int:
+def boundary_limit(query: WindowedQuery, watermark: int) -> int:
     """Return the largest end of a window whose extent no legal change can alter.
 
-    That is the punctuation; one tick less where a boundary at the punctuation can still move.
+    That is the watermark; one tick less where a boundary at the watermark can still move.
     """
-    is_movable = query.window.ends_move and punctuation not in (EARLIEST, INFINITY)
-    return punctuation - 1 if is_movable else punctuation
+    is_movable = query.window.ends_move and watermark not in (EARLIEST, INFINITY)
+    return watermark - 1 if is_movable else watermark
 
 
-def closing_limit(query: WindowedQuery, state: KeyState, punctuation: int) -> int:
+def closing_limit(query: WindowedQuery, state: KeyState, watermark: int) -> int:
     """Return a tick such that no legal change can alter a window that ends there or before.
 
     Where results depend on ends outside the window, it is no later than the earliest membership of an event that can
     still be prolonged. The paper's "every member has RE <= c" (section V.F) lets an event that ends at c be prolonged
     after its window was dropped; a watermark is strict, so its end must lie below.
     """
-    limit = boundary_limit(query, punctuation)
-    if not query.waits_for_ends or punctuation in (EARLIEST, INFINITY):
+    limit = boundary_limit(query, watermark)
+    if not query.waits_for_ends or watermark in (EARLIEST, INFINITY):
         return limit
-    return min([limit, *(event.since for event in movable(state, punctuation))])
+    return min([limit, *(event.since for event in movable(state, watermark))])
 
 
 def closes_out_of_order(query: WindowedQuery, assigner: Assigner) -> bool:
@@ -36,6 +36,6 @@ def closes_out_of_order(query: WindowedQuery, assigner: Assigner) -> bool:
     return query.waits_for_ends and not assigner.closes_in_order
 
 
-def movable(state: KeyState, punctuation: int) -> list[StoredEvent]:
+def movable(state: KeyState, watermark: int) -> list[StoredEvent]:
     """Return the members of windows whose end a legal change can still move."""
-    return [event for event in state.events if event.end >= punctuation and event.since < event.until]
+    return [event for event in state.events if event.end >= watermark and event.since < event.until]

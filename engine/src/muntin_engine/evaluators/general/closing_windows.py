@@ -22,11 +22,11 @@ class Closing:
     def __init__(self, query: WindowedQuery) -> None:
         self._query = query
 
-    def limit(self, state: KeyState, punctuation: int) -> int | None:
+    def limit(self, state: KeyState, watermark: int) -> int | None:
         """Return a tick at which, or before, windows that close now end; None if none closes."""
-        limit = boundary_limit(self._query, punctuation)
+        limit = boundary_limit(self._query, watermark)
         if not closes_out_of_order(self._query, state.assigner):
-            limit = closing_limit(self._query, state, punctuation)
+            limit = closing_limit(self._query, state, watermark)
         first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
         return limit if first is not None and first.end <= limit else None
 
@@ -39,23 +39,23 @@ class Closing:
         Args:
             state: The key's state, which has taken the batch in.
             limit: From `limit`.
-            before: The punctuation before the batch.
+            before: The watermark before the batch.
             now: The progress after it.
         """
         events = [event for event in state.events.until_after(state.assigner.frontier) if event.since < limit]
         in_order = not closes_out_of_order(self._query, state.assigner)
         for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
-            if in_order or self.has_closed(step, now.punctuation) > self.has_closed(step, before):
+            if in_order or self.has_closed(step, now.watermark) > self.has_closed(step, before):
                 yield step
             else:
                 yield step._replace(members={})
 
-    def has_closed(self, step: Step, punctuation: int) -> bool:
-        """True if a window closed at a punctuation, where they close out of order.
+    def has_closed(self, step: Step, watermark: int) -> bool:
+        """True if a window closed at a watermark, where they close out of order.
 
         What closed then has not changed since.
         """
-        if punctuation == INFINITY:
+        if watermark == INFINITY:
             return True
-        limit = boundary_limit(self._query, punctuation)
-        return step.window.end <= limit and all(event.end < punctuation for event in step.members.values())
+        limit = boundary_limit(self._query, watermark)
+        return step.window.end <= limit and all(event.end < watermark for event in step.members.values())

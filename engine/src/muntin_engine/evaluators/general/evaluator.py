@@ -8,13 +8,13 @@ from muntin import EmitPolicy, Refinement, SupportsRemove
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
-from muntin_engine.state.bucket_metadata import SHELVES
+from muntin_engine.state.bucket_metadata import KEY_GROUPS
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
     from muntin_engine.evaluators.batch import Batch, Evaluated
-    from muntin_engine.exchange.job import Job
+    from muntin_engine.exchange.task_payload import TaskPayload
 
 
 class GeneralEvaluator(Evaluator):
@@ -62,18 +62,18 @@ class GeneralEvaluator(Evaluator):
             kept += ", with its last output" if plan.early.may_retract else ""
         elif plan.emission is not EmitPolicy.FINAL:
             kept += ", and the last output of each window that may change"
-        return f"{kept}; {SHELVES} cells per bucket, each read and written only when its keys are touched or due"
+        return f"{kept}; {KEY_GROUPS} cells per bucket, each read and written only when its keys are touched or due"
 
     def load(self) -> None:
         """Import what micro-batches need."""
         import muntin_engine.evaluators.general.processing  # noqa: F401
 
-    def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.general.processing import process
 
         del bucket  # nothing is kept in the worker
-        return process(job, cells, batch)
+        return process(task, cells, batch)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

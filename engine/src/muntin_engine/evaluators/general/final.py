@@ -31,11 +31,11 @@ class FinalEmission(Emission):
     ) -> list[OutputChange]:
         """Return the rows of the windows that close."""
         del affected  # nothing is kept that it could alter
-        limit = self._closing.limit(state, now.punctuation)
+        limit = self._closing.limit(state, now.watermark)
         if limit is None:
             return []
         output: list[OutputChange] = []
-        for step, rows in self._results.rows(key, self._closing.steps(state, limit, before.punctuation, now)):
+        for step, rows in self._results.rows(key, self._closing.steps(state, limit, before.watermark, now)):
             self.windows_closed += 1
             for row in rows:
                 serial = state.next_serial()

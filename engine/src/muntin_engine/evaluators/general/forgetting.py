@@ -12,7 +12,7 @@ from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
 
-def forget_closed(query: WindowedQuery, state: KeyState, punctuation: int) -> int:
+def forget_closed(query: WindowedQuery, state: KeyState, watermark: int) -> int:
     """Close windows and drop the events that belong to closed windows alone.
 
     Returns:
@@ -21,14 +21,14 @@ def forget_closed(query: WindowedQuery, state: KeyState, punctuation: int) -> in
     assigner = state.assigner
     forgotten: list[StoredEvent] = []
     is_closed = None
-    if closes_out_of_order(query, assigner) and EARLIEST < punctuation < INFINITY:
-        waiting = movable(state, punctuation)
-        forgotten += assigner.release(state.events, waiting, punctuation)
+    if closes_out_of_order(query, assigner) and EARLIEST < watermark < INFINITY:
+        waiting = movable(state, watermark)
+        forgotten += assigner.release(state.events, waiting, watermark)
         state.replace(forgotten, ())
-        is_closed = partial(_is_closed, waiting, boundary_limit(query, punctuation))
-    assigner.close(closing_limit(query, state, punctuation))
-    closed = state.windows.close(assigner.frontier, punctuation, is_closed)
-    past = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, punctuation))
+        is_closed = partial(_is_closed, waiting, boundary_limit(query, watermark))
+    assigner.close(closing_limit(query, state, watermark))
+    closed = state.windows.close(assigner.frontier, watermark, is_closed)
+    past = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, watermark))
     assigner.remove(past)
     forgotten += past
     if state.samples is not None:
@@ -37,9 +37,9 @@ def forget_closed(query: WindowedQuery, state: KeyState, punctuation: int) -> in
     return closed
 
 
-def may_be_revised(query: WindowedQuery, event: StoredEvent, punctuation: int) -> bool:
+def may_be_revised(query: WindowedQuery, event: StoredEvent, watermark: int) -> bool:
     """True if a legal revision, or an edge stream's next sample, may still move the event's end."""
-    return query.ends_move and event.end >= punctuation and punctuation != INFINITY
+    return query.ends_move and event.end >= watermark and watermark != INFINITY
 
 
 def _is_closed(waiting: Sequence[StoredEvent], limit: int, window: Window) -> bool:

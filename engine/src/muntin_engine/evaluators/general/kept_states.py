@@ -10,30 +10,32 @@ from muntin_engine.core.query import WindowedQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.computation import Computation
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.editions import Edition, is_outdated
+from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
 
 
 class KeptStates:
-    """Writes and reads states, each module's for itself, whichever edition of the query wrote them.
+    """Writes and reads states, each module's for itself, whichever schema_version of the query wrote them.
 
     Cost: a state of an older version is upgraded when its key is touched, and written in today's shape with that key.
 
     Attributes:
-        edition: The number of the edition that writes.
+        schema_version: The number of the schema_version that writes.
     """
 
-    def __init__(self, query: WindowedQuery, codec: Codec, editions: Sequence[Edition] = (Edition(),)) -> None:
+    def __init__(
+        self, query: WindowedQuery, codec: Codec, schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),)
+    ) -> None:
         """Prepare for the states of a query.
 
         Args:
             query: The query.
             codec: How states are written.
-            editions: Those that may have written what is read, the present one last.
+            schema_versions: Those that may have written what is read, the present one last.
         """
-        self.edition: Final = len(editions) - 1
+        self.schema_version: Final = len(schema_versions) - 1
         self._codec = codec
-        self._editions = editions
+        self._schema_versions = schema_versions
         self._axis = query.axis
         self._computations = [Computation(binding, query.clip) for binding in query.bindings]
 
@@ -55,12 +57,14 @@ class KeptStates:
             for place in range(len(self._computations))
         ]
 
-    def unpack(self, packed: Sequence[bytes], edition: int, key: object, windows: Sequence[Window]) -> list[list[Any]]:
+    def unpack(
+        self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
+    ) -> list[list[Any]]:
         """Return what `pack` was given; a window without states has none again.
 
         Args:
             packed: What it returned.
-            edition: The number of the edition that wrote it.
+            schema_version: The number of the schema_version that wrote it.
             key: Whose windows they are.
             windows: The windows.
 
@@ -69,7 +73,7 @@ class KeptStates:
         """
         if not packed:
             return [[] for _ in windows]
-        columns = [self._column(place, data, edition, key, windows) for place, data in enumerate(packed)]
+        columns = [self._column(place, data, schema_version, key, windows) for place, data in enumerate(packed)]
         return [list(some) if any(state is not None for state in some) else [] for some in zip(*columns, strict=True)]
 
     def why_unstorable(self, value: Any, key: object, window: Window) -> StateError | None:
@@ -98,12 +102,16 @@ class KeptStates:
             spelled = self._axis.spell_interval(windows[number].start, windows[number].end)
             raise unstorable(self._computations[place].module, "a state", key, spelled, reason) from error
 
-    def _column(self, place: int, data: bytes, edition: int, key: object, windows: Sequence[Window]) -> list[Any]:
+    def _column(
+        self, place: int, data: bytes, schema_version: int, key: object, windows: Sequence[Window]
+    ) -> list[Any]:
         computation = self._computations[place]
-        if edition == self.edition or not is_outdated(computation.module, self._editions[edition].versions[place]):
+        if schema_version == self.schema_version or not is_outdated(
+            computation.module, self._schema_versions[schema_version].versions[place]
+        ):
             states: list[Any] = self._codec.unpack(data)
             return states
-        version = self._editions[edition].versions[place]
+        version = self._schema_versions[schema_version].versions[place]
         return [
             None if state is None else computation.upgrade(state, version, key, window)
             for state, window in zip(self._codec.reading_fields().unpack(data), windows, strict=True)

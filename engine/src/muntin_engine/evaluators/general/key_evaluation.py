@@ -66,5 +66,5 @@ class KeyEvaluation:
             admission.settle()
             affected = {}
         output = self.emission.emit(key, state, affected, before, now)
-        self._forgotten += forget_closed(self._query, state, now.punctuation)
+        self._forgotten += forget_closed(self._query, state, now.watermark)
         return output

@@ -17,8 +17,8 @@ from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.life import Life, Standing
 from muntin_engine.evaluators.general.samples import Samples
-from muntin_engine.evaluators.general.watch import Watch
-from muntin_engine.evaluators.general.window_index import StandingRow, WindowEntry, WindowIndex
+from muntin_engine.evaluators.general.trigger_state import TriggerState
+from muntin_engine.evaluators.general.window_index import LiveRow, WindowEntry, WindowIndex
 
 Identity: TypeAlias = tuple[Hashable, int]
 """What names an event among those of its key: its id, and the start that it was inserted with."""
@@ -30,9 +30,9 @@ class KeyState:
     Attributes:
         assigner: How the axis is cut.
         events: The events an open window may need, or that may still be revised.
-        windows: The windows that are out and may change, or that a trigger watches.
+        windows: The windows that are out and may change, or that a trigger trigger_states.
         lives: The rows that wait for others of their event.
-        promise: The key's own punctuation, if it is beyond that of the input.
+        key_watermark: The key's own watermark, if it is beyond that of the input.
         samples: The times of an edge stream's samples; None where events are no samples.
         serial: The last number given out.
     """
@@ -50,7 +50,7 @@ class KeyState:
         self.lives: dict[Identity, Life] = {}
         self.samples = Samples() if query.is_edge else None
         self.serial = serial
-        self.promise = EARLIEST
+        self.key_watermark = EARLIEST
         self._has_ids = query.has_ids and not query.is_edge
         self._keeps = query.keeps
         self._ends_move = query.ends_move
@@ -59,7 +59,7 @@ class KeyState:
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return not (len(self.events) or len(self.windows) or self.lives or self.promise > EARLIEST)
+        return not (len(self.events) or len(self.windows) or self.lives or self.key_watermark > EARLIEST)
 
     @property
     def waiting_count(self) -> int:
@@ -101,22 +101,22 @@ class KeyState:
             list(chain.from_iterable(payloads)),
             [_life_to_data(identity, life) for identity, life in self.lives.items()],
             [_window_to_data(window, entry) for window, entry in windows],
-            self.promise,
+            self.key_watermark,
             kept.pack([entry.states for _, entry in windows], key, [window for window, _ in windows]),
-            kept.edition,
+            kept.schema_version,
         ]
 
     @classmethod
     def from_data(cls, query: WindowedQuery, data: list[Any], kept: KeptStates, key: object) -> KeyState:
-        """Return the state that `to_data` wrote; what modules kept in older editions is upgraded.
+        """Return the state that `to_data` wrote; what modules kept in older schema_versions is upgraded.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
         remembered, serial, ids, origins, starts, ends, width, values, lives, windows, *rest = data
-        promise, packed, edition = rest
+        key_watermark, packed, schema_version = rest
         state = cls(query, serial)
-        state.promise = promise
+        state.key_watermark = key_watermark
         state.assigner.restore(remembered)
         payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
         if state._has_ids:
@@ -128,10 +128,12 @@ class KeyState:
             standing = Standing(base[0], base[1], tuple(base[2])) if base else None
             state.lives[id, start] = Life(waiting, standing)
         extents = [Window(start, end) for start, end, *_ in windows]
-        held = kept.unpack(packed, edition, key, extents)
-        for extent, states, (_, _, count, standing, *watch) in zip(extents, held, windows, strict=True):
-            rows = [StandingRow(id, OutputRow(*row)) for id, *row in standing]
-            state.windows.put(extent, WindowEntry(count, states, rows, Watch(*watch) if watch else None))
+        held = kept.unpack(packed, schema_version, key, extents)
+        for extent, states, (_, _, count, standing, *trigger_state) in zip(extents, held, windows, strict=True):
+            rows = [LiveRow(id, OutputRow(*row)) for id, *row in standing]
+            state.windows.put(
+                extent, WindowEntry(count, states, rows, TriggerState(*trigger_state) if trigger_state else None)
+            )
         return state
 
     def _restore_events(self, events: Iterable[StoredEvent]) -> None:
@@ -161,4 +163,4 @@ def _life_to_data(identity: Identity, life: Life) -> list[Any]:
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[Any]:
     standing = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.standing]
-    return [window.start, window.end, entry.size, standing, *(entry.watch or ())]
+    return [window.start, window.end, entry.size, standing, *(entry.trigger_state or ())]

@@ -72,13 +72,13 @@ def follow(base: Standing, rows: Sequence[InputChange], until: int) -> Followed:
     blind revision, which expects no end, applies to the end at which no other row leads on; of several, the one with
     the smallest new end is the last, so a retraction wins. It waits if the event is absent.
 
-    Where a node below the punctuation is out of balance, or the event has ended before the punctuation, the missing
-    rows cannot come any more: what waits and has a sync time before the punctuation is refused, but for detours.
+    Where a node below the watermark is out of balance, or the event has ended before the watermark, the missing
+    rows cannot come any more: what waits and has a sync time before the watermark is refused, but for detours.
 
     Args:
         base: What the event was before all of them.
         rows: Those that waited and those that came, in any order.
-        until: The punctuation from now on.
+        until: The watermark from now on.
 
     Cost: linear in the number of rows, and that of sorting those that leave one node.
     """

@@ -9,23 +9,23 @@ from muntin_engine.evaluators.general.assignment import Assigner
 from muntin_engine.evaluators.general.key_state import KeyState
 
 
-def output_punctuation(query: WindowedQuery, assigner: Assigner, progress: Progress, bound: int) -> int:
+def output_watermark(query: WindowedQuery, assigner: Assigner, progress: Progress, bound: int) -> int:
     """Return a tick below which the output does not change any more (the paper, section V.F).
 
     Args:
         query: The query.
         assigner: Any of the query's.
         progress: How far the input is.
-        bound: The smallest `Due.bound` of any key.
+        bound: The smallest `Timer.bound` of any key.
     """
-    punctuation = progress.punctuation
-    if punctuation in (EARLIEST, INFINITY) or query.is_time_bound:
-        return punctuation
+    watermark = progress.watermark
+    if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
+        return watermark
     if query.timestamps is TimestampPolicy.POINT_AT_END:
-        return min(assigner.end_after(punctuation), bound)
+        return min(assigner.end_after(watermark), bound)
     if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
         return EARLIEST
-    return min(assigner.start_after(punctuation), bound)
+    return min(assigner.start_after(watermark), bound)
 
 
 def output_bound(query: WindowedQuery, state: KeyState, first: Window | None, earliest: int) -> int:

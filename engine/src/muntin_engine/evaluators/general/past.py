@@ -1,7 +1,7 @@
 """What stands of windows that no longer exist, where output is shortened and not taken back (B6 item 5).
 
 A snapshot that is cut in two at a tick leaves behind what it said before that tick; so does a count window that gets
-another end. That output now speaks for the window that took its place, its *heir*: when the heir changes from a tick
+another end. That output now speaks for the window that took its place, its *successor*: when the successor changes from a tick
 on, or goes, the output it inherited ends there too.
 """
 
@@ -36,27 +36,27 @@ def shortened(
     are_past = [(w, e) for w, e in standing if not (affected[w].exists if w in changed else e.size)]
     existed = {window for window in changed if index.get(window).size}
     ends: dict[Window, int] = {}
-    for window, heir in _heirs(query, were_past, existed):
-        ends[window] = affected[heir].sync_time
-    for window, heir in _heirs(query, are_past, [window for window in changed if affected[window].exists]):
-        own = affected[window] if window in existed else affected[heir]
-        ends[window] = min(own.sync_time, affected[heir].sync_time, ends.get(window, INFINITY))
-        affected[heir].sync_time = ends[window]
+    for window, successor in _successors(query, were_past, existed):
+        ends[window] = affected[successor].sync_time
+    for window, successor in _successors(query, are_past, [window for window in changed if affected[window].exists]):
+        own = affected[window] if window in existed else affected[successor]
+        ends[window] = min(own.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
+        affected[successor].sync_time = ends[window]
     for window in [window for window in ends if window in changed and affected[window].exists]:
         affected[window].sync_time = min(affected[window].sync_time, ends.pop(window))
     return ends
 
 
-def _heirs(
+def _successors(
     query: WindowedQuery, past: Iterable[tuple[Window, WindowEntry]], existing: Iterable[Window]
 ) -> Iterator[tuple[Window, Window]]:
-    """Yield the windows that are past with their heirs, if these are among the existing ones."""
-    heirs = sorted(existing, key=by_start)
+    """Yield the windows that are past with their successors, if these are among the existing ones."""
+    successors = sorted(existing, key=by_start)
     for window, entry in past:
-        starts = query.window.heir(window, min(out.row.start for out in entry.standing))
+        starts = query.window.successor(window, min(out.row.start for out in entry.standing))
         if starts is None:
             continue
         least, most = starts
-        place = bisect_right(heirs, most, key=by_start) - 1
-        if place >= 0 and least <= heirs[place].start and most < heirs[place].end:
-            yield window, heirs[place]
+        place = bisect_right(successors, most, key=by_start) - 1
+        if place >= 0 and least <= successors[place].start and most < successors[place].end:
+            yield window, successors[place]

@@ -10,22 +10,22 @@ from muntin_engine.evaluators.batch import Batch, Evaluated
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.result_tables import result_tables
 from muntin_engine.evaluators.progress_metrics import progress_metrics
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.measured_cells import MeasuredCells
 
 
-def process(job: Job, cells: Cells, batch: Batch) -> Evaluated:
+def process(task: TaskPayload, cells: Cells, batch: Batch) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state."""
     measured = MeasuredCells(cells)
-    result = Bucket(job.query, measured, job.codec, job.identity, job.tracker).process(
+    result = Bucket(task.query, measured, task.codec, task.identity, task.tracker).process(
         batch.changes,
         batch.progress,
         observed=batch.observed,
-        promises=batch.promises,
+        key_watermarks=batch.key_watermarks,
         signals=batch.signals,
     )
-    may_retract, is_early = job.query.emit.may_retract, isinstance(job.query.emit, EarlyEmission)
+    may_retract, is_early = task.query.emit.may_retract, isinstance(task.query.emit, EarlyEmission)
     metrics = {
         "retractions": _count(result, lambda change: change.kind is not OutputKind.INSERT) if may_retract else 0,
         "early": _count(result, lambda change: change.timing is Timing.EARLY) if is_early else 0,
@@ -36,10 +36,10 @@ def process(job: Job, cells: Cells, batch: Batch) -> Evaluated:
         "events_held": result.held.events,
         "state_bytes": result.held.bytes,
         "bytes_written": measured.written,
-        **progress_metrics(job, result.progress),
+        **progress_metrics(task, result.progress),
     }
-    tables = result_tables(job, result.output)
-    return Evaluated(tables, result.accepted, result.punctuation, metrics, result.refusals)
+    tables = result_tables(task, result.output)
+    return Evaluated(tables, result.accepted, result.watermark, metrics, result.refusals)
 
 
 def _count(result: BatchResult, is_wanted: Callable[[OutputChange], bool]) -> int:

@@ -12,8 +12,8 @@ from muntin.schemas import Struct
 from muntin_engine.core.changes import OutputChange
 from muntin_engine.core.keys import Key
 from muntin_engine.exchange.arrays import MisfitError, part_of
-from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.result_columns import Source, extents, result_table
+from muntin_engine.exchange.task_payload import TaskPayload
 
 MOST_ROWS: Final = 100_000
 """How many rows one blob of output has at the most; fewer if they take more than `MOST_BYTES`."""
@@ -28,7 +28,7 @@ class _Change(NamedTuple):
     change: OutputChange
 
 
-def result_tables(job: Job, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
+def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
     """Yield the results of a batch as tables of the query's result schema.
 
     Raises:
@@ -37,80 +37,80 @@ def result_tables(job: Job, output: Iterable[tuple[Key, Sequence[OutputChange]]]
     keyed = [_Change(key, change) for key, changes in output for change in changes]
     for start in range(0, len(keyed), MOST_ROWS):
         some = keyed[start : start + MOST_ROWS]
-        table = result_table(job, _context(job, some) | _outputs(job, some))
+        table = result_table(task, _context(task, some) | _outputs(task, some))
         rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
         yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
 
 
-def _context(job: Job, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
+def _context(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
     """Return the columns that are no module's."""
     changes = [change for _, change in keyed]
     makers: Mapping[str, Callable[[], pa.Array]] = {
-        "window": lambda: _extents(job, [(change.window.start, change.window.end) for change in changes]),
-        "lifetime": lambda: _extents(job, [(change.start, change.end) for change in changes]),
+        "window": lambda: _extents(task, [(change.window.start, change.window.end) for change in changes]),
+        "lifetime": lambda: _extents(task, [(change.start, change.end) for change in changes]),
         "change": lambda: pa.array([str(change.kind) for change in changes], pa.string()),
         "event_id": lambda: pa.array([change.id for change in changes], pa.int64()),
-        "new_end": lambda: pa.array(_finite(change.new_end for change in changes), job.time_type),
+        "new_end": lambda: pa.array(_finite(change.new_end for change in changes), task.time_type),
         "timing": lambda: pa.array([str(change.timing) for change in changes], pa.string()),
-        "pane": lambda: pa.array([change.pane for change in changes], pa.int64()),
+        "firing": lambda: pa.array([change.firing for change in changes], pa.int64()),
     }
-    first, last = len(job.keys), len(job.results) - len(job.outputs)
+    first, last = len(task.keys), len(task.results) - len(task.outputs)
     keys = {
         field.name: pa.array([key[place] for key, _ in keyed], field.type)
-        for place, field in enumerate(list(job.results)[:first])
+        for place, field in enumerate(list(task.results)[:first])
     }
-    return keys | {name: makers[name]() for name in job.results.names[first:last]}
+    return keys | {name: makers[name]() for name in task.results.names[first:last]}
 
 
-def _extents(job: Job, stretches: Sequence[tuple[int, int]]) -> pa.Array:
+def _extents(task: TaskPayload, stretches: Sequence[tuple[int, int]]) -> pa.Array:
     """Return stretches of the axis as a struct column; an end at infinity is null."""
     starts, ends = (pa.array(_finite(ticks), pa.int64()) for ticks in zip(*stretches, strict=True))
-    return extents(job, starts, ends)
+    return extents(task, starts, ends)
 
 
 def _finite(ticks: Iterable[int | None]) -> list[int | None]:
     return [None if tick is None or tick >= INFINITY else tick for tick in ticks]
 
 
-def _outputs(job: Job, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
+def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
     """Return the columns of the modules' results."""
-    fields = list(job.results)[len(job.results) - len(job.outputs) :]
+    fields = list(task.results)[len(task.results) - len(task.outputs) :]
     columns: dict[str, pa.Array] = {}
-    for place, (output, values) in enumerate(zip(job.outputs, _values(job, keyed), strict=True)):
-        source = _source(job, keyed, 0 if job.query.is_operator else place)
+    for place, (output, values) in enumerate(zip(task.outputs, _values(task, keyed), strict=True)):
+        source = _source(task, keyed, 0 if task.query.is_operator else place)
         columns[fields[place].name] = source.column(values, output, fields[place].type)
     return columns
 
 
-def _values(job: Job, keyed: Sequence[_Change]) -> Iterator[list[Any]]:
+def _values(task: TaskPayload, keyed: Sequence[_Change]) -> Iterator[list[Any]]:
     """Yield the values of each result column: one per aggregate, or the parts of an operator's rows."""
     values = [change.value for _, change in keyed]
-    row = job.query.bindings[0].module.result_field().type
-    if not job.query.is_operator:
+    row = task.query.bindings[0].module.result_field().type
+    if not task.query.is_operator:
         yield from map(list, zip(*values, strict=True))
     elif isinstance(row, Struct):
-        yield from (_parts(job, keyed, values, row, place) for place in range(len(row.fields)))
+        yield from (_parts(task, keyed, values, row, place) for place in range(len(row.fields)))
     else:
         yield values
 
 
-def _parts(job: Job, keyed: Sequence[_Change], values: Sequence[Any], row: Struct, place: int) -> list[Any]:
+def _parts(task: TaskPayload, keyed: Sequence[_Change], values: Sequence[Any], row: Struct, place: int) -> list[Any]:
     """Return one field of an operator's rows."""
     parts: list[Any] = []
     for number, value in enumerate(values):
         try:
             parts.append(part_of(value, row, place))
         except MisfitError as error:
-            raise _source(job, keyed, 0).contract_error(str(error), number) from error
+            raise _source(task, keyed, 0).contract_error(str(error), number) from error
     return parts
 
 
-def _source(job: Job, keyed: Sequence[_Change], place: int) -> Source:
+def _source(task: TaskPayload, keyed: Sequence[_Change], place: int) -> Source:
     """Return where the results of a module come from."""
-    module = job.query.bindings[place].module
+    module = task.query.bindings[place].module
 
     def at(number: int) -> tuple[Key, Window]:
         key, change = keyed[number]
         return key, change.window
 
-    return Source(job, f"{module.name} {module.version}", at)
+    return Source(task, f"{module.name} {module.version}", at)

@@ -8,60 +8,60 @@ from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.closing_limits import boundary_limit, closes_out_of_order, movable
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.output_progress import output_bound
-from muntin_engine.state.bucket_metadata import Due
+from muntin_engine.state.bucket_metadata import Timer
 
 
-def due(query: WindowedQuery, state: KeyState, now: Progress) -> Due:
+def timer(query: WindowedQuery, state: KeyState, now: Progress) -> Timer:
     """Return when a key must be looked at again, and how far its output is settled.
 
-    A trigger that waits for no more than its key has reached is due in any batch: the key may be ahead of the input.
+    A trigger that waits for no more than its key has reached is timer in any batch: the key may be ahead of the input.
 
     Cost: linear in the key's events, by a small constant.
     """
     earliest = state.events.earliest(state.assigner.frontier)
     first = state.assigner.first_open(earliest)
-    clock, watermark = state.windows.wake_ups()
-    return Due(
-        min([INFINITY, _closing(query, state, first, now.punctuation), *_forgetting(state, now.punctuation)]),
+    clock, max_event_time = state.windows.wake_ups()
+    return Timer(
+        min([INFINITY, _closing(query, state, first, now.watermark), *_forgetting(state, now.watermark)]),
         _visibility(query, state, now),
         output_bound(query, state, first, earliest),
         clock,
-        watermark if watermark > now.watermark else EARLIEST,
+        max_event_time if max_event_time > now.max_event_time else EARLIEST,
     )
 
 
 def sight(query: WindowedQuery, progress: Progress) -> int:
-    """Return how far the input must be for a window to be put out before it closes, in the terms of `Due.sight`."""
-    return progress.watermark if query.emit is EmitPolicy.SPECULATIVE else progress.horizon
+    """Return how far the input must be for a window to be put out before it closes, in the terms of `Timer.sight`."""
+    return progress.max_event_time if query.emit is EmitPolicy.SPECULATIVE else progress.horizon
 
 
-def _closing(query: WindowedQuery, state: KeyState, first: Window | None, punctuation: int) -> int:
-    """Return the smallest punctuation that closes a window."""
+def _closing(query: WindowedQuery, state: KeyState, first: Window | None, watermark: int) -> int:
+    """Return the smallest watermark that closes a window."""
     if first is None:
         return INFINITY
     more = int(query.window.ends_move)
     at = first.end + more
-    if at > punctuation or not query.waits_for_ends:
+    if at > watermark or not query.waits_for_ends:
         return at
-    waiting = movable(state, punctuation)
+    waiting = movable(state, watermark)
     if closes_out_of_order(query, state.assigner):
-        next_end = state.assigner.next_end(state.events, boundary_limit(query, punctuation))
+        next_end = state.assigner.next_end(state.events, boundary_limit(query, watermark))
         return min([min(next_end, INFINITY - more) + more, *(event.end + 1 for event in waiting)])
     return max((event.end + 1 for event in waiting if event.since < first.end), default=at)
 
 
-def _forgetting(state: KeyState, punctuation: int) -> list[int]:
+def _forgetting(state: KeyState, watermark: int) -> list[int]:
     """Return punctuations at which something can be forgotten."""
     times = [event.end + 1 for event in state.events.until_at_most(state.assigner.frontier)]
     for (_, start), life in state.lives.items():
         nodes = {start, *(end for row in life.rows for end in (row.end, row.new_end) if end is not None)}
-        times += [node + 1 for node in nodes if punctuation <= node < INFINITY]
-    times += [state.promise] if state.promise > EARLIEST else []
+        times += [node + 1 for node in nodes if watermark <= node < INFINITY]
+    times += [state.key_watermark] if state.key_watermark > EARLIEST else []
     return times + list(state.windows.unsettled())
 
 
 def _visibility(query: WindowedQuery, state: KeyState, now: Progress) -> int:
     if query.emit is EmitPolicy.SPECULATIVE:
-        return state.assigner.next_end(state.events, now.watermark)
+        return state.assigner.next_end(state.events, now.max_event_time)
     has_open_event = query.follows_open_windows and bool(state.events.until_after(INFINITY - 1))
     return state.assigner.next_horizon(now.horizon) if has_open_event else INFINITY

@@ -13,7 +13,6 @@ from muntin import EarlyEmission, Refinement, Window
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.asking import Asking
 from muntin_engine.evaluators.general.closing_limits import closes_out_of_order
 from muntin_engine.evaluators.general.closing_windows import Closing
 from muntin_engine.evaluators.general.computation import OutputRow
@@ -21,8 +20,9 @@ from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.sweep import Step, sweep
-from muntin_engine.evaluators.general.watch import Watch
-from muntin_engine.evaluators.general.window_index import NEW, StandingRow, WindowEntry, by_extent
+from muntin_engine.evaluators.general.trigger_call import TriggerCall
+from muntin_engine.evaluators.general.trigger_state import TriggerState
+from muntin_engine.evaluators.general.window_index import NEW, LiveRow, WindowEntry, by_extent
 from muntin_engine.evaluators.general.window_results import WindowResults
 
 
@@ -57,8 +57,8 @@ class TriggeredEmission(Emission):
         super().__init__()
         self._query = query
         self._refinement = emission.refinement
-        self._asking = Asking(query, emission.trigger, signals)
-        self.is_signalled = self._asking.is_signalled
+        self._trigger_call = TriggerCall(query, emission.trigger, signals)
+        self.is_signalled = self._trigger_call.is_signalled
         self._closing = Closing(query)
         self._results = results
 
@@ -68,8 +68,8 @@ class TriggeredEmission(Emission):
         """Return the rows of the windows that close, and of the open ones that fire."""
         output = self._take_back(state, affected)
         closed: set[Window] = set()
-        limit = self._closing.limit(state, now.punctuation)
-        closing = () if limit is None else self._closing.steps(state, limit, before.punctuation, now)
+        limit = self._closing.limit(state, now.watermark)
+        closing = () if limit is None else self._closing.steps(state, limit, before.watermark, now)
         for step, rows in self._rows(key, state, closing):
             output += self._put_out(state, step.window, rows, Timing.FINAL)
             closed.add(step.window)
@@ -108,7 +108,7 @@ class TriggeredEmission(Emission):
                 happenings[window] = _happening(entry, change)
         happenings |= self._new(state, new, now)
         for window, entry in state.windows.items():
-            if window not in happenings and window not in closed and self._is_due(entry.watch, now):
+            if window not in happenings and window not in closed and self._is_due(entry.trigger_state, now):
                 happenings[window] = _Happening(entry.size)
         return happenings
 
@@ -118,13 +118,13 @@ class TriggeredEmission(Emission):
         return {
             step.window: _Happening(len(step.members), True, list(step.members.values()))
             for step in _sweep(state, windows)
-            if step.members and (in_order or not self._closing.has_closed(step, now.punctuation))
+            if step.members and (in_order or not self._closing.has_closed(step, now.watermark))
         }
 
-    def _is_due(self, watch: Watch | None, now: Progress) -> bool:
-        if watch is None or watch.is_finished:
+    def _is_due(self, trigger_state: TriggerState | None, now: Progress) -> bool:
+        if trigger_state is None or trigger_state.is_finished:
             return False
-        return self.is_signalled or watch.is_due(now.clock, now.watermark)
+        return self.is_signalled or trigger_state.is_due(now.clock, now.max_event_time)
 
     def _ask_all(
         self, key: object, state: KeyState, happenings: dict[Window, _Happening], now: Progress
@@ -133,10 +133,12 @@ class TriggeredEmission(Emission):
         firing: list[Window] = []
         for window in sorted(happenings, key=by_extent):
             happening, entry = happenings[window], state.windows.get(window)
-            watch, fires = self._asking.ask(key, window, entry.watch, happening.came, happening.left, now)
-            watch = watch._replace(is_changed=watch.is_changed or happening.is_change)
-            state.windows.put(window, entry._replace(size=happening.size, watch=watch))
-            if fires and watch.is_changed:
+            trigger_state, fires = self._trigger_call.ask(
+                key, window, entry.trigger_state, happening.came, happening.left, now
+            )
+            trigger_state = trigger_state._replace(is_changed=trigger_state.is_changed or happening.is_change)
+            state.windows.put(window, entry._replace(size=happening.size, trigger_state=trigger_state))
+            if fires and trigger_state.is_changed:
                 firing.append(window)
         return firing
 
@@ -147,8 +149,8 @@ class TriggeredEmission(Emission):
 
     def _rest(self, key: object, state: KeyState, step: Step) -> list[OutputRow]:
         """Return the rows of the members that came since the window was last put out."""
-        watch = state.windows.get(step.window).watch or Watch()
-        rest = [event for event in step.members.values() if _serial(event) > watch.since]
+        trigger_state = state.windows.get(step.window).trigger_state or TriggerState()
+        rest = [event for event in step.members.values() if _serial(event) > trigger_state.since]
         if not rest:
             return []
         results = [one.result_of_members(rest, key, step.window) for one in self._results.computations]
@@ -157,15 +159,15 @@ class TriggeredEmission(Emission):
     def _put_out(self, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing) -> list[OutputChange]:
         """Put out a window, and take back what stands of it if that is asked for."""
         entry = state.windows.get(window)
-        watch = entry.watch or Watch()
+        trigger_state = entry.trigger_state or TriggerState()
         output = _retractions(window, entry)
         since = state.serial
-        standing = [StandingRow(state.next_serial(), row) for row in rows]
-        output += [_change(OutputKind.INSERT, window, out, timing, watch.panes) for out in standing]
+        standing = [LiveRow(state.next_serial(), row) for row in rows]
+        output += [_change(OutputKind.INSERT, window, out, timing, trigger_state.firings) for out in standing]
         if timing is Timing.EARLY:
-            watch = watch._replace(panes=watch.panes + 1, is_changed=False, since=since)
+            trigger_state = trigger_state._replace(firings=trigger_state.firings + 1, is_changed=False, since=since)
             kept = standing if self._refinement is Refinement.RETRACT else []
-            state.windows.put(window, entry._replace(standing=kept, watch=watch))
+            state.windows.put(window, entry._replace(standing=kept, trigger_state=trigger_state))
         return output
 
 
@@ -192,10 +194,10 @@ def _serial(event: StoredEvent) -> int:
 
 
 def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:
-    pane = entry.watch.panes - 1 if entry.watch is not None else 0
-    return [_change(OutputKind.RETRACT, window, out, Timing.EARLY, pane) for out in entry.standing]
+    firing = entry.trigger_state.firings - 1 if entry.trigger_state is not None else 0
+    return [_change(OutputKind.RETRACT, window, out, Timing.EARLY, firing) for out in entry.standing]
 
 
-def _change(kind: OutputKind, window: Window, out: StandingRow, timing: Timing, pane: int) -> OutputChange:
+def _change(kind: OutputKind, window: Window, out: LiveRow, timing: Timing, firing: int) -> OutputChange:
     row = out.row
-    return OutputChange(kind, out.id, window, row.start, row.end, row.value, timing=timing, pane=pane)
+    return OutputChange(kind, out.id, window, row.start, row.end, row.value, timing=timing, firing=firing)

@@ -1,4 +1,4 @@
-"""WindowIndex: the windows that have been put out, or that a trigger watches, and may change again (SI-66)."""
+"""WindowIndex: the windows that have been put out, or that a trigger trigger_states, and may change again (SI-66)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from muntin import INFINITY, Window
 from muntin_engine.evaluators.general.computation import OutputRow
-from muntin_engine.evaluators.general.watch import Watch
+from muntin_engine.evaluators.general.trigger_state import TriggerState
 
 by_extent: Final = attrgetter("start", "end")
 """The order of windows."""
@@ -18,7 +18,7 @@ by_start: Final = attrgetter("start")
 """The same, where no two have the same start."""
 
 
-class StandingRow(NamedTuple):
+class LiveRow(NamedTuple):
     """An output event that has been put out and not taken back."""
 
     id: int
@@ -32,13 +32,13 @@ class WindowEntry(NamedTuple):
         size: How many members it has; zero for one that is past: it no longer exists, but some of its output stands.
         states: The state of each module, None for one without; empty while none is worth keeping.
         standing: The output events that stand.
-        watch: What is remembered for the query's trigger; None without one.
+        trigger_state: What is remembered for the query's trigger; None without one.
     """
 
     size: int
     states: list[Any]
-    standing: list[StandingRow]
-    watch: Watch | None = None
+    standing: list[LiveRow]
+    trigger_state: TriggerState | None = None
 
 
 NEW: Final = WindowEntry(0, [], [])
@@ -91,12 +91,12 @@ class WindowIndex:
                 break
         return found
 
-    def close(self, frontier: int, punctuation: int, is_closed: Callable[[Window], bool] | None = None) -> int:
+    def close(self, frontier: int, watermark: int, is_closed: Callable[[Window], bool] | None = None) -> int:
         """Forget the windows that are closed, and what stands for good of those that are past.
 
         Args:
             frontier: Existing windows that start before it are closed.
-            punctuation: Where output is shortened and not taken back, rows that end at it or before stand for good.
+            watermark: Where output is shortened and not taken back, rows that end at it or before stand for good.
             is_closed: Says which of the others are closed too; none unless given.
 
         Returns:
@@ -111,8 +111,8 @@ class WindowIndex:
         for window in closed:
             self._discard(window)
         for window, entry in self.items() if self._keeps_history else ():
-            if any(out.row.end <= punctuation for out in entry.standing):
-                left = [out for out in entry.standing if out.row.end > punctuation]
+            if any(out.row.end <= watermark for out in entry.standing):
+                left = [out for out in entry.standing if out.row.end > watermark]
                 self.put(window, entry._replace(standing=left))
         return len(closed)
 
@@ -123,11 +123,13 @@ class WindowIndex:
         return [max(out.row.end for out in entry.standing) for entry in self._entries.values() if not entry.size]
 
     def wake_ups(self) -> tuple[int, int]:
-        """Return the reading of the clock and the watermark at which the first trigger wants to be asked."""
-        watches = [entry.watch for entry in self._entries.values() if entry.watch is not None]
-        if not watches:
+        """Return the reading of the clock and the max event time at which the first trigger wants to be asked."""
+        trigger_states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
+        if not trigger_states:
             return INFINITY, INFINITY
-        return min(watch.clock for watch in watches), min(watch.watermark for watch in watches)
+        return min(trigger_state.clock for trigger_state in trigger_states), min(
+            trigger_state.max_event_time for trigger_state in trigger_states
+        )
 
     def _discard(self, window: Window) -> None:
         if self._entries.pop(window, None) is not None:

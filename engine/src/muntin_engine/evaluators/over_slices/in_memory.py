@@ -30,7 +30,7 @@ class SlicesInMemory(ABC):
         self._steps = plan.steps
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
         self._bucket: SliceBucket[Any] = SliceBucket(
-            self.grids, self.store, cells, codec, plan.lineage(), KeptStores(), "bucket"
+            self.grids, self.store, cells, codec, plan.compatibility(), KeptStores(), "bucket"
         )
 
     @abstractmethod
@@ -47,7 +47,7 @@ class SlicesInMemory(ABC):
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
-        steps = replace(arrived, punctuation=settled(self._steps, arrived.punctuation))
+        steps = replace(arrived, watermark=settled(self._steps, arrived.watermark))
         blobs = [blob for key, row in rows for blob in self.lift(key, row)]
         return [change for complete in self._bucket.process(blobs, steps).output for change in self._changes(complete)]
 

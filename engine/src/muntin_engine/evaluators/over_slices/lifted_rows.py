@@ -5,19 +5,19 @@ from __future__ import annotations
 import pyarrow as pa
 
 from muntin_engine.evaluators.columnar.lifting import Rows
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 
 
-def rows_to_lift(job: Job, table: pa.Table) -> Rows:
+def rows_to_lift(task: TaskPayload, table: pa.Table) -> Rows:
     """Return the projected rows of a query as arrays."""
     whole = table.combine_chunks()
-    columns = {name: _array(whole, name) for name in (*job.key_names, *job.input_names)}
+    columns = {name: _array(whole, name) for name in (*task.key_names, *task.input_names)}
     return Rows(
         _array(whole, "bucket").to_numpy(),
         _array(whole, "start").to_numpy(),
-        None if job.is_point else _array(whole, "end").to_numpy(),
-        [columns[name] for name in job.key_names],
-        [columns[name] for name in job.input_names],
+        None if task.is_point else _array(whole, "end").to_numpy(),
+        [columns[name] for name in task.key_names],
+        [columns[name] for name in task.input_names],
     )
 
 

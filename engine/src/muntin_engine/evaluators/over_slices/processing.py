@@ -8,12 +8,12 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from muntin import TimestampPolicy
-from muntin_engine.core.slice_grid import promised
+from muntin_engine.core.slice_grid import output_watermark
 from muntin_engine.evaluators.batch import Batch, Evaluated
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
 from muntin_engine.evaluators.progress_metrics import progress_metrics
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.state.measured_cells import MeasuredCells
@@ -25,18 +25,18 @@ _KEPT: Final = KeptStores()
 
 
 def process_slices(
-    job: Job,
+    task: TaskPayload,
     bucket: int,
     cells: Cells,
     batch: Batch,
     make_store: Callable[[], SliceStore[Any, Output]],
-    to_tables: Callable[[Job, Complete[Output]], Iterator[pa.Table]],
+    to_tables: Callable[[TaskPayload, Complete[Output]], Iterator[pa.Table]],
     count: Callable[[Output], int],
 ) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state.
 
     Args:
-        job: The query.
+        task: The query.
         bucket: The id of the bucket.
         cells: Its state.
         batch: What the micro-batch brings.
@@ -44,24 +44,26 @@ def process_slices(
         to_tables: Yields complete windows as tables.
         count: Returns how many windows of keys there are.
     """
-    _KEPT.most = job.worker.kept_bytes
-    kept = KeptStores() if job.is_static else _KEPT
-    measured, name = MeasuredCells(cells), (job.name, bucket)
-    of_slices = SliceBucket(job.grids, make_store, measured, job.codec, job.lineage, kept, name, job.tracker)
+    _KEPT.most = task.worker.kept_bytes
+    kept = KeptStores() if task.is_static else _KEPT
+    measured, name = MeasuredCells(cells), (task.name, bucket)
+    of_slices = SliceBucket(task.grids, make_store, measured, task.codec, task.compatibility, kept, name, task.tracker)
     result = of_slices.process(batch.partials, batch.progress, batch.observed)
-    at_end = job.query.timestamps is TimestampPolicy.POINT_AT_END
+    at_end = task.query.timestamps is TimestampPolicy.POINT_AT_END
     metrics = {
         "keys": result.keys,
         "windows_closed": sum(count(complete.output) for complete in result.output),
         "state_bytes": result.held.bytes,
         "bytes_written": measured.written,
-        **progress_metrics(job, result.progress),
+        **progress_metrics(task, result.progress),
     }
-    watermark = promised(job.grids, result.progress.punctuation, at_end=at_end)
-    return Evaluated(_tables(job, result.output, to_tables), result.accepted, watermark, metrics, late=result.late)
+    watermark = output_watermark(task.grids, result.progress.watermark, at_end=at_end)
+    return Evaluated(_tables(task, result.output, to_tables), result.accepted, watermark, metrics, late=result.late)
 
 
 def _tables(
-    job: Job, output: Iterable[Complete[Output]], to_tables: Callable[[Job, Complete[Output]], Iterator[pa.Table]]
+    task: TaskPayload,
+    output: Iterable[Complete[Output]],
+    to_tables: Callable[[TaskPayload, Complete[Output]], Iterator[pa.Table]],
 ) -> Iterator[pa.Table]:
-    return (table for complete in output for table in to_tables(job, complete))
+    return (table for complete in output for table in to_tables(task, complete))

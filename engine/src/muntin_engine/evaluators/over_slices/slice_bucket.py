@@ -9,19 +9,19 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid
-from muntin_engine.evaluators.over_slices.journal import Journal
-from muntin_engine.evaluators.over_slices.slice_metadata import SliceLedger
+from muntin_engine.evaluators.over_slices.slice_log import SliceLog
+from muntin_engine.evaluators.over_slices.slice_metadata import SliceMetadata
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore, Taken
 from muntin_engine.progress import Observation, ProgressTracker, Tracked
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.held import Held
 from muntin_engine.state.kept_stores import KeptStores
 
 Output = TypeVar("Output")
 
-_LEDGER: Final = "ledger"
+_METADATA: Final = "metadata"
 _SAID: Final = ProgressTracker()
 
 
@@ -72,7 +72,7 @@ class SliceBucket(Generic[Output]):
         make_store: Callable[[], SliceStore[Any, Output]],
         cells: Cells,
         codec: Codec,
-        lineage: Lineage,
+        compatibility: Compatibility,
         kept: KeptStores,
         name: Hashable,
         tracker: ProgressTracker = _SAID,
@@ -84,8 +84,8 @@ class SliceBucket(Generic[Output]):
             grids: Its slices, or ranges of windows; one for each specification of the query, over the same slices.
             make_store: Makes an empty store.
             cells: Its state.
-            codec: How the ledger is written.
-            lineage: What the state depends on besides this class, and the modules that may go on from older versions.
+            codec: How the metadata is written.
+            compatibility: What the state depends on besides this class, and the modules that may go on from older versions.
             kept: Where this process keeps stores between batches.
             name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
             tracker: What says how far the input is, besides the progress that arrives.
@@ -95,7 +95,7 @@ class SliceBucket(Generic[Output]):
         self._make_store = make_store
         self._cells = cells
         self._codec = codec
-        self._lineage = lineage
+        self._compatibility = compatibility
         self._kept = kept
         self._name = name
         self._tracker = tracker
@@ -116,32 +116,32 @@ class SliceBucket(Generic[Output]):
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
-        stored = self._cells.get(_LEDGER)
-        ledger = SliceLedger.from_bytes(stored, self._lineage, self._codec)
-        journal = Journal.from_data(self._cells, ledger.journal, ledger.editions)
-        now, tracked = self._tracker.advance(ledger.progress, ledger.tracked, arrived, observed)
+        stored = self._cells.get(_METADATA)
+        metadata = SliceMetadata.from_bytes(stored, self._compatibility, self._codec)
+        log = SliceLog.from_data(self._cells, metadata.log, metadata.schema_versions)
+        now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, arrived, observed)
         brought = list(blobs)
         windows = [grid.windows for grid in self._grids]
-        before, after = ([one.first_open(at.punctuation) for one in windows] for at in (ledger.progress, now))
+        before, after = ([one.first_open(at.watermark) for one in windows] for at in (metadata.progress, now))
         if not brought and before == after:
-            has_moved = (now, tracked) != (ledger.progress, ledger.tracked)
-            size = self._put(ledger, now, tracked) if has_moved else len(stored or b"")
-            return SliceResult((), 0, 0, now, held=Held(size + journal.size))
-        ledger.tracked = tracked
-        store = self._kept.take(self._name, ledger.version) or self._read(journal)
+            has_moved = (now, tracked) != (metadata.progress, metadata.tracked)
+            size = self._put(metadata, now, tracked) if has_moved else len(stored or b"")
+            return SliceResult((), 0, 0, now, held=Held(size + log.size))
+        metadata.tracked = tracked
+        store = self._kept.take(self._name, metadata.version) or self._read(log)
         taken = store.take(brought, max(map(_first_legal, self._grids, before)))
         output = list(self._close(store, before, after, now.horizon))
         first_live = min(map(_first_live, self._grids, after))
         if after != before:
             store.forget(first_live)
-        size = self._write(ledger, journal, store, taken, now, first_live)
-        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, Held(size + journal.size))
+        size = self._write(metadata, log, store, taken, now, first_live)
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, Held(size + log.size))
 
-    def _put(self, ledger: SliceLedger, now: Progress, tracked: Tracked) -> int:
-        """Write the ledger and return its size; what was not changed in it, such as the version, stays."""
-        ledger.progress, ledger.tracked = now, tracked
-        data = ledger.to_bytes(self._codec)
-        self._cells.put(_LEDGER, data)
+    def _put(self, metadata: SliceMetadata, now: Progress, tracked: Tracked) -> int:
+        """Write the metadata and return its size; what was not changed in it, such as the version, stays."""
+        metadata.progress, metadata.tracked = now, tracked
+        data = metadata.to_bytes(self._codec)
+        self._cells.put(_METADATA, data)
         return len(data)
 
     def _close(
@@ -152,29 +152,29 @@ class SliceBucket(Generic[Output]):
             if upto > first:
                 yield from (Complete(place, output) for output in store.close(place, first, upto))
 
-    def _read(self, journal: Journal) -> SliceStore[Any, Output]:
+    def _read(self, log: SliceLog) -> SliceStore[Any, Output]:
         store = self._make_store()
-        for entry in journal.read():
+        for entry in log.read():
             store.restore(entry)
         return store
 
     def _write(
         self,
-        ledger: SliceLedger,
-        journal: Journal,
+        metadata: SliceMetadata,
+        log: SliceLog,
         store: SliceStore[Any, Output],
         taken: Taken[Any],
         now: Progress,
         first_live: int,
     ) -> int:
-        """Write what is new, all at the end: what failed before has changed nothing. Return the ledger's size."""
-        journal.forget(first_live)
+        """Write what is new, all at the end: what failed before has changed nothing. Return the metadata's size."""
+        log.forget(first_live)
         if taken.delta is not None:
-            journal.append(store.write(taken.delta, first_live))
-            journal.tidy(store, first_live)
-        ledger.journal, ledger.version = journal.to_data(), self._make_version()
-        size = self._put(ledger, now, ledger.tracked)
-        self._kept.put(self._name, ledger.version, store, journal.size)
+            log.append(store.write(taken.delta, first_live))
+            log.compact(store, first_live)
+        metadata.log, metadata.version = log.to_data(), self._make_version()
+        size = self._put(metadata, now, metadata.tracked)
+        self._kept.put(self._name, metadata.version, store, log.size)
         return size
 
 

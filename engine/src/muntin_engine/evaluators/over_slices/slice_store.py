@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from muntin_engine.state.editions import Edition
+from muntin_engine.state.schema_versions import SchemaVersion
 
 Delta = TypeVar("Delta")
 Output = TypeVar("Output", covariant=True)
@@ -30,11 +30,11 @@ class Stored(NamedTuple):
 
     Attributes:
         data: Partial states.
-        edition: The edition of the query that wrote them, if it was another one.
+        schema_version: The schema_version of the query that wrote them, if it was another one.
     """
 
     data: bytes
-    edition: Edition | None = None
+    schema_version: SchemaVersion | None = None
 
 
 class Taken(NamedTuple, Generic[Delta]):
@@ -56,7 +56,7 @@ class Taken(NamedTuple, Generic[Delta]):
 class SliceStore(Protocol[Delta, Output]):
     """The partial states of one bucket, by key and slice, in memory.
 
-    All of it can be made anew from the entries it wrote: `restore` of every entry that is still in the journal gives an
+    All of it can be made anew from the entries it wrote: `restore` of every entry that is still in the log gives an
     equal store, in any order.
     """
 
@@ -65,7 +65,7 @@ class SliceStore(Protocol[Delta, Output]):
         ...
 
     def restore(self, entry: Stored) -> None:
-        """Merge an entry; what an older edition wrote is upgraded."""
+        """Merge an entry; what an older schema_version wrote is upgraded."""
         ...
 
     def close(self, place: int, first: int, last: int) -> Sequence[Output]:

@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from muntin import TimestampPolicy
 from muntin.schemas import Field
-from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.result_columns import extents, result_table
+from muntin_engine.exchange.task_payload import TaskPayload
 
 MOST_ROWS: Final = 250_000
 """How many rows a blob of results has at the most."""
 
 
 def window_tables(
-    job: Job,
+    task: TaskPayload,
     place: int,
     windows: Any,
     keys: Sequence[pa.Array],
@@ -26,23 +26,23 @@ def window_tables(
     """Yield windows as tables of the query's result schema.
 
     Args:
-        job: The query.
+        task: The query.
         place: Which of its specifications the windows are of.
         windows: Their numbers.
         keys: The key columns.
         output: Returns the results of a module, by its place.
     """
-    grid = job.grids[place].windows
+    grid = task.grids[place].windows
     starts = grid.start(windows)
     ends = starts + grid.size
-    fields = list(job.results)
+    fields = list(task.results)
     columns = {field.name: column for field, column in zip(fields, keys, strict=False)}
-    columns["window"] = extents(job, starts, ends)
-    if job.query.timestamps is TimestampPolicy.POINT_AT_END:
-        columns["lifetime"] = extents(job, ends, ends + 1)
-    if job.window_names:
-        columns["window_name"] = pa.repeat(pa.scalar(job.window_names[place], pa.string()), len(starts))
-    for number, field in enumerate(fields[len(fields) - len(job.outputs) :]):
-        columns[field.name] = output(number, job.outputs[number], field.type)
-    table = result_table(job, columns)
+    columns["window"] = extents(task, starts, ends)
+    if task.query.timestamps is TimestampPolicy.POINT_AT_END:
+        columns["lifetime"] = extents(task, ends, ends + 1)
+    if task.window_names:
+        columns["window_name"] = pa.repeat(pa.scalar(task.window_names[place], pa.string()), len(starts))
+    for number, field in enumerate(fields[len(fields) - len(task.outputs) :]):
+        columns[field.name] = output(number, task.outputs[number], field.type)
+    table = result_table(task, columns)
     yield from (table.slice(start, MOST_ROWS) for start in range(0, table.num_rows, MOST_ROWS))

@@ -41,7 +41,7 @@ class AdaptivePolicy:
         winVol > aggr * wed / (tup * SLIDE) + sum of vol_k * offset_k,   winVol = vol * wed   (6.9)
 
     Here states are kept of slices, not of windows, and only of those in which the key has rows: their number takes the
-    place of `wed / SLIDE`. All sources of a bucket move under one punctuation, so the offsets are zero. For one slice
+    place of `wed / SLIDE`. All sources of a bucket move under one watermark, so the offsets are zero. For one slice
     (6.9) reads: its rows take more bytes than its state.
 
     Attributes:

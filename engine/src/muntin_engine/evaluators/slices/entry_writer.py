@@ -1,4 +1,4 @@
-"""Writing slices as entries of a journal."""
+"""Writing slices as entries of a log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from muntin_engine.evaluators.over_slices.journal import MOST_BYTES
+from muntin_engine.evaluators.over_slices.slice_log import MOST_BYTES
 from muntin_engine.evaluators.over_slices.slice_store import Entry
 from muntin_engine.evaluators.slices.groups import CHUNK_GROUPS, Blob, Chunk, Groups, Kind, UnstorableError, encode_blob
 from muntin_engine.evaluators.slices.key_names import key_of

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from muntin_engine.evaluators.batch import Batch, Evaluated
-    from muntin_engine.exchange.job import Job
+    from muntin_engine.exchange.task_payload import TaskPayload
 
 
 class SlicedEvaluator(OverSlices):
@@ -51,22 +51,22 @@ class SlicedEvaluator(OverSlices):
         declared = [size for size in sizes if size is not None]
         return f", or its rows while they take less than {sum(declared)} bytes" if declared else ""
 
-    def lift(self, job: Job, rows: pa.Table) -> Iterator[BucketBlob]:
+    def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any."""
         from muntin_engine.evaluators.slices.lifting import lift_states
 
-        return lift_states(job, rows)
+        return lift_states(task, rows)
 
     def load(self) -> None:
         """Import what micro-batches need."""
         import muntin_engine.evaluators.slices.lifting
         import muntin_engine.evaluators.slices.processing  # noqa: F401
 
-    def process(self, job: Job, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.slices.processing import process
 
-        return process(job, bucket, cells, batch)
+        return process(task, bucket, cells, batch)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

@@ -12,17 +12,17 @@ from muntin_engine.evaluators.columnar.coding import stable_order
 from muntin_engine.evaluators.columnar.lifting import Groups, Rows, group_rows
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
-from muntin_engine.evaluators.slices.query_of_job import sliced_query_of
+from muntin_engine.evaluators.slices.query_of_task import sliced_query_of
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 
 
-def lift_states(job: Job, table: pa.Table) -> Iterator[BucketBlob]:
+def lift_states(task: TaskPayload, table: pa.Table) -> Iterator[BucketBlob]:
     """Lift rows to Python states: sorted by bucket, slice and key with arrays, and then as lists."""
     if not table.num_rows:
         return
-    query, rows = sliced_query_of(job), rows_to_lift(job, table)
-    groups = group_rows(job.grids[0], rows)
+    query, rows = sliced_query_of(task), rows_to_lift(task, table)
+    groups = group_rows(task.grids[0], rows)
     order = pa.array(stable_order(groups.codes, groups.size))
     columns = [_python_values(column.take(order)) for column in rows.inputs]
     bounds = np.concatenate([[0], np.cumsum(np.bincount(groups.codes, minlength=groups.size))])

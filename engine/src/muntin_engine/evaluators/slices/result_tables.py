@@ -13,11 +13,11 @@ from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import window_tables
 from muntin_engine.evaluators.slices.runs import WindowRuns
-from muntin_engine.exchange.job import Job
 from muntin_engine.exchange.result_columns import Source
+from muntin_engine.exchange.task_payload import TaskPayload
 
 
-def run_tables(job: Job, complete: Complete[WindowRuns]) -> Iterator[pa.Table]:
+def run_tables(task: TaskPayload, complete: Complete[WindowRuns]) -> Iterator[pa.Table]:
     """Yield the windows of modules that keep Python states as tables of the query's result schema.
 
     Raises:
@@ -27,15 +27,15 @@ def run_tables(job: Job, complete: Complete[WindowRuns]) -> Iterator[pa.Table]:
     firsts, counts = np.array(runs.firsts, np.int64), np.subtract(runs.lasts, runs.firsts)
     places = np.repeat(np.arange(len(firsts)), counts)
     within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
-    columns = list(zip(*runs.keys, strict=True)) if job.keys else []
-    keys = [pa.array(column, key).take(pa.array(places)) for column, key in zip(columns, job.keys, strict=True)]
+    columns = list(zip(*runs.keys, strict=True)) if task.keys else []
+    keys = [pa.array(column, key).take(pa.array(places)) for column, key in zip(columns, task.keys, strict=True)]
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         def at(run: int) -> tuple[Key, Window]:
-            return runs.keys[run], job.grids[complete.place].windows.window(runs.firsts[run])
+            return runs.keys[run], task.grids[complete.place].windows.window(runs.firsts[run])
 
-        module = job.query.bindings[place].module
-        source = Source(job, f"{module.name} {module.version}", at)
+        module = task.query.bindings[place].module
+        source = Source(task, f"{module.name} {module.version}", at)
         return source.column(runs.values[place], field, arrow_type).take(pa.array(places))
 
-    yield from window_tables(job, complete.place, firsts[places] + within, keys, output)
+    yield from window_tables(task, complete.place, firsts[places] + within, keys, output)

@@ -15,7 +15,7 @@ from muntin_engine.evaluators.slices.groups import Blob, Chunk, Groups, Kind
 from muntin_engine.evaluators.slices.key_names import key_of
 from muntin_engine.evaluators.slices.modules import CallError, SlicedModule, State
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery, is_in_window
-from muntin_engine.state.editions import Edition, is_outdated
+from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 
 
 class Slice:
@@ -105,20 +105,24 @@ class Slices:
         """Return the slices from a first up to a last one that are in windows of a specification, in order."""
         return sorted(number for number in self.by_number if first <= number < last and is_in_window(grid, number))
 
-    def merge(self, blob: Blob, first: int, edition: Edition | None = None) -> tuple[int, int]:
+    def merge(self, blob: Blob, first: int, schema_version: SchemaVersion | None = None) -> tuple[int, int]:
         """Merge what a blob says of slices from a first one on; return how many rows that are, and how many others.
 
         Args:
             blob: The blob.
             first: The first slice.
-            edition: The edition of the query that wrote the blob, if it was another one.
+            schema_version: The schema_version of the query that wrote the blob, if it was another one.
         """
         merged = left_out = 0
         for chunk in blob.chunks:
             if chunk.last < first:
                 left_out += chunk.rows
                 continue
-            whole = chunk.decode(self._query.codec) if edition is None else self._upgraded(blob, chunk, edition)
+            whole = (
+                chunk.decode(self._query.codec)
+                if schema_version is None
+                else self._upgraded(blob, chunk, schema_version)
+            )
             groups = whole if chunk.first >= first else whole.since(first)
             rows = sum(groups.counts)
             merged, left_out = merged + rows, left_out + chunk.rows - rows
@@ -247,12 +251,12 @@ class Slices:
                 rows = held.rows
                 self.settle(number, [name for name in dict.fromkeys(names) if len(rows[name]) > most or name in eager])
 
-    def _upgraded(self, blob: Blob, chunk: Chunk, edition: Edition) -> Groups:
-        """Return the groups of a chunk that another edition wrote."""
+    def _upgraded(self, blob: Blob, chunk: Chunk, schema_version: SchemaVersion) -> Groups:
+        """Return the groups of a chunk that another schema_version wrote."""
         codec = self._query.codec
         outdated = {
             place: version
-            for place, (module, version) in enumerate(zip(self._query.modules, edition.versions, strict=True))
+            for place, (module, version) in enumerate(zip(self._query.modules, schema_version.versions, strict=True))
             if chunk.kind == Kind.STATES and is_outdated(module.module, version)
         }
         groups = chunk.decode(codec, dict.fromkeys(outdated, codec.reading_fields()))

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.over_slices.journal import MOST_BYTES
+from muntin_engine.evaluators.over_slices.slice_log import MOST_BYTES
 from muntin_engine.evaluators.over_slices.slice_store import Entry, Stored, Taken
 from muntin_engine.evaluators.slices.adaptive import Monitor
 from muntin_engine.evaluators.slices.entry_writer import blobs_of, entry_of
@@ -68,9 +68,9 @@ class StateStore:
         return Taken(Delta(used, first_legal) if used else None, accepted, late, _count_keys(opened))
 
     def restore(self, entry: Stored) -> None:
-        """Merge an entry; what an older edition wrote is upgraded."""
+        """Merge an entry; what an older schema_version wrote is upgraded."""
         for blob in blobs_of(entry.data, self._query.codec):
-            self._slices.merge(blob, -NEVER, entry.edition)
+            self._slices.merge(blob, -NEVER, entry.schema_version)
 
     def close(self, place: int, first: int, last: int) -> list[WindowRuns]:
         """Return the results of the windows from `first` up to but not including `last` that have members.
@@ -109,9 +109,9 @@ class StateStore:
     def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
         """Return the same as some entries say, upgraded and merged, without slices below a first."""
         merged = Slices(self._query, Monitor(self._query.policy))
-        for data, edition in entries:
+        for data, schema_version in entries:
             for blob in blobs_of(data, self._query.codec):
-                merged.merge(blob, first_live, edition)
+                merged.merge(blob, first_live, schema_version)
         return merged.entries(first_live)
 
     def memory(self) -> Memory:

@@ -75,7 +75,7 @@ class TriggerLaws(Conformance):
         first = trial.decisions(views, sleeps=False)
         trial.expect_same(("at first", first), ("again", trial.decisions(views, sleeps=False)))
 
-    @law("say in next_clock, next_watermark and signals what it waits for, and count nothing but members")
+    @law("say in next_clock, next_event_time and signals what it waits for, and count nothing but members")
     def test_it_sleeps_until_it_is_woken(self, trial: TriggerTrial) -> None:
         """Asked only when members come or leave, and when it is due, it decides as if it were asked each time."""
         views = trial.views()

@@ -53,8 +53,8 @@ class TriggerTrial(Trial):
         raise self.broken(f"step returned {answer!r}", "return a pair of the state and a Decision")
 
     def wake_ups(self, state: Any) -> tuple[int, int]:
-        """Return the reading of the clock and the watermark at which the trigger wants to be asked."""
-        return self._call("next_clock", state, WINDOW), self._call("next_watermark", state, WINDOW)
+        """Return the reading of the clock and the max event time at which the trigger wants to be asked."""
+        return self._call("next_clock", state, WINDOW), self._call("next_event_time", state, WINDOW)
 
     def stored(self, state: Any) -> Any:
         """Return a state as a checkpoint gives it back."""
@@ -65,7 +65,7 @@ class TriggerTrial(Trial):
 
     def views(self) -> list[TriggerView]:
         """Draw what happens to a window; time often stops just before the trigger wants to be asked, or right there."""
-        state, view, views = self.create(), TriggerView(watermark=WINDOW.start), list[TriggerView]()
+        state, view, views = self.create(), TriggerView(max_event_time=WINDOW.start), list[TriggerView]()
         for place in range(self.draw(st.integers(1, 8))):
             view = self._next(view, self.wake_ups(state), is_first=not place)
             views.append(view)
@@ -95,15 +95,15 @@ class TriggerTrial(Trial):
         return said
 
     def _is_awake(self, state: Any, view: TriggerView) -> bool:
-        clock, watermark = self.wake_ups(state)
-        is_due = clock <= view.clock or watermark <= view.watermark
+        clock, max_event_time = self.wake_ups(state)
+        is_due = clock <= view.clock or max_event_time <= view.max_event_time
         return is_due or bool(view.came or view.left) or bool(view.signals & self.trigger.signals)
 
     def _next(self, view: TriggerView, wake_ups: tuple[int, int], *, is_first: bool) -> TriggerView:
         came = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
         names = sorted({*self.trigger.signals, "another signal"})
         return TriggerView(
-            watermark=self._later(view.watermark, wake_ups[1]),
+            max_event_time=self._later(view.max_event_time, wake_ups[1]),
             clock=self._later(view.clock, wake_ups[0]),
             came=came,
             left=0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1])),
@@ -136,7 +136,7 @@ class TriggerTrial(Trial):
 
 def _told(view: TriggerView) -> str:
     clock = "none" if view.clock == EARLIEST else view.clock
-    told = f"watermark {view.watermark}, clock {clock}, {view.came} came, {view.left} left"
+    told = f"max event time {view.max_event_time}, clock {clock}, {view.came} came, {view.left} left"
     told += f", newest {view.newest}" if view.came else ""
     told += "".join(f", {name} {list(values)}" for name, values in view.values.items())
     return told + (f", signals {', '.join(sorted(view.signals))}" if view.signals else "")

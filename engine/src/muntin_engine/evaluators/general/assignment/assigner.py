@@ -92,12 +92,12 @@ class Assigner(ABC):
         """Return the least horizon past this one that another window starts before, if they do not wait for events."""
         return INFINITY
 
-    def start_after(self, punctuation: int) -> int:
+    def start_after(self, watermark: int) -> int:
         """Return a tick at or before the start of every window that only future events will open."""
-        return punctuation
+        return watermark
 
     def release(
-        self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], punctuation: int
+        self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
         """Return the events that closed windows alone have, where windows close out of order; by default none.
 
@@ -106,9 +106,9 @@ class Assigner(ABC):
         Args:
             events: Those of the key.
             movable: Those for whose end their windows wait.
-            punctuation: No later event counts before it.
+            watermark: No later event counts before it.
         """
-        del events, movable, punctuation
+        del events, movable, watermark
         return []
 
     def to_data(self) -> list[Any]:
@@ -119,6 +119,6 @@ class Assigner(ABC):
         """Go on from what `to_data` returned."""
         (self.frontier,) = data
 
-    def end_after(self, punctuation: int) -> int:
+    def end_after(self, watermark: int) -> int:
         """Return a tick at or before the end of every window that only future events will open."""
-        return punctuation
+        return watermark

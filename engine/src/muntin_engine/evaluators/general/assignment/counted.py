@@ -73,18 +73,18 @@ class CountAssigner(Assigner):
         place = self._marks.place(after)
         return self._marks.at(place) + 1 if place < len(self._marks) else INFINITY
 
-    def end_after(self, punctuation: int) -> int:
-        """Return the tick after the punctuation: a window ends right after its last time."""
-        return punctuation + 1
+    def end_after(self, watermark: int) -> int:
+        """Return the tick after the watermark: a window ends right after its last time."""
+        return watermark + 1
 
     def release(
-        self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], punctuation: int
+        self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
         """Return the events that only closed windows count, and leave breaks where they were."""
-        needed = self._needed({event.since for event in movable}, punctuation)
+        needed = self._needed({event.since for event in movable}, watermark)
         return [event for event in events if event.is_member and event.since not in needed]
 
-    def _needed(self, waiting: Iterable[int], punctuation: int) -> set[int]:
+    def _needed(self, waiting: Iterable[int], watermark: int) -> set[int]:
         """Return the counted times that a window counts which may still change, and leave breaks where others were."""
         ticks, more = self._marks.all(), self._count - 1
         starts = [0, *(self._marks.place(tick) for tick in self._breaks)]
@@ -93,7 +93,7 @@ class CountAssigner(Assigner):
             run = bisect_right(starts, place)
             stop = starts[run] if run < len(starts) else len(ticks)
             needed.update(ticks[max(place - more, starts[run - 1]) : min(place + more + 1, stop)])
-        needed.update(ticks[max(self._marks.place(punctuation) - more, starts[-1]) :])
+        needed.update(ticks[max(self._marks.place(watermark) - more, starts[-1]) :])
         after_others = {after for before, after in pairwise(ticks) if after in needed and before not in needed}
         self._breaks = sorted(after_others | {tick for tick in self._breaks if tick in needed}) if more else []
         return needed

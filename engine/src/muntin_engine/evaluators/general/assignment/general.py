@@ -111,20 +111,20 @@ class GeneralAssigner(Assigner):
         windows = self._kind.cut(self._stretches(), horizon, INFINITY)
         return next((window.start + 1 for window in windows if window.start >= horizon), INFINITY)
 
-    def start_after(self, punctuation: int) -> int:
-        """Return the punctuation; where windows do not wait, the start of the first one that ends after it."""
-        first = self._first_waiting(punctuation)
-        return punctuation if first is None else first.start
+    def start_after(self, watermark: int) -> int:
+        """Return the watermark; where windows do not wait, the start of the first one that ends after it."""
+        first = self._first_waiting(watermark)
+        return watermark if first is None else first.start
 
-    def end_after(self, punctuation: int) -> int:
-        """Return the tick after the punctuation, which a window with a later event has; or the end of that window.
+    def end_after(self, watermark: int) -> int:
+        """Return the tick after the watermark, which a window with a later event has; or the end of that window.
 
-        Where a boundary may still move, a later event may end a window of earlier ones at the punctuation itself.
+        Where a boundary may still move, a later event may end a window of earlier ones at the watermark itself.
         """
-        first = self._first_waiting(punctuation)
+        first = self._first_waiting(watermark)
         if first is not None:
             return first.end
-        return punctuation if self._kind.ends_move else punctuation + 1
+        return watermark if self._kind.ends_move else watermark + 1
 
     def to_data(self) -> list[Any]:
         """Return the frontier, and what the kind carries of the past."""
@@ -143,11 +143,11 @@ class GeneralAssigner(Assigner):
             if window.start >= self.frontier and window.end > after:
                 yield window
 
-    def _first_waiting(self, punctuation: int) -> Window | None:
-        """Return the first window that ends after a punctuation, where windows are there before events are."""
-        if self._kind.waits_for_events or punctuation in (EARLIEST, INFINITY):
+    def _first_waiting(self, watermark: int) -> Window | None:
+        """Return the first window that ends after a watermark, where windows are there before events are."""
+        if self._kind.waits_for_events or watermark in (EARLIEST, INFINITY):
             return None
-        return first_open_window(self._kind, self._stretches(), punctuation)
+        return first_open_window(self._kind, self._stretches(), watermark)
 
     def _stretches(self) -> Stretches:
         if self._known is None:

@@ -83,13 +83,13 @@ class GridAssigner(Assigner):
         """Return the tick after the first start at the horizon or later."""
         return self._next_start(horizon + self._size - 1) + 1
 
-    def start_after(self, punctuation: int) -> int:
-        """Return the start of the first window that ends after the punctuation."""
-        return self._next_start(punctuation)
+    def start_after(self, watermark: int) -> int:
+        """Return the start of the first window that ends after the watermark."""
+        return self._next_start(watermark)
 
-    def end_after(self, punctuation: int) -> int:
+    def end_after(self, watermark: int) -> int:
         """Return the end of that window."""
-        return self.start_after(punctuation) + self._size
+        return self.start_after(watermark) + self._size
 
     def _starts(self, events: Sequence[StoredEvent], first: int, past: int, horizon: int) -> list[int]:
         """Return the starts of the windows of events and of no others, in order."""

@@ -1,4 +1,4 @@
-"""What a stream has said up to a point: which events are alive, and what punctuation forbids."""
+"""What a stream has said up to a point: which events are alive, and what its watermark forbids."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _Place: TypeAlias = tuple[Hashable, Hashable, int]
 """What names an event: its key, its id and its start."""
 
 
-class Ledger:
+class StreamHistory:
     """Takes the steps of a stream one by one and keeps the legal ones.
 
     The changes of an event may come in any order. Each applies to what another one left: an insertion to nothing, a
     revision to the event as it expects it. One that applies to nothing yet waits.
 
     A change is illegal if its sync time lies below an earlier punctuation (SI-17). So is one that still waits when a
-    punctuation passes its sync time, if what is missing would alter the axis below the punctuation.
+    watermark passes its sync time, if what is missing would alter the axis below the watermark.
 
     Attributes:
-        punctuation: The highest so far.
+        watermark: The highest punctuation so far.
         refused: The illegal steps, where the ledger is not strict.
     """
 
     def __init__(self, *, is_strict: bool = True) -> None:
         """Prepare for the first step; a strict ledger raises on an illegal one."""
-        self.punctuation = EARLIEST
+        self.watermark = EARLIEST
         self.refused: list[Step] = []
         self._is_strict = is_strict
         self._trails: dict[_Place, list[KeyedChange]] = {}
@@ -78,13 +78,13 @@ class Ledger:
         )
 
     def _punctuate(self, step: Punctuation) -> None:
-        if step.time < self.punctuation:
-            self._refuse(step, f"punctuation goes back from {self.punctuation} to {step.time}")
-        self.punctuation = max(self.punctuation, step.time)
+        if step.time < self.watermark:
+            self._refuse(step, f"watermark goes back from {self.watermark} to {step.time}")
+        self.watermark = max(self.watermark, step.time)
         for place, waiting in list(self._waiting.items()):
             late = waiting if step.time == INFINITY else []
-            if not late and _has_gap(_left(self._trails[place]), waiting, self.punctuation):
-                late = [other for other in waiting if other.change.sync_time < self.punctuation]
+            if not late and _has_gap(_left(self._trails[place]), waiting, self.watermark):
+                late = [other for other in waiting if other.change.sync_time < self.watermark]
             self._waiting[place] = [other for other in waiting if other not in late]
             if not self._waiting[place]:
                 del self._waiting[place]
@@ -97,34 +97,34 @@ class Ledger:
         return f"{_spell(step)} expects {step.change.event}, but the event is {known}"
 
     def _is_late(self, step: KeyedChange) -> bool:
-        is_late = step.change.sync_time < self.punctuation
+        is_late = step.change.sync_time < self.watermark
         if is_late:
             self._refuse(
                 step,
-                f"{_spell(step)} has the sync time {step.change.sync_time}, below the punctuation {self.punctuation}\n"
-                "  expected: no change of the axis before the punctuation\n"
+                f"{_spell(step)} has the sync time {step.change.sync_time}, below the watermark {self.watermark}\n"
+                "  expected: no change of the axis before the watermark\n"
                 "  to test an engine with such a change: Script(allow_illegal=True)",
             )
         return is_late
 
     def _refuse(self, step: Step, message: str) -> None:
         if self._is_strict:
-            raise StreamError(message, step=step, punctuation=self.punctuation)
+            raise StreamError(message, step=step, watermark=self.watermark)
         self.refused.append(step)
 
 
-def _has_gap(event: Event[Any] | None, waiting: Sequence[KeyedChange], punctuation: int) -> bool:
-    """Return whether changes that wait lack one below a punctuation, which cannot come any more.
+def _has_gap(event: Event[Any] | None, waiting: Sequence[KeyedChange], watermark: int) -> bool:
+    """Return whether changes that wait lack one below a watermark, which cannot come any more.
 
-    If the event has ended before the punctuation, no change can. Else those that wait lack one if they expect an end
-    below the punctuation more often, or less often, than others of them leave it.
+    If the event has ended before the watermark, no change can. Else those that wait lack one if they expect an end
+    below the watermark more often, or less often, than others of them leave it.
     """
     start = waiting[0].change.event.start
-    if _end(start, event) < punctuation:
+    if _end(start, event) < watermark:
         return True
     ends = Counter(_end(start, _left([step])) for step in waiting)
     ends.subtract(_end(start, _expected(step)) for step in waiting)
-    return any(count and end < punctuation for end, count in ends.items())
+    return any(count and end < watermark for end, count in ends.items())
 
 
 def _end(start: int, event: Event[Any] | None) -> int:

@@ -12,17 +12,17 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from muntin_engine.monitoring import BatchNumbers, batch_numbers
+from muntin_engine.monitoring import BatchMetrics, batch_metrics
 
 
-class NumbersListener(StreamingQueryListener):
+class MetricsListener(StreamingQueryListener):
     """Calls a function with the numbers of each micro-batch of each Muntin query in a session.
 
     Register it with `spark.streams.addListener`. Spark calls it in a thread of its own, some time after the batch; an
     exception in the function is logged and does not stop the query.
     """
 
-    def __init__(self, take: Callable[[BatchNumbers], None]) -> None:
+    def __init__(self, take: Callable[[BatchMetrics], None]) -> None:
         """Listen for a function."""
         self._take = take
 
@@ -31,7 +31,7 @@ class NumbersListener(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Pass the numbers of a batch on."""
-        for numbers in batch_numbers(event.progress.json).values():
+        for numbers in batch_metrics(event.progress.json).values():
             self._take(numbers)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:

@@ -38,7 +38,7 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Metric:
     """A number that a query reports.
 
     Attributes:
@@ -67,103 +67,103 @@ _SKIPPED: Final = "skipped:"
 _LONG_CALLS: Final = "long_calls:"
 _LONGEST_CALL: Final = "longest_call_us:"
 
-MEASURES: Final = (
-    Measure("accepted", Unit.ROWS),
-    Measure("late", Unit.ROWS),
-    Measure("rejected", Unit.ROWS),
-    Measure("filtered", Unit.ROWS),
-    Measure("results", Unit.ROWS),
-    Measure("retractions", Unit.ROWS),
-    Measure("early", Unit.ROWS),
-    Measure("keys", Unit.KEYS),
-    Measure("windows_closed", Unit.WINDOWS),
-    Measure("windows_open", Unit.EXTENTS, Total.LARGEST, is_level=True),
-    Measure("windows_revisable", Unit.WINDOWS, is_level=True),
-    Measure("keys_held", Unit.KEYS, is_level=True),
-    Measure("events_held", Unit.EVENTS, is_level=True),
-    Measure("state_bytes", Unit.BYTES, is_level=True),
-    Measure("bytes_written", Unit.BYTES),
-    Measure("punctuation", Unit.TICKS, Total.LEAST, is_level=True),
-    Measure("output_punctuation", Unit.TICKS, Total.LEAST, is_level=True),
-    Measure("newest", Unit.TICKS, Total.LARGEST, is_level=True),
-    Measure("clock", Unit.MICROSECONDS, Total.LARGEST, is_level=True),
-    *(Measure(_STAGE.format(stage), Unit.MICROSECONDS) for stage in STAGES),
+METRICS: Final = (
+    Metric("accepted", Unit.ROWS),
+    Metric("late", Unit.ROWS),
+    Metric("rejected", Unit.ROWS),
+    Metric("filtered", Unit.ROWS),
+    Metric("results", Unit.ROWS),
+    Metric("retractions", Unit.ROWS),
+    Metric("early", Unit.ROWS),
+    Metric("keys", Unit.KEYS),
+    Metric("windows_closed", Unit.WINDOWS),
+    Metric("windows_open", Unit.EXTENTS, Total.LARGEST, is_level=True),
+    Metric("windows_revisable", Unit.WINDOWS, is_level=True),
+    Metric("keys_held", Unit.KEYS, is_level=True),
+    Metric("events_held", Unit.EVENTS, is_level=True),
+    Metric("state_bytes", Unit.BYTES, is_level=True),
+    Metric("bytes_written", Unit.BYTES),
+    Metric("watermark", Unit.TICKS, Total.LEAST, is_level=True),
+    Metric("output_watermark", Unit.TICKS, Total.LEAST, is_level=True),
+    Metric("newest", Unit.TICKS, Total.LARGEST, is_level=True),
+    Metric("clock", Unit.MICROSECONDS, Total.LARGEST, is_level=True),
+    *(Metric(_STAGE.format(stage), Unit.MICROSECONDS) for stage in STAGES),
 )
 """All that any query reports, but for the times of its modules."""
 
-LEVELS: Final = frozenset(measure.name for measure in MEASURES if measure.is_level)
+LEVELS: Final = frozenset(metric.name for metric in METRICS if metric.is_level)
 """The names of those that say how things stand."""
 
 _TIMES: Final = frozenset(map(_STAGE.format, STAGES))
 
 
-def stage_measure(stage: str) -> str:
-    """Return the name of the measure of a stage's time."""
+def stage_metric(stage: str) -> str:
+    """Return the name of the metric of a stage's time."""
     return _STAGE.format(stage)
 
 
-def module_measure(label: str) -> str:
-    """Return the name of the measure of a module's time.
+def module_metric(label: str) -> str:
+    """Return the name of the metric of a module's time.
 
     Example:
-        >>> module_measure("delay_p90"), module_of("module_us:delay_p90"), module_of("accepted")
+        >>> module_metric("delay_p90"), module_of("module_us:delay_p90"), module_of("accepted")
         ('module_us:delay_p90', 'delay_p90', None)
     """
     return _MODULE + label
 
 
-def module_of(measure: str) -> str | None:
-    """Return the module whose time a measure is; None if it is another measure."""
-    return measure.removeprefix(_MODULE) if measure.startswith(_MODULE) else None
+def module_of(metric: str) -> str | None:
+    """Return the module whose time a metric is; None if it is another metric."""
+    return metric.removeprefix(_MODULE) if metric.startswith(_MODULE) else None
 
 
-def skipped_measure(label: str) -> str:
-    """Return the name of the measure of how many rows a module did not accept.
+def skipped_metric(label: str) -> str:
+    """Return the name of the metric of how many rows a module did not accept.
 
     Example:
-        >>> skipped_measure("total"), skipped_by("skipped:total"), skipped_by("accepted")
+        >>> skipped_metric("total"), skipped_by("skipped:total"), skipped_by("accepted")
         ('skipped:total', 'total', None)
     """
     return _SKIPPED + label
 
 
-def skipped_by(measure: str) -> str | None:
-    """Return the module that did not accept the rows that a measure counts; None if it is another measure."""
-    return measure.removeprefix(_SKIPPED) if measure.startswith(_SKIPPED) else None
+def skipped_by(metric: str) -> str | None:
+    """Return the module that did not accept the rows that a metric counts; None if it is another metric."""
+    return metric.removeprefix(_SKIPPED) if metric.startswith(_SKIPPED) else None
 
 
-def long_calls_measure(label: str) -> str:
-    """Return the name of the measure of how many calls of a module ran for longer than the watchdog allows.
+def long_calls_metric(label: str) -> str:
+    """Return the name of the metric of how many calls of a module ran for longer than the watchdog allows.
 
     Example:
-        >>> long_calls_measure("total"), long_calls_of("long_calls:total"), long_calls_of("accepted")
+        >>> long_calls_metric("total"), long_calls_of("long_calls:total"), long_calls_of("accepted")
         ('long_calls:total', 'total', None)
     """
     return _LONG_CALLS + label
 
 
-def long_calls_of(measure: str) -> str | None:
-    """Return the module whose long calls a measure counts; None if it is another measure."""
-    return measure.removeprefix(_LONG_CALLS) if measure.startswith(_LONG_CALLS) else None
+def long_calls_of(metric: str) -> str | None:
+    """Return the module whose long calls a metric counts; None if it is another metric."""
+    return metric.removeprefix(_LONG_CALLS) if metric.startswith(_LONG_CALLS) else None
 
 
-def longest_call_measure(label: str) -> str:
-    """Return the name of the measure of how long the longest of these calls ran.
+def longest_call_metric(label: str) -> str:
+    """Return the name of the metric of how long the longest of these calls ran.
 
     Example:
-        >>> longest_call_measure("total"), longest_call_of("longest_call_us:total"), longest_call_of("accepted")
+        >>> longest_call_metric("total"), longest_call_of("longest_call_us:total"), longest_call_of("accepted")
         ('longest_call_us:total', 'total', None)
     """
     return _LONGEST_CALL + label
 
 
-def longest_call_of(measure: str) -> str | None:
-    """Return the module whose longest call a measure is of; None if it is another measure."""
-    return measure.removeprefix(_LONGEST_CALL) if measure.startswith(_LONGEST_CALL) else None
+def longest_call_of(metric: str) -> str | None:
+    """Return the module whose longest call a metric is of; None if it is another metric."""
+    return metric.removeprefix(_LONGEST_CALL) if metric.startswith(_LONGEST_CALL) else None
 
 
-def is_count(measure: str) -> bool:
-    """True for what happened and can be added up: a measure that is neither a level nor a time, or one of a source.
+def is_count(metric: str) -> bool:
+    """True for what happened and can be added up: a metric that is neither a level nor a time, or one of a source.
 
     Example:
         >>> is_count("windows_closed"), is_count("rows_web"), is_count("newest"), is_count("module_us:km")
@@ -171,23 +171,23 @@ def is_count(measure: str) -> bool:
         >>> is_count("long_calls:km"), is_count("longest_call_us:km")
         (True, False)
     """
-    is_time = measure in _TIMES or module_of(measure) is not None or longest_call_of(measure) is not None
-    return measure not in LEVELS and not is_time
+    is_time = metric in _TIMES or module_of(metric) is not None or longest_call_of(metric) is not None
+    return metric not in LEVELS and not is_time
 
 
 def module_labels(plan: Plan) -> list[str]:
-    """Return what the modules of a query are called in its measures: their result columns, or the operator's name."""
+    """Return what the modules of a query are called in its metrics: their result columns, or the operator's name."""
     return [module.module.name if plan.is_operator else module.output for module in plan.modules]
 
 
-def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
+def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     """Return what a query reports; what it can know nothing of is left out.
 
     Args:
         plan: The query.
         is_timed: False to leave out times.
     """
-    stages = {stage_measure(stage) for stage in STAGES}
+    stages = {stage_metric(stage) for stage in STAGES}
     absent = set() if is_timed else stages
     absent |= evaluator_of(plan).unreported
     if not plan.columns.conditions:
@@ -200,16 +200,16 @@ def measures_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Measure]:
         absent.add("windows_open")
     labels = module_labels(plan)
     choosy = [label for label, module in zip(labels, plan.modules, strict=True) if module.is_choosy]
-    skipped = [Measure(skipped_measure(label), Unit.ROWS) for label in choosy]
-    of_modules = [*skipped, *(measure for label in labels for measure in _times_of_module(label) if is_timed)]
-    return [*(measure for measure in MEASURES if measure.name not in absent), *of_modules]
+    skipped = [Metric(skipped_metric(label), Unit.ROWS) for label in choosy]
+    of_modules = [*skipped, *(metric for label in labels for metric in _times_of_module(label) if is_timed)]
+    return [*(metric for metric in METRICS if metric.name not in absent), *of_modules]
 
 
-def _times_of_module(label: str) -> Sequence[Measure]:
+def _times_of_module(label: str) -> Sequence[Metric]:
     return (
-        Measure(module_measure(label), Unit.MICROSECONDS),
-        Measure(long_calls_measure(label), Unit.CALLS),
-        Measure(longest_call_measure(label), Unit.MICROSECONDS, Total.LARGEST),
+        Metric(module_metric(label), Unit.MICROSECONDS),
+        Metric(long_calls_metric(label), Unit.CALLS),
+        Metric(longest_call_metric(label), Unit.MICROSECONDS, Total.LARGEST),
     )
 
 

@@ -10,8 +10,8 @@ from muntin import INFINITY, instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchNumbers:
-    """The numbers of a micro-batch; `batch_numbers` reads them from a query's progress.
+class BatchMetrics:
+    """The numbers of a micro-batch; `batch_metrics` reads them from a query's progress.
 
     The reference page of numbers says what each means. Those that say how things stand after the batch are None where
     nothing was asked: in a batch without any rows, and where a query's evaluator does not know them.
@@ -36,8 +36,8 @@ class BatchNumbers:
         events_held: Events that are kept for them.
         state_bytes: What the state takes.
         bytes_written: What was written of it in this batch.
-        punctuation: No later row may change anything before this tick; `INFINITY` if the input has ended.
-        output_punctuation: No later result changes anything before it.
+        watermark: No later row may change anything before this tick; `INFINITY` if the input has ended.
+        output_watermark: No later result changes anything before it.
         newest: The largest start of an event so far.
         clock: The latest reading of a clock that the input brought, in microseconds since the epoch.
         is_time: True if ticks are microseconds since the epoch.
@@ -67,8 +67,8 @@ class BatchNumbers:
     events_held: int | None = None
     state_bytes: int | None = None
     bytes_written: int = 0
-    punctuation: int | None = None
-    output_punctuation: int | None = None
+    watermark: int | None = None
+    output_watermark: int | None = None
     newest: int | None = None
     clock: int | None = None
     is_time: bool = True
@@ -81,7 +81,7 @@ class BatchNumbers:
     @property
     def is_closed(self) -> bool:
         """True if the input has ended."""
-        return self.punctuation == INFINITY
+        return self.watermark == INFINITY
 
     @property
     def rows_per_second(self) -> float:
@@ -90,28 +90,28 @@ class BatchNumbers:
 
     @property
     def lag(self) -> int | None:
-        """How far the punctuation is behind the newest start, in ticks; None if either is not known.
+        """How far the watermark is behind the newest start, in ticks; None if either is not known.
 
         Example:
-            >>> BatchNumbers(query="muntin", batch=0, newest=70, punctuation=60).lag
+            >>> BatchMetrics(query="muntin", batch=0, newest=70, watermark=60).lag
             10
         """
-        return None if self.newest is None or self.punctuation is None else max(0, self.newest - self.punctuation)
+        return None if self.newest is None or self.watermark is None else max(0, self.newest - self.watermark)
 
     @property
     def output_lag(self) -> int | None:
-        """How far the output's punctuation is behind the input's, in ticks; None if either is not known."""
-        if self.punctuation is None or self.output_punctuation is None:
+        """How far the output's watermark is behind the input's, in ticks; None if either is not known."""
+        if self.watermark is None or self.output_watermark is None:
             return None
-        return max(0, self.punctuation - self.output_punctuation)
+        return max(0, self.watermark - self.output_watermark)
 
     @property
     def clock_lag(self) -> int | None:
-        """How far the punctuation was behind the driver's clock when the batch ended, in microseconds.
+        """How far the watermark was behind the driver's clock when the batch ended, in microseconds.
 
         None if the axis is not time, the input has ended, or nothing is known.
         """
-        if self.started is None or self.punctuation is None or not self.is_time or self.is_closed:
+        if self.started is None or self.watermark is None or not self.is_time or self.is_closed:
             return None
         ended = self.started.astimezone(UTC) + timedelta(seconds=self.seconds)
-        return instant(ended) - self.punctuation
+        return instant(ended) - self.watermark

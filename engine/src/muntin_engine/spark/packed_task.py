@@ -14,7 +14,7 @@ from pyspark import cloudpickle
 
 from muntin import MuntinError
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
-from muntin_engine.exchange.job import Job
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.by_value import pickled
 from muntin_engine.spark.fetched_archives import find_fetched_archives
@@ -25,32 +25,32 @@ MOST_BYTES: Final = 900_000
 _MOST_OPEN: Final = 32
 
 
-def pack_job(job: Job) -> bytes:
-    """Return a job as bytes. Code of no installed package travels itself, if it can, and is imported where it cannot.
+def pack_task(task: TaskPayload) -> bytes:
+    """Return a task as bytes. Code of no installed package travels itself, if it can, and is imported where it cannot.
 
     Raises:
-        ShippingError: A module cannot be pickled, or the job is too large for a stateful operator.
+        ShippingError: A module cannot be pickled, or the task is too large for a stateful operator.
     """
-    data = _pickled(job)
+    data = _pickled(task)
     if len(data) > MOST_BYTES:
-        raise ShippingError(f"the query's modules take {len(data):,} bytes, more than {MOST_BYTES:,}", job.modules)
+        raise ShippingError(f"the query's modules take {len(data):,} bytes, more than {MOST_BYTES:,}", task.modules)
     return data
 
 
-def _pickled(job: Job) -> bytes:
+def _pickled(task: TaskPayload) -> bytes:
     failures = []
     for modules in (local_modules(), []):
         try:
-            return pickled(job, modules)
+            return pickled(task, modules)
         except Exception as error:
             failures.append(error)
     reason = f"the query's modules cannot travel to the workers: {failures[0]}"
-    raise ShippingError(reason, job.modules) from failures[0]
+    raise ShippingError(reason, task.modules) from failures[0]
 
 
 @lru_cache(_MOST_OPEN)
-def open_job(data: bytes) -> Job:
-    """Return the job in some bytes; a worker opens it once and keeps the last few.
+def open_task(data: bytes) -> TaskPayload:
+    """Return the task in some bytes; a worker opens it once and keeps the last few.
 
     Raises:
         ModuleNotOnWorkerError: A module's package is not installed where the worker runs.
@@ -63,11 +63,11 @@ def open_job(data: bytes) -> Job:
         return _opened(data)
 
 
-def _opened(data: bytes) -> Job:
+def _opened(data: bytes) -> TaskPayload:
     try:
-        job: Job = cloudpickle.loads(data)
+        task: TaskPayload = cloudpickle.loads(data)
     except MuntinError:
         raise
     except (ImportError, AttributeError) as error:
         raise ModuleNotOnWorkerError(str(error)) from error
-    return job
+    return task

@@ -1,4 +1,4 @@
-"""Asking a trigger about a window."""
+"""TriggerCall a trigger about a window."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from muntin import EARLIEST, INFINITY, Decision, ModuleContractError, ModuleFail
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
-from muntin_engine.evaluators.general.watch import Watch
+from muntin_engine.evaluators.general.trigger_state import TriggerState
 
 
-class Asking:
+class TriggerCall:
     """Steps the triggers of a batch's windows. A failure inside one names it, the key, the window and the method.
 
     Attributes:
@@ -26,14 +26,20 @@ class Asking:
         self._reads = {expression: query.expressions[expression] for expression in trigger.reads}
 
     def ask(
-        self, key: object, window: Window, watch: Watch | None, came: Sequence[StoredEvent], left: int, now: Progress
-    ) -> tuple[Watch, bool]:
+        self,
+        key: object,
+        window: Window,
+        trigger_state: TriggerState | None,
+        came: Sequence[StoredEvent],
+        left: int,
+        now: Progress,
+    ) -> tuple[TriggerState, bool]:
         """Return what to remember of a window after a batch, and whether its trigger fires.
 
         Args:
             key: The window's key.
             window: The window.
-            watch: What is remembered of it; None for one that is new.
+            trigger_state: What is remembered of it; None for one that is new.
             came: Its new members.
             left: How many members it lost.
             now: The progress after the batch.
@@ -42,22 +48,24 @@ class Asking:
             ModuleFailedError: The trigger raised an exception.
             ModuleContractError: It did not return a state and a decision.
         """
-        if watch is None:
-            watch = Watch(self._call("create_state", key, window))
-        if watch.is_finished:
-            return watch, False
-        answer = self._call("step", key, window, before=(watch.state,), after=(self._view(came, left, now),))
+        if trigger_state is None:
+            trigger_state = TriggerState(self._call("create_state", key, window))
+        if trigger_state.is_finished:
+            return trigger_state, False
+        answer = self._call("step", key, window, before=(trigger_state.state,), after=(self._view(came, left, now),))
         state, decision = self._checked(answer, window)
         if decision.is_finished:
-            return watch._replace(state=None, is_finished=True, clock=INFINITY, watermark=INFINITY), decision.fires
-        clock, watermark = (self._call(name, key, window, (state,)) for name in ("next_clock", "next_watermark"))
-        return watch._replace(state=state, clock=clock, watermark=watermark), decision.fires
+            return trigger_state._replace(
+                state=None, is_finished=True, clock=INFINITY, max_event_time=INFINITY
+            ), decision.fires
+        clock, max_event_time = (self._call(name, key, window, (state,)) for name in ("next_clock", "next_event_time"))
+        return trigger_state._replace(state=state, clock=clock, max_event_time=max_event_time), decision.fires
 
     def _view(self, came: Sequence[StoredEvent], left: int, now: Progress) -> TriggerView:
         ordered = sorted(came, key=by_start) if self._reads else came
         return TriggerView(
+            max_event_time=now.max_event_time,
             watermark=now.watermark,
-            punctuation=now.punctuation,
             clock=now.clock,
             came=len(came),
             left=left,

@@ -19,7 +19,7 @@ from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec, records_of
-from muntin_engine.state.compatibility import Lineage
+from muntin_engine.state.compatibility import Compatibility
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Job:
+class TaskPayload:
     """Everything a worker needs to evaluate a query.
 
     Attributes:
@@ -96,9 +96,9 @@ class Job:
         return os.urandom(16)
 
     @property
-    def lineage(self) -> Lineage:
+    def compatibility(self) -> Compatibility:
         """What the state depends on, with the modules that may go on from older versions."""
-        return Lineage(self.identity, self.modules, [bound.form for bound in self.forms])
+        return Compatibility(self.identity, self.modules, [bound.form for bound in self.forms])
 
     @property
     def modules(self) -> list[Module]:

@@ -1,6 +1,6 @@
 """Which versions of its modules wrote the parts of a query's state.
 
-Each bucket numbers the editions that it has seen, and what it stores says by number which one wrote it. So a state may
+Each bucket numbers the schema_versions that it has seen, and what it stores says by number which one wrote it. So a state may
 be read long after the versions that came in between, and nothing is rewritten because a module is new.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from muntin.versions import is_same_version
 
 
-class Edition(NamedTuple):
+class SchemaVersion(NamedTuple):
     """The modules of a query as they were when a part of its state was written.
 
     Attributes:
@@ -24,8 +24,8 @@ class Edition(NamedTuple):
     components: Sequence[Any] = ()
 
     @classmethod
-    def of(cls, identity: Mapping[str, Any]) -> Edition:
-        """Return the edition of a query."""
+    def of(cls, identity: Mapping[str, Any]) -> SchemaVersion:
+        """Return the schema_version of a query."""
         return cls([version for _, version, *_ in identity.get("modules", ())], list(identity.get("components", ())))
 
     def to_data(self) -> list[Any]:

@@ -11,11 +11,11 @@ from muntin import Module, tumbling
 from muntin.schemas import Field, describe
 from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.query import Binding, WindowedQuery
-from muntin_engine.exchange.job import Job, Read
+from muntin_engine.exchange.task_payload import Read, TaskPayload
 from muntin_engine.inputs import bind_inputs
 from muntin_engine.spark.bucket_task import Arrived
 from muntin_engine.spark.distribute import Distributor
-from muntin_engine.spark.packed_job import pack_job
+from muntin_engine.spark.packed_task import pack_task
 from muntin_engine.spark.stateful import collect
 from tests.spark.modules import Members
 
@@ -24,10 +24,10 @@ UTC = pa.timestamp("us", tz="UTC")
 X = describe(int, "x")
 
 
-def job_of(
+def task_of(
     module: Module | None = None, given: Sequence[Field] = (X,), query: dict[str, Any] | None = None, **changed: Any
-) -> Job:
-    """Return a job over integer ticks with one key; what is not given is the plainest."""
+) -> TaskPayload:
+    """Return a task over integer ticks with one key; what is not given is the plainest."""
     module = module or Members()
     bound = bind_inputs(type(module), given)
     reads = [Read(place, field, module.name) for place, field in enumerate(bound.reads) if forbids_null(field)]
@@ -51,7 +51,7 @@ def job_of(
         "outputs": (Field("m", bound.result.type, is_nullable=True),),
         "evaluator": "general",
     }
-    return Job(query=WindowedQuery(**(windowed | (query or {}))), **(settings | changed))
+    return TaskPayload(query=WindowedQuery(**(windowed | (query or {}))), **(settings | changed))
 
 
 def rows(**columns: Any) -> pa.RecordBatch:
@@ -70,14 +70,14 @@ def _type(name: str) -> pa.DataType:
     return of.get(name, pa.int64())
 
 
-def sent(job: Job, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
+def sent(task: TaskPayload, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     """Return what a task of the map side sends."""
-    return [row for batch in Distributor(pack_job(job))(batches) for row in batch.to_pylist()]
+    return [row for batch in Distributor(pack_task(task))(batches) for row in batch.to_pylist()]
 
 
-def arrived(job: Job, *batches: pa.RecordBatch) -> Arrived:
+def arrived(task: TaskPayload, *batches: pa.RecordBatch) -> Arrived:
     """Return what reaches a bucket, where there is only one."""
-    return collect(sent(job, *batches))
+    return collect(sent(task, *batches))
 
 
 def reasons(refused: Iterable[Any]) -> list[str]:
