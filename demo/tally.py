@@ -20,7 +20,7 @@ from muntin import EARLIEST, moment
 COUNTERS: Final = "muntin"
 """The name under which a query reports its counts."""
 
-PUNCTUATION: Final = "punctuation"
+WATERMARK: Final = "watermark"
 """The name of how far a question's input is complete, in ticks."""
 
 SHOWN: Final[Mapping[str, str]] = {
@@ -72,6 +72,6 @@ class Tally(StreamingQueryListener):
 
 def _how_far(batches: Sequence[Mapping[str, int]]) -> list[str]:
     """Return until when the flights of a question are complete, while there are more."""
-    ticks = [batch[PUNCTUATION] for batch in batches if batch.get(PUNCTUATION) is not None]
+    ticks = [batch[WATERMARK] for batch in batches if batch.get(WATERMARK) is not None]
     at = moment(max(ticks)) if ticks and max(ticks) > EARLIEST else None
     return [] if at is None else [f"to {at:%m-%d %H:%M}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.bars import Growth, Metric, Rate, Times
+from benchmarks.bars import Growth, Measure, Rate, Times
 from benchmarks.question import Question
 from tests.benchmarks.build import QUESTION, summary_of
 
@@ -14,28 +14,28 @@ SLOW = summary_of(9, 3, 3)
 
 @pytest.mark.parametrize(("at_least", "is_met"), [(2.5, True), (2.6, False)])
 def test_end_to_end_compares_rates(at_least: float, is_met: bool) -> None:
-    bar = Times("a", "b", Metric.END_TO_END, at_least)
+    bar = Times("a", "b", Measure.END_TO_END, at_least)
     verdict = bar.judge({("a", QUESTION): FAST, ("b", QUESTION): SLOW})
     assert verdict.measured == pytest.approx(2.5)
     assert verdict.is_met is is_met
 
 
 def test_a_system_that_read_fewer_rows_is_compared_by_its_rate() -> None:
-    bar = Times("a", "b", Metric.END_TO_END, 1)
+    bar = Times("a", "b", Measure.END_TO_END, 1)
     assert bar.judge({("a", QUESTION): FAST, ("b", QUESTION): summary_of(4, 1)}).measured == pytest.approx(1.25)
 
 
 def test_warm_batches_are_compared_by_their_seconds() -> None:
-    verdict = Times("a", "b", Metric.WARM_BATCH, 3).judge({("a", QUESTION): FAST, ("b", QUESTION): SLOW})
+    verdict = Times("a", "b", Measure.WARM_BATCH, 3).judge({("a", QUESTION): FAST, ("b", QUESTION): SLOW})
     assert (verdict.bar, verdict.measured, verdict.is_met) == ("a >= 3 x b per warm batch", 3, True)
 
 
 def test_a_bar_without_figures_is_neither_met_nor_missed() -> None:
-    for bar in (Times("a", "b", Metric.END_TO_END, 1), Growth("a", Metric.WARM_BATCH, 2), Rate("b", 5)):
+    for bar in (Times("a", "b", Measure.END_TO_END, 1), Growth("a", Measure.WARM_BATCH, 2), Rate("b", 5)):
         verdict = bar.judge({("a", QUESTION): FAST})
         assert (verdict.measured, verdict.is_met) == (None, None)
     assert (
-        Times("a", "b", Metric.WARM_BATCH, 1).judge({("a", QUESTION): summary_of(4), ("b", QUESTION): SLOW}).is_met
+        Times("a", "b", Measure.WARM_BATCH, 1).judge({("a", QUESTION): summary_of(4), ("b", QUESTION): SLOW}).is_met
         is None
     )
 
@@ -45,14 +45,14 @@ def test_growth_is_the_worst_window_over_the_first(last: float, is_met: bool) ->
     questions = [Question("average", 600, hop) for hop in (600, 60, 1)]
     times = (1.0, 0.5, last)
     figures = {("a", question): summary_of(5, time) for question, time in zip(questions, times, strict=True)}
-    verdict = Growth("a", Metric.WARM_BATCH, 1.5).judge(figures)
+    verdict = Growth("a", Measure.WARM_BATCH, 1.5).judge(figures)
     assert (verdict.measured, verdict.is_met) == (last, is_met)
 
 
 def test_state_written_is_counted_per_slice_that_outlives_the_batch() -> None:
     short, long = Question("average", 10, 10), Question("average", 6000, 10)
-    assert Metric.WRITTEN.of(short, FAST) == 25
-    assert Metric.WRITTEN.of(long, FAST) == 0.5
+    assert Measure.WRITTEN.of(short, FAST) == 25
+    assert Measure.WRITTEN.of(long, FAST) == 0.5
 
 
 def test_a_rate_is_rows_per_second() -> None:

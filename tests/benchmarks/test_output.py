@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bars import Metric, Times
+from benchmarks.bars import Measure, Times
 from benchmarks.outcome import exit_status, failures, missed_bars, write_files
 from benchmarks.page import write_page
 from benchmarks.report import WorkReport
@@ -22,7 +22,7 @@ from benchmarks.works import COLUMNAR, SPARK
 from tests.benchmarks.build import options_of, report_of, trial_of
 
 WHEN = datetime(2024, 5, 1, 8, tzinfo=UTC)
-BAR = Times(COLUMNAR, SPARK, Metric.WARM_BATCH, 2)
+BAR = Times(COLUMNAR, SPARK, Measure.WARM_BATCH, 2)
 
 
 def good() -> WorkReport:

@@ -205,7 +205,7 @@ def key_watermark(window: WindowKind, *rows: Any, watermark: int, **policies: An
 
 def test_output_of_overlapping_windows_is_settled_up_to_the_first_open_one() -> None:
     """
-                  0    5    10           (B6 item 2: the paper's rule would key_watermark 10)
+                  0    5    10           (B6 item 2: the paper's rule would promise 10)
     windows       [---------)            closed at 10
                     [---------)          2 to 12: open, and its output will start at 2
     """

@@ -13,7 +13,7 @@ from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, fold
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing
-from muntin.testing.stream_history import StreamHistory as StreamHistory
+from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.core.keys import Key
 from muntin_engine.core.query import WindowedQuery

@@ -24,6 +24,7 @@ from muntin import (
 from muntin.testing import reference
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
+from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.bucket import Bucket
@@ -108,7 +109,7 @@ class Meaning:
         self.case = case
         self.query = case.reference
         self.standing: dict[tuple[Hashable, Window], Counter[Line]] = {}
-        self._stream = BucketMetadata()
+        self._stream = StreamHistory()
         self._lived: dict[tuple[Hashable, Window], Lived] = {}
 
     def take(self, batch: Batch, before: Reached, now: Reached, told: Told) -> Counter[Line]:

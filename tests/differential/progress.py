@@ -95,7 +95,7 @@ class DerivedRun(Run):
 
     def _evaluate(self, batch: Batch, arrived: Progress) -> BatchResult:
         closing = INFINITY if batch.punctuation == INFINITY else None
-        said = progress_of(self.case.query.window, replace(batch, watermark=closing))
+        said = progress_of(self.case.query.window, replace(batch, punctuation=closing))
         marks = [] if closing is None else [Punctuation(closing)]
         steps: list[Step] = [*batch.changes, *marks]
         rows = [row for step in steps for row in _rows(step, self._sources)]

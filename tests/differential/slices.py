@@ -17,7 +17,7 @@ from muntin.schemas import describe
 from muntin.testing import reference
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
-from muntin.testing.stream_history import StreamHistory as StreamHistory
+from muntin.testing.stream_history import StreamHistory
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid, output_watermark

@@ -1,6 +1,6 @@
 """What `ChangelogTable.final` says of a row holds: no later micro-batch changes it or takes it away.
 
-The table is what the engine's changes add up to, and the watermark is the watermark of its output.
+The table is what the engine's changes add up to, and the watermark is that of its output.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def test_rows_become_final_before_the_stream_ends() -> None:
 
 
 def ahead(result: BatchResult) -> BatchResult:
-    """Return a result that key_watermarks more than the engine does."""
+    """return a result that promises more than the engine does."""
     return replace(result, watermark=min(result.watermark + 8, INFINITY))
 
 

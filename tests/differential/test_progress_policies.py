@@ -95,7 +95,7 @@ def test_an_ordered_input_is_complete_up_to_its_newest_start(window: str) -> Non
 @EVERY_WINDOW
 def test_keys_may_be_further_than_the_input(window: str, emit: EmitPolicy) -> None:
     for case in cases(window, emit, every=7):
-        in_order = case.another_stream(0, in_order=True)  # a key's key_watermark is drawn from sync times alone
+        in_order = case.another_stream(0, in_order=True)  # a key's watermark is drawn from sync times alone
         check(case, in_order, lambda case, stream: follow(KeyRun(case, stream), stream))
 
 

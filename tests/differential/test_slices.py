@@ -16,7 +16,7 @@ from muntin import HoppingWindows, hopping, tumbling
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar import coding, held_partials, ranges, store, window_closing, window_scans
 from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.over_slices import log
+from muntin_engine.evaluators.over_slices import slice_log
 from muntin_engine.evaluators.over_slices.slice_log import SliceLog
 from muntin_engine.state.kept_stores import KeptStores
 from tests.differential.drive import check, failure
@@ -74,7 +74,7 @@ SMALL = {
     (held_partials, "_MOST_PIECES"): 1,
     (coding, "_FEW"): 0,
     (coding, "DENSE"): 0,
-    (log, "MOST_ALIKE"): 2,
+    (slice_log, "MOST_ALIKE"): 2,
 }
 """What is split, merged or hashed only where there is much of it, from the first on."""
 

@@ -70,7 +70,7 @@ def test_without_a_traceback_the_innermost_message_that_tells_something_wins() -
 def test_what_a_sink_says_is_kept_where_spark_failed_inside_of_it() -> None:
     link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
     java = (
-        "py4j.protocol.Py4JJavaError: An error occurred while calling o87.parquet.\n: org.apache.SparkException: TaskPayload "
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o87.parquet.\n: org.apache.SparkException: Job "
         "aborted: java.io.IOException: No space left on device\n\tat org.apache.spark.Writer.write(Writer.scala:77)\n"
         "\tat java.base/java.lang.Thread.run(Thread.java:840)\n\nDriver stacktrace:\n\tat org.a.B$.$c(D.scala:1)\n"
         "Caused by: java.io.IOException: No space left on device\n\t... 1 more\n"

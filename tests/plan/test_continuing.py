@@ -79,7 +79,7 @@ def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
         (
             {},
             {"input": Input(bounded_disorder(5))},
-            "progress: the checkpoint has watermark, the query has bounded disorder of 5 rows",
+            "progress: the checkpoint has punctuation, the query has bounded disorder of 5 rows",
         ),
         (
             {"emit": early(every_count(5))},

@@ -15,7 +15,7 @@ from muntin_engine.spark.rejections import Counts, CountsParam, Rejections, Tell
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import arrived, rows, task_of
 from tests.spark_units.test_closed import sliced
-from tests.spark_units.test_measures import Sums, Total
+from tests.spark_units.test_metrics import Sums, Total
 
 A_BUCKET = (4, {"null time": 2})
 ANOTHER = (0, {"duplicate id": 1})

@@ -40,7 +40,7 @@ from muntin_engine.spark.watchdog import overseen
 from muntin_engine.state.cells import MemoryCells
 from tests.conftest import ROOT
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
-from tests.spark_units.test_measures import sliced, timed
+from tests.spark_units.test_metrics import sliced, timed
 
 SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
 SECONDS = 0.2

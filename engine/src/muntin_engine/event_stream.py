@@ -235,8 +235,8 @@ class EventStream:
                 modules are made for; `"none"` if they do not mind.
             timestamps: Which lifetime the output gets. Unsaid, it is the one that the modules are made for; `"align"`
                 if they do not mind.
-            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time passes
-                its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
+            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time
+                passes its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"` or `"general"`: in that way, for tests and comparisons. A

@@ -114,7 +114,7 @@ class WindowedQuery:
 
     @property
     def follows_open_windows(self) -> bool:
-        """True if a window counts from its first member on, not only when it is complete or the max event time passes it."""
+        """True if a window counts from its first member on, not only when it is complete or in sight."""
         return self.emit is EmitPolicy.EAGER or isinstance(self.emit, EarlyEmission)
 
     @property

@@ -1,4 +1,4 @@
-"""The metadata of a bucket: how far it is, and when which key_group of keys has something to do."""
+"""The metadata of a bucket: its progress, and the timer of each key group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAYOUTS: Final = (LAYOUT, SLICES)
 
 
 class Timer(NamedTuple):
-    """When a key, or a key_group of keys, must be looked at again, and how far its output is settled.
+    """When a key, or a key group, must be looked at again, and how far its output is settled.
 
     A tick may be earlier than need be, never later.
 
@@ -78,11 +78,11 @@ class BucketMetadata:
 
     Attributes:
         compatibility: What the state depends on; a query that differs must not read it.
-        schema_versions: The schema_versions of the query's modules that wrote the state, the present one last.
+        schema_versions: The schema versions of the query's modules that wrote the state, the present one last.
         progress: How far the input is.
         tracked: What the progress policy keeps.
-        timers: By the number of a key_group that is not empty, when it must be looked at.
-        held: By the number of a key_group that is not empty, what it holds.
+        timers: By the number of a key group that is not empty, when it must be looked at.
+        held: By the number of a key group that is not empty, what it holds.
         serial: The largest number that a forgotten key gave out. A key that comes back starts above it, so that it
             never names two output events alike.
     """

@@ -1,4 +1,4 @@
-"""Whether a state is one of the query that wants it, or of an older schema_version of it."""
+"""Whether a state is one of the query that wants it, or of an older version of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which versions of its modules wrote the parts of a query's state.
 
-Each bucket numbers the schema_versions that it has seen, and what it stores says by number which one wrote it. So a state may
-be read long after the versions that came in between, and nothing is rewritten because a module is new.
+Each bucket numbers the schema versions that it has seen, and what it stores says by number which one wrote it. So a
+state may be read long after the versions that came in between, and nothing is rewritten because a module is new.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SchemaVersion(NamedTuple):
 
     @classmethod
     def of(cls, identity: Mapping[str, Any]) -> SchemaVersion:
-        """Return the schema_version of a query."""
+        """Return the schema version of a query."""
         return cls([version for _, version, *_ in identity.get("modules", ())], list(identity.get("components", ())))
 
     def to_data(self) -> list[Any]:

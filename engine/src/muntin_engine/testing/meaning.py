@@ -25,8 +25,8 @@ def standing_output(
 ) -> list[OutputEvent]:
     """Return the output of one key that must stand when the input has come so far.
 
-    Final: that of the closed windows. Speculative: that of the windows which the max event time has passed. Eager: that of
-    all windows the reference knows.
+    Final: that of the closed windows. Speculative: that of the windows which the max event time has passed. Eager:
+    that of all windows the reference knows.
 
     Args:
         query: The query.

@@ -79,7 +79,7 @@ class ColumnarStore:
         return Taken(delta, accepted, rows - accepted, keys)
 
     def restore(self, entry: Stored) -> None:
-        """Merge an entry; what an older schema_version wrote is upgraded."""
+        """Merge an entry; what an older schema version wrote is upgraded."""
         self._held.add(self._read(entry).partials)
 
     def close(self, place: int, first: int, last: int) -> list[Closed]:

@@ -20,14 +20,14 @@ from muntin_engine.state.schema_versions import SchemaVersion
 
 
 def from_old_blob(blob: bytes, forms: Sequence[BoundForm], schema_version: SchemaVersion) -> tuple[pa.Table, Partials]:
-    """Return what an older schema_version of a query wrote, as the present one would have.
+    """Return what an older schema version of a query wrote, as the present one would have.
 
     Cost: a call of `upgrade_state` for each key and slice, of the modules that are outdated; arrays for the others.
 
     Args:
         blob: The bytes.
         forms: The forms of the query.
-        schema_version: The schema_version that wrote them.
+        schema_version: The schema version that wrote them.
 
     Raises:
         ModuleFailedError: A form's `upgrade_state` raised an exception, or left a component out.

@@ -1,8 +1,8 @@
 """A bucket of keys: one micro-batch of changes in, the net change of the output out.
 
-State lives in cells. Keys are spread over *key_groups*, one cell each; in a key_group every key is a run of bytes of its
-own, so a batch reads the key_groups of the keys it touches and of those that have something to close, and decodes
-those keys alone. The metadata, one more cell, says how far the input is and when which key_group is timer.
+State lives in cells. Keys are spread over *key groups*, one cell each; in a key group every key is a run of bytes of
+its own. So a batch reads the key groups of the keys it touches and of those whose timer is due, and decodes those keys
+alone. The bucket's metadata, one more cell, holds the progress of the input and the timers of the key groups.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _Rows: TypeAlias = dict[bytes, _Work]
 
 
 class _Stored(NamedTuple):
-    """A key on its key_group."""
+    """A key of a key group."""
 
     timer: Timer
     data: bytes
@@ -92,9 +92,9 @@ class BatchResult:
 class Bucket:
     """Evaluates a query for many keys.
 
-    Cost: reading and writing the metadata, plus for each key_group touched reading and writing its bytes, plus for each key
-    touched decoding, evaluating and encoding it. Keys that are not touched and have nothing to close cost nothing but
-    the bytes of their key_group.
+    Cost: reading and writing the metadata, plus for each key group touched reading and writing its bytes, plus for each
+    key touched decoding, evaluating and encoding it. Keys that are not touched and have nothing to close cost nothing
+    but the bytes of their key group.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Bucket:
 
 
 class _Batch:
-    """One micro-batch on its way through the key_groups."""
+    """One micro-batch on its way through the key groups."""
 
     def __init__(
         self,
@@ -209,11 +209,11 @@ class _Batch:
         self._more_events = self._more_windows = 0
 
     def due_key_groups(self) -> list[int]:
-        """Return the key_groups that have a key with something to do."""
+        """Return the key groups that have a key with something to do."""
         return [key_group for key_group, timer in self._metadata.timers.items() if self._is_at_hand(timer)]
 
     def process_key_group(self, key_group: int, data: bytes | None, rows: _Rows) -> bytes:
-        """Process the keys of a key_group that have rows or something to do; return its bytes, none if it is empty."""
+        """Process the keys of a key group that have rows or something to do; return its bytes, none if it is empty."""
         if (data is None) == (key_group in self._metadata.held):
             found = "the metadata lists it, and it is empty" if data is None else "the metadata does not list it"
             raise damaged(f"key_group {key_group}", found)
@@ -281,7 +281,7 @@ class _Batch:
         return effective(self._query, for_key(progress, state.key_watermark))
 
     def _count(self, state: KeyState, sign: int) -> None:
-        """Take note that the key_group holds a key, or does not any more."""
+        """Take note that the key group holds a key, or does not any more."""
         self._more_events += sign * len(state.events)
         if self._evaluation.emission.follows_windows:
             self._more_windows += sign * len(state.windows)

@@ -15,12 +15,12 @@ from muntin_engine.state.unstorable import find_unstorable, unstorable
 
 
 class KeptStates:
-    """Writes and reads states, each module's for itself, whichever schema_version of the query wrote them.
+    """Writes and reads states, each module's for itself, whichever schema version of the query wrote them.
 
     Cost: a state of an older version is upgraded when its key is touched, and written in today's shape with that key.
 
     Attributes:
-        schema_version: The number of the schema_version that writes.
+        schema_version: The number of the schema version that writes.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class KeptStates:
 
         Args:
             packed: What it returned.
-            schema_version: The number of the schema_version that wrote it.
+            schema_version: The number of the schema version that wrote it.
             key: Whose windows they are.
             windows: The windows.
 

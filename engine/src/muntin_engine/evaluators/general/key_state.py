@@ -108,7 +108,7 @@ class KeyState:
 
     @classmethod
     def from_data(cls, query: WindowedQuery, data: list[Any], kept: KeptStates, key: object) -> KeyState:
-        """Return the state that `to_data` wrote; what modules kept in older schema_versions is upgraded.
+        """Return the state that `to_data` wrote; what modules kept in older schema versions is upgraded.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.

@@ -1,8 +1,8 @@
 """What stands of windows that no longer exist, where output is shortened and not taken back (B6 item 5).
 
 A snapshot that is cut in two at a tick leaves behind what it said before that tick; so does a count window that gets
-another end. That output now speaks for the window that took its place, its *successor*: when the successor changes from a tick
-on, or goes, the output it inherited ends there too.
+another end. That output now speaks for the window that took its place, its *successor*: when the successor changes
+from a tick on, or goes, the output it inherited ends there too.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class SliceBucket(Generic[Output]):
             make_store: Makes an empty store.
             cells: Its state.
             codec: How the metadata is written.
-            compatibility: What the state depends on besides this class, and the modules that may go on from older versions.
+            compatibility: What the state depends on besides this class, and the modules that go on from older versions.
             kept: Where this process keeps stores between batches.
             name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
             tracker: What says how far the input is, besides the progress that arrives.

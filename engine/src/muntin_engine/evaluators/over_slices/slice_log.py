@@ -32,7 +32,7 @@ class Segment(NamedTuple):
         level: How often it was merged.
         size: Its bytes.
         is_full: True if it is a part that merging could not make fewer of.
-        schema_version: The number of the schema_version that wrote it.
+        schema_version: The number of the schema version that wrote it.
     """
 
     serial: int
@@ -68,7 +68,7 @@ class SliceLog:
         serial: int = 0,
         schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),),
     ) -> None:
-        """Open a log as a metadata describes it, with the schema_versions that wrote it, the present one last."""
+        """Open a log as the metadata describes it, with the schema versions that wrote it, the present one last."""
         self._cells = cells
         self._schema_versions = schema_versions
         self._segments = list(segments)

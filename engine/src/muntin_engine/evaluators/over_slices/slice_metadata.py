@@ -19,7 +19,7 @@ class SliceMetadata:
 
     Attributes:
         compatibility: What the state depends on; a query that differs must not read it.
-        schema_versions: The schema_versions of the query's modules that wrote the state, the present one last.
+        schema_versions: The schema versions of the query's modules that wrote the state, the present one last.
         progress: How far the input is.
         tracked: What the progress policy keeps.
         log: The log's own data.

@@ -30,7 +30,7 @@ class Stored(NamedTuple):
 
     Attributes:
         data: Partial states.
-        schema_version: The schema_version of the query that wrote them, if it was another one.
+        schema_version: The schema version of the query that wrote them, if it was another one.
     """
 
     data: bytes
@@ -65,7 +65,7 @@ class SliceStore(Protocol[Delta, Output]):
         ...
 
     def restore(self, entry: Stored) -> None:
-        """Merge an entry; what an older schema_version wrote is upgraded."""
+        """Merge an entry; what an older schema version wrote is upgraded."""
         ...
 
     def close(self, place: int, first: int, last: int) -> Sequence[Output]:

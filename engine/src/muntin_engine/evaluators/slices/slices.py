@@ -111,7 +111,7 @@ class Slices:
         Args:
             blob: The blob.
             first: The first slice.
-            schema_version: The schema_version of the query that wrote the blob, if it was another one.
+            schema_version: The schema version of the query that wrote the blob, if it was another one.
         """
         merged = left_out = 0
         for chunk in blob.chunks:
@@ -252,7 +252,7 @@ class Slices:
                 self.settle(number, [name for name in dict.fromkeys(names) if len(rows[name]) > most or name in eager])
 
     def _upgraded(self, blob: Blob, chunk: Chunk, schema_version: SchemaVersion) -> Groups:
-        """Return the groups of a chunk that another schema_version wrote."""
+        """Return the groups of a chunk that another schema version wrote."""
         codec = self._query.codec
         outdated = {
             place: version

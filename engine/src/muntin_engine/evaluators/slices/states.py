@@ -68,7 +68,7 @@ class StateStore:
         return Taken(Delta(used, first_legal) if used else None, accepted, late, _count_keys(opened))
 
     def restore(self, entry: Stored) -> None:
-        """Merge an entry; what an older schema_version wrote is upgraded."""
+        """Merge an entry; what an older schema version wrote is upgraded."""
         for blob in blobs_of(entry.data, self._query.codec):
             self._slices.merge(blob, -NEVER, entry.schema_version)
 

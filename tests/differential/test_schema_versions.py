@@ -1,7 +1,7 @@
 """A query whose modules are upgraded on the way puts out what it would have put out without.
 
-Each restart brings the next schema_version of all modules, with another shape of state; the third one may find states of the
-first. After every batch the output is compared with the reference, and retractions with what stands.
+Each restart brings the next schema version of all modules, with another shape of state; the third one may find states
+of the first. After every batch the output is compared with the reference, and retractions with what stands.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.differential.schema_versions import columnar_schema_version, identity_of, schema_version
 
 from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, tumbling
 from muntin.testing.batches import Batch
@@ -25,6 +24,7 @@ from tests.differential import drive, slices
 from tests.differential.cases import WINDOWS, Case
 from tests.differential.drive import check
 from tests.differential.forms import FORMS
+from tests.differential.schema_versions import columnar_schema_version, identity_of, schema_version
 from tests.differential.slices import SliceCase
 
 LAST = 3
@@ -53,7 +53,7 @@ class SchemaVersionsRun(drive.Run):
 
     @property
     def query(self) -> WindowedQuery:
-        """The query with the modules of the present schema_version."""
+        """The query with the modules of the present schema version."""
         query = self.case.query
         return replace(
             query,
@@ -124,7 +124,7 @@ class SchemaVersionsSliceRun(slices.SliceRun):
 
     @property
     def forms(self) -> tuple[BoundForm, ...]:
-        """The forms of the present schema_version."""
+        """The forms of the present schema version."""
         schema_versions = [columnar_schema_version(bound.form, self.schema_version) for bound in self.case.bound]
         return tuple(
             replace(bound, form=form, label=f"{form.name} {form.version}")

@@ -1,4 +1,4 @@
-"""Modules of several schema_versions that mean the same and keep states of different shapes."""
+"""Modules of several schema versions that mean the same and keep states of different shapes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _WITH_STATES = ("add_events", "remove_events", "combine", "deduct", "compute_res
 
 
 def schema_version(module: Module, number: int) -> Any:
-    """Return a module as schema_version 1, 2 or 3 of it.
+    """Return a module in its version 1, 2 or 3.
 
-    From the second one on a state says which schema_version made it, and every method insists that it was its own.
+    From the second one on a state says which schema version made it, and every method insists that it was its own.
     """
     base: Any = type(module)
     attributes: dict[str, Any] = {"version": f"{number}.0", "name": base.name}
@@ -54,7 +54,7 @@ def _upgraded(state: Any, version: str, number: int) -> Any:
 
 
 def columnar_schema_version(form: ColumnarAggregate[Any, Any], number: int) -> Any:
-    """Return a columnar aggregate as an schema_version of it, whose components have names and places of their own."""
+    """Return a columnar aggregate in one of its versions, whose components have names and places of their own."""
     base: Any = type(form)
     if number == 1:
         return type(base.__name__, (base,), {"version": "1.0"})()

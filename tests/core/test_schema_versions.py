@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from tests.core.schema_versions import Broken, Compatible, First, Second, Sum, Third, Without, identity_of
 
 from muntin import INFINITY, EmitPolicy, Module, ModuleFailedError, tumbling
 from muntin_engine.errors import Difference, StateMismatchError
@@ -14,6 +13,7 @@ from muntin_engine.evaluators.over_slices.slice_log import MOST_ALIKE
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from tests.core.build import Feed, Members, output, query, row
+from tests.core.schema_versions import Broken, Compatible, First, Second, Sum, Third, Without, identity_of
 from tests.core.sliced import build as slices
 
 # Windows of 10 ticks, put out at once; a state is kept of a window from its second batch on.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.over_slices import log as log
+from muntin_engine.evaluators.over_slices import slice_log
 from muntin_engine.evaluators.over_slices.slice_log import MOST_ALIKE, SliceLog
 from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, Stored, Taken
 from muntin_engine.state.cells import MemoryCells
@@ -133,7 +133,7 @@ def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() ->
 @pytest.mark.parametrize("largest", [1, 3, 7, 8, 9])
 def test_merging_ends_when_it_cannot_make_fewer_entries(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
     """A store splits what is large; pieces a little below the size of a full entry must not be merged for ever."""
-    monkeypatch.setattr(log, "MOST_BYTES", 100 * largest + 1)
+    monkeypatch.setattr(slice_log, "MOST_BYTES", 100 * largest + 1)
     cells, store = CountingCells(), Sums(padding=100, largest=largest)
     log = SliceLog(cells)
     for number in range(300):
