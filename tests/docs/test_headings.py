@@ -131,13 +131,13 @@ def test_a_reason_for_which_a_row_is_set_aside_is_in_the_table(reason: str) -> N
 
 @pytest.mark.parametrize("measure", METRICS, ids=lambda measure: measure.name)
 def test_a_measure_is_in_the_table_with_its_unit_and_kind(measure: Metric) -> None:
-    rows = sections(REFERENCE / "numbers.md")["Measures"].splitlines()
+    rows = sections(REFERENCE / "metrics.md")["The metrics"].splitlines()
     (row,) = [row for row in rows if row.startswith(f"| `{measure.name}` | {measure.unit} | ")]
     assert row.endswith("| stands |" if measure.is_level else "| happened |")
 
 
 def test_the_table_of_measures_has_no_others() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|", sections(REFERENCE / "numbers.md")["Measures"], re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|", sections(REFERENCE / "metrics.md")["The metrics"], re.MULTILINE)
     assert rows == [*(measure.name for measure in METRICS), TIME_AXIS]
 
 

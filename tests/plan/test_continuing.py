@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.core.schema_versions import First, Second, Without
 
 from muntin import (
     EmitPolicy,
@@ -24,6 +23,7 @@ from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan import Column, Input, Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.state.compatibility import Compatibility
+from tests.core.schema_versions import First, Second, Without
 from tests.plan.plans import plan_of, planned
 
 TEN: HoppingWindows = hopping("10 minutes", "1 minute")

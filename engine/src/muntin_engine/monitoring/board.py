@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import Final
 
 from muntin_engine.metrics import STAGES
-from muntin_engine.monitoring.batch_metrics import BatchMetrics
 from muntin_engine.monitoring.history import History
+from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
 from muntin_engine.monitoring.spelling import (
     sparkline,
     spell_bytes,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from muntin_engine.metrics import METRICS, Unit
-from muntin_engine.monitoring.batch_metrics import BatchMetrics
+from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
 from muntin_engine.monitoring.reading import batch_metrics
 
 MOST_KEPT: Final = 60

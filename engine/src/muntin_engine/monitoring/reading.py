@@ -20,7 +20,7 @@ from muntin_engine.metrics import (
     skipped_by,
     stage_metric,
 )
-from muntin_engine.monitoring.batch_metrics import BatchMetrics
+from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
 
 _TIMES: Final = {"watermark", "output_watermark", "newest", "clock"}
 _PLAIN: Final = [metric.name for metric in METRICS if metric.unit is not Unit.MICROSECONDS or metric.is_level]
