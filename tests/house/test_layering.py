@@ -43,15 +43,15 @@ class Layer:
 
 SDK = ("muntin", "typing_extensions")
 PLANNING = (
-    "muntin_engine.arguments",
+    "muntin_engine.api.arguments",
     "muntin_engine.errors",
-    "muntin_engine.explanation",
-    "muntin_engine.inputs",
+    "muntin_engine.plan.explanation",
+    "muntin_engine.plan.input_binding",
     "muntin_engine.plan",
-    "muntin_engine.query_text",
+    "muntin_engine.api.query_text",
 )
 SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
-QUERYING = ("muntin_engine.event_stream", "muntin_engine.heartbeats", "muntin_engine.query")
+QUERYING = ("muntin_engine.api.events", "muntin_engine.api.heartbeats", "muntin_engine.api.query")
 STATE = (*SDK, "muntin_engine.core", "muntin_engine.errors", "muntin_engine.state")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "muntin_engine.state")
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_engine.monitoring")
@@ -225,15 +225,15 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.testing.anything", "from muntin_engine.spark import task"),
         ("muntin_engine.testing.anything", "def late():\n    import pyspark"),
         ("muntin_engine.core.anything", "from muntin_engine.testing import crash_everywhere"),
-        ("muntin_engine.query", "from muntin_engine.spark import session"),
-        ("muntin_engine.query", "import pyspark"),
-        ("muntin_engine.query", "def late():\n    import pyspark"),
-        ("muntin_engine.errors", "from muntin_engine.query import events"),
+        ("muntin_engine.api.query", "from muntin_engine.spark import session"),
+        ("muntin_engine.api.query", "import pyspark"),
+        ("muntin_engine.api.query", "def late():\n    import pyspark"),
+        ("muntin_engine.errors", "from muntin_engine.api.query import events"),
         ("muntin_engine.writing.anything", "import pyspark"),
         ("muntin_engine.writing.anything", "import pyarrow"),
         ("muntin_engine.writing.anything", "from muntin_engine.spark import changelog"),
         ("muntin_engine.shipping.anything", "import pyspark"),
-        ("muntin_engine.shipping.anything", "from muntin_engine.query import Query"),
+        ("muntin_engine.shipping.anything", "from muntin_engine.api.query import Query"),
         ("muntin_engine.monitoring.board", "import rich"),
         ("muntin_engine.monitoring.watch", "from pyspark.sql.streaming import StreamingQuery"),
         ("muntin_cli.anything", "import muntin_engine"),
@@ -255,8 +255,8 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin_engine.core.anything", "import msgpack\nfrom sortedcontainers import SortedDict"),
         ("muntin_engine.evaluators.columnar.anything", "import numpy\nfrom muntin_engine.core import anything"),
         ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.exchange import anything"),
-        ("muntin_engine.query", "def late():\n    from muntin_engine.spark import session"),
-        ("muntin_engine.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
+        ("muntin_engine.api.query", "def late():\n    from muntin_engine.spark import session"),
+        ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
         ("muntin_engine.monitoring.terminal", "import rich.table"),
         ("muntin_cli.anything", "import typer\nfrom muntin import testing\ndef late():\n    import muntin_engine"),
         ("muntin_stats.anything", "import numpy\nfrom muntin import Aggregate\nfrom . import other"),

@@ -24,8 +24,8 @@ from muntin import (
 )
 from muntin.triggers import any_of, every_count, on_signal, repeat
 from muntin_engine.evaluators.registry import parse_evaluator
-from muntin_engine.explanation import explain_plan
 from muntin_engine.plan import Column, Input
+from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import keeping_late_rows
 from tests.differential.forms import Statistics
 from tests.plan.plans import plan_of, planned

@@ -12,7 +12,7 @@ import pytest
 from muntin import Aggregate, Instant, Module, TypeMismatchError
 from muntin.schemas import Field, ListOf, MapOf, Struct, describe, spell
 from muntin_engine.core.skipping import SKIPPED
-from muntin_engine.inputs import bind_inputs
+from muntin_engine.plan.input_binding import bind_inputs
 
 T = TypeVar("T")
 

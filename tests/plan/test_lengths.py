@@ -36,8 +36,8 @@ from muntin import (
 from muntin.combinators import filtering, preset
 from muntin.schemas import describe
 from muntin.triggers import Decision, after, any_of, every, every_count, past_end, repeat, until
-from muntin_engine.explanation import explain_plan
 from muntin_engine.plan import check_trigger, plan_module
+from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import Scale
 from muntin_engine.plan.module_plan import make_module

@@ -29,8 +29,8 @@ from muntin import (
 from muntin.combinators import all_of, preset, with_default
 from muntin.modules.needs import clip_of, timestamps_of
 from muntin.testing import Computation, LawError, Script, TimeSensitiveOperatorLaws, WindowedQuery
-from muntin_engine.explanation import explain_plan
 from muntin_engine.plan import plan_module
+from muntin_engine.plan.explanation import explain_plan
 from muntin_patterns import ConsecutiveRise, FollowedBy, HeadAndShoulders, Step, ThresholdCrossing
 from muntin_stats import Count, TimeWeightedAverage
 from tests.plan.plans import plan_of, planned

@@ -30,8 +30,8 @@ from muntin import (
 from muntin.testing import WindowKindLaws, laws_of, reference
 from muntin.windows import from_dict, to_dict
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.explanation import explain_plan
 from muntin_engine.plan.continuing import check_plans
+from muntin_engine.plan.explanation import explain_plan
 from tests.plan.plans import plan_of
 
 ROOT = Path(__file__).parents[2]

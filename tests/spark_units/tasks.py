@@ -12,7 +12,7 @@ from muntin.schemas import Field, describe
 from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.exchange.task_payload import Read, TaskPayload
-from muntin_engine.inputs import bind_inputs
+from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.spark.bucket_task import Arrived
 from muntin_engine.spark.distribute import Distributor
 from muntin_engine.spark.packed_task import pack_task

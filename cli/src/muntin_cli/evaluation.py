@@ -110,7 +110,7 @@ def _plan_module(module: Module, parameters: Mapping[str, Any]) -> ModulePlan:
 
 
 def _evaluation(window: str, events: str, plan: Plan) -> Evaluation:
-    from muntin_engine.explanation import topics_of
+    from muntin_engine.plan.explanation import topics_of
 
     said = dict(topics_of(plan))
     return Evaluation(window, events, plan.choice.evaluator, plan.choice.reason, said["row"])

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from muntin_engine.api.events import EventStream, events
+from muntin_engine.api.query import ModuleCall, Query, WindowedStream, functions, module
 from muntin_engine.errors import (
     JavaNotFoundError,
     ModuleNotOnWorkerError,
@@ -17,9 +19,7 @@ from muntin_engine.errors import (
     StateMismatchError,
     WorkerEnvironmentError,
 )
-from muntin_engine.event_stream import EventStream, events
 from muntin_engine.monitoring import BatchMetrics, batch_metrics, monitor
-from muntin_engine.query import ModuleCall, Query, WindowedStream, functions, module
 from muntin_engine.shipping import ship
 from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
 

@@ -29,7 +29,7 @@ class Read:
     Attributes:
         place: The place of the input among all of the query.
         field: The type it reads.
-        reader: What the module is called in the query's measures.
+        reader: What the module is called in the query's metrics.
     """
 
     place: int
@@ -122,12 +122,12 @@ class TaskPayload:
 
     @property
     def choosy_labels(self) -> list[str]:
-        """What the modules that do not accept every row are called in the query's measures."""
+        """What the modules that do not accept every row are called in the query's metrics."""
         return list(dict.fromkeys(read.reader for read in self.reads))
 
     @property
     def module_labels(self) -> list[str]:
-        """What the modules are called in the query's measures."""
+        """What the modules are called in the query's metrics."""
         if self.query.is_operator:
             return [self.query.bindings[0].module.name]
         return [output.name for output in self.outputs]

@@ -14,7 +14,7 @@ from muntin_engine.metrics import is_count
 from muntin_engine.spark.bucket_task import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 
 if TYPE_CHECKING:
-    from muntin_engine.query import Query
+    from muntin_engine.api.query import Query
 
 COUNTED: Final = (ACCEPTED, LATE, REJECTED, RESULTS)
 """The counts that have a column of their own."""

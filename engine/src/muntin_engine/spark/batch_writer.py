@@ -21,7 +21,7 @@ from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.writing import Sink
 
 if TYPE_CHECKING:
-    from muntin_engine.query import Query
+    from muntin_engine.api.query import Query
 
 PROGRESS: Final = "progress"
 

@@ -22,7 +22,7 @@ from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:
-    from muntin_engine.query import Query
+    from muntin_engine.api.query import Query
 
 CHANGE: Final = "__muntin_change"
 SOURCE: Final = "__muntin_source"

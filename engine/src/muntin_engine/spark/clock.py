@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from muntin import Duration, PolicyError, QueryError, moment, ticks
-from muntin_engine.arguments import check_period
+from muntin_engine.api.arguments import check_period
 from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.sessions import AnySession
 

@@ -25,7 +25,7 @@ from muntin_engine.spark.sessions import is_connect
 from muntin_engine.writing import Sink, SinkLike, choose_sinks
 
 if TYPE_CHECKING:
-    from muntin_engine.query import Query
+    from muntin_engine.api.query import Query
 
 ENDS: Final = ("leave", "close")
 

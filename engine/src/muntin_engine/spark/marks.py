@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, QueryError
-from muntin_engine.heartbeats import Heartbeat
+from muntin_engine.api.heartbeats import Heartbeat
 from muntin_engine.plan.lengths import UNITS
 from muntin_engine.spark.types import axis_of
 

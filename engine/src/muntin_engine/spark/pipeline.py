@@ -46,7 +46,7 @@ from muntin_engine.spark.worker_settings import settings_of
 from muntin_engine.state.cells import MemoryCells
 
 if TYPE_CHECKING:
-    from muntin_engine.query import Query
+    from muntin_engine.api.query import Query
 
 
 _TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {

@@ -28,8 +28,8 @@ from muntin_engine.spark.marks import with_marks
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
 
 if TYPE_CHECKING:
-    from muntin_engine.event_stream import EventStream
-    from muntin_engine.query import ColumnLike, ModuleCall, WindowedStream
+    from muntin_engine.api.events import EventStream
+    from muntin_engine.api.query import ColumnLike, ModuleCall, WindowedStream
 
 _ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 _TEXTS: Final = ("change", "signal", "source")

@@ -47,8 +47,8 @@ def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[
 
 def session_of(target: Any) -> AnySession:
     """Return the session of a query, a stream or a DataFrame; a session is its own."""
-    from muntin_engine.event_stream import EventStream
-    from muntin_engine.query import Query, WindowedStream
+    from muntin_engine.api.events import EventStream
+    from muntin_engine.api.query import Query, WindowedStream
 
     if isinstance(target, Query):
         target = target.source.df

@@ -11,7 +11,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, QueryError
 from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
-from muntin_engine.inputs import matching
+from muntin_engine.plan.input_binding import matching
 
 _OF_SPARK: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
     (spark_types.BooleanType, ScalarKind.BOOLEAN),

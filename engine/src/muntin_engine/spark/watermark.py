@@ -22,7 +22,7 @@ from muntin_engine.spark.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:
-    from muntin_engine.query import Query
+    from muntin_engine.api.query import Query
 
 _LATEST: Final = 253_402_300_799_999_999
 """The end of the year 9999, which is as far as Python's datetime goes: the watermark of a stream that was closed."""

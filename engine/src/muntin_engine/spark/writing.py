@@ -25,7 +25,7 @@ from muntin_engine.spark.sessions import is_connect
 from muntin_engine.writing import SinkLike, choose_sinks, pace_of
 
 if TYPE_CHECKING:
-    from muntin_engine.query import Query
+    from muntin_engine.api.query import Query
 
 
 @in_session()

@@ -23,7 +23,7 @@ from muntin import (
 )
 from muntin.lateness import parse_lateness
 from muntin.policies import parse_policy
-from muntin_engine.arguments import (
+from muntin_engine.api.arguments import (
     check_dataframe,
     check_each,
     check_flag,
@@ -32,10 +32,10 @@ from muntin_engine.arguments import (
     check_specification,
     key_columns,
 )
+from muntin_engine.api.heartbeats import Heartbeat, heartbeat_of
+from muntin_engine.api.query import WindowedStream
 from muntin_engine.evaluators.registry import parse_evaluator
-from muntin_engine.heartbeats import Heartbeat, heartbeat_of
 from muntin_engine.plan import check_buckets, check_columns, check_sources
-from muntin_engine.query import WindowedStream
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -149,7 +149,7 @@ class EventStream:
         """Leave out the events that do not meet a condition.
 
         New events are tested. What is said later of one that is left out, a new end or that it is deleted, goes with
-        it, although such rows have no payload that could be tested. All other rows pass: punctuation, readings of a
+        it, although such rows have no payload that could be tested. All other rows pass: watermark, readings of a
         clock, signals and the end of the stream. So the input stays as complete as its rows say, those that are left
         out included, and a sample that is left out ends the one before it.
 
@@ -235,8 +235,8 @@ class EventStream:
                 modules are made for; `"none"` if they do not mind.
             timestamps: Which lifetime the output gets. Unsaid, it is the one that the modules are made for; `"align"`
                 if they do not mind.
-            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time
-                passes its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
+            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the watermark passes
+                its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"` or `"general"`: in that way, for tests and comparisons. A

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from muntin_engine.explanation import topics_of
 from muntin_engine.plan import Plan
+from muntin_engine.plan.explanation import topics_of
 
 
 def text_of(plan: Plan) -> str:

@@ -19,7 +19,7 @@ from muntin import (
     WindowKind,
     installed,
 )
-from muntin_engine.arguments import (
+from muntin_engine.api.arguments import (
     check_call,
     check_function,
     check_inputs,
@@ -28,17 +28,17 @@ from muntin_engine.arguments import (
     check_path,
     check_session,
 )
-from muntin_engine.explanation import explain_plan
+from muntin_engine.api.query_text import html_of, text_of
 from muntin_engine.plan import Plan, check_kind
+from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import keeping_late_rows
-from muntin_engine.query_text import html_of, text_of
 from muntin_engine.shipping.code_version import with_version
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from muntin_engine.event_stream import EventStream
+    from muntin_engine.api.events import EventStream
     from muntin_engine.spark.planning import Projection
     from muntin_engine.spark.sessions import AnySession
     from muntin_engine.writing import SinkLike
@@ -248,7 +248,7 @@ class Query:
         Raises:
             QueryError: What `results` raises; or there are early results that are not taken back.
         """
-        from muntin_engine.event_stream import events
+        from muntin_engine.api.events import events
         from muntin_engine.spark.chaining import roles
         from muntin_engine.spark.pipeline import results_as_events
 
