@@ -42,16 +42,9 @@ class Layer:
 
 
 SDK = ("muntin", "typing_extensions")
-PLANNING = (
-    "muntin_engine.api.arguments",
-    "muntin_engine.errors",
-    "muntin_engine.plan.explanation",
-    "muntin_engine.plan.input_binding",
-    "muntin_engine.plan",
-    "muntin_engine.api.query_text",
-)
+PLANNING = ("muntin_engine.errors", "muntin_engine.plan")
 SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
-QUERYING = ("muntin_engine.api.events", "muntin_engine.api.heartbeats", "muntin_engine.api.query")
+CALLED_BY_USERS = tuple(f"muntin_engine.api.{name}" for name in ("events", "functions", "module", "outputs", "query"))
 STATE = (*SDK, "muntin_engine.core", "muntin_engine.errors", "muntin_engine.state")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "muntin_engine.state")
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_engine.monitoring")
@@ -83,7 +76,10 @@ LAYERS = (
     Layer("muntin_engine.progress", (*SDK, "muntin_engine.core", "muntin_engine.progress"), never=TESTING),
     Layer("muntin_engine.state", (*STATE, "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),
-    Layer("muntin_engine.plan.planner", (*PLAIN, *ASKED_WHILE_PLANNING), never=TESTING),
+    *(
+        Layer(f"muntin_engine.plan.{name}", (*PLAIN, *ASKED_WHILE_PLANNING), never=TESTING)
+        for name in ("continuing", "explanation", "planner")
+    ),
     *(
         Layer(
             name,
@@ -114,26 +110,25 @@ LAYERS = (
         "muntin_engine.shipping",
         SHIPPING,
         in_functions=("muntin_engine.spark",),
-        for_types=("pyspark", "muntin_engine.spark", *QUERYING),
+        for_types=("pyspark", "muntin_engine.spark", "muntin_engine.api.query"),
         never=TESTING,
     ),
     Layer(
         "muntin_engine.testing",
         (*PLAIN, *TESTING, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.testing"),
     ),
-    Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS)),
+    Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS, *CALLED_BY_USERS)),
+    Layer(
+        "muntin_engine.api",
+        (*SHIPPING, *PLANNING, "muntin_engine.api", "muntin_engine.evaluators.registry"),
+        in_functions=("muntin_engine.spark",),
+        for_types=("pyarrow", "pyspark", "muntin_engine.spark", "muntin_engine.writing"),
+        never=TESTING,
+    ),
     Layer(
         "muntin_engine",
-        (
-            *SHIPPING,
-            *PLANNING,
-            *QUERYING,
-            "muntin_engine.evaluators.registry",
-            "muntin_engine.monitoring",
-            "muntin_engine.writing",
-        ),
-        in_functions=("muntin_engine.spark",),
-        for_types=("pyspark", "muntin_engine.spark"),
+        (*SHIPPING, *PLANNING, "muntin_engine.api", "muntin_engine.monitoring", "muntin_engine.writing"),
+        for_types=("muntin_engine.spark",),
         never=TESTING,
     ),
     Layer(
@@ -229,6 +224,8 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.api.query", "import pyspark"),
         ("muntin_engine.api.query", "def late():\n    import pyspark"),
         ("muntin_engine.errors", "from muntin_engine.api.query import events"),
+        ("muntin_engine.spark.anything", "from muntin_engine.api.query import Query"),
+        ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.api.events import events"),
         ("muntin_engine.writing.anything", "import pyspark"),
         ("muntin_engine.writing.anything", "import pyarrow"),
         ("muntin_engine.writing.anything", "from muntin_engine.spark import changelog"),
@@ -254,6 +251,7 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin.testing.laws", "from muntin import Aggregate\nimport hypothesis.strategies"),
         ("muntin_engine.core.anything", "import msgpack\nfrom sortedcontainers import SortedDict"),
         ("muntin_engine.evaluators.columnar.anything", "import numpy\nfrom muntin_engine.core import anything"),
+        ("muntin_engine.spark.anything", "from muntin_engine.api.planned_query import PlannedQuery"),
         ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.exchange import anything"),
         ("muntin_engine.api.query", "def late():\n    from muntin_engine.spark import session"),
         ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),

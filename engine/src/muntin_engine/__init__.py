@@ -3,8 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from muntin_engine.api.events import EventStream, events
-from muntin_engine.api.query import ModuleCall, Query, WindowedStream, functions, module
+from muntin_engine.api.events import events
+from muntin_engine.api.functions import functions
+from muntin_engine.api.module import module
+from muntin_engine.api.query import EventStream, Query, WindowedStream
+from muntin_engine.api.request import ModuleCall
 from muntin_engine.errors import (
     JavaNotFoundError,
     ModuleNotOnWorkerError,

@@ -11,8 +11,7 @@ from muntin_engine.errors import NotShippableError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from muntin_engine.api.events import EventStream
-    from muntin_engine.api.query import Query, WindowedStream
+    from muntin_engine.api.query import EventStream, Query, WindowedStream
     from muntin_engine.spark.sessions import AnySession
 
 

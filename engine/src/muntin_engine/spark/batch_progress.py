@@ -14,7 +14,7 @@ from muntin_engine.metrics import is_count
 from muntin_engine.spark.bucket_task import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 
 if TYPE_CHECKING:
-    from muntin_engine.api.query import Query
+    from muntin_engine.api.planned_query import PlannedQuery
 
 COUNTED: Final = (ACCEPTED, LATE, REJECTED, RESULTS)
 """The counts that have a column of their own."""
@@ -23,7 +23,7 @@ _CALENDAR: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 """The years 1 to 9999, which is as far as Python's datetime goes."""
 
 
-def progress_schema(query: Query) -> spark_types.StructType:
+def progress_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the columns of the progress of a query."""
     time = query.source.df.schema["start"].dataType if query.plan.axis is Axis.TIME else spark_types.LongType()
     others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())

@@ -21,12 +21,12 @@ from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.writing import Sink
 
 if TYPE_CHECKING:
-    from muntin_engine.api.query import Query
+    from muntin_engine.api.planned_query import PlannedQuery
 
 PROGRESS: Final = "progress"
 
 
-def schemas_of(query: Query) -> dict[str, spark_types.StructType]:
+def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
     """Return the schemas of the outputs of a query."""
     refused = spark_schema_of(REFUSED)
     return {RESULTS: result_schema(query), LATE: refused, REJECTED: refused, PROGRESS: progress_schema(query)}

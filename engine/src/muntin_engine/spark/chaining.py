@@ -22,13 +22,13 @@ from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:
-    from muntin_engine.api.query import Query
+    from muntin_engine.api.planned_query import PlannedQuery
 
 CHANGE: Final = "__muntin_change"
 SOURCE: Final = "__muntin_source"
 
 
-def event_rows(query: Query, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
+def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
     """Return results, and rows of punctuation among them.
 
     Args:
@@ -54,11 +54,11 @@ def event_rows(query: Query, blobs: DataFrame, schema: spark_types.StructType) -
 
 
 def roles(plan: Plan) -> dict[str, Any]:
-    """Return which columns of `event_rows` make events, in the terms of `events`."""
+    """Return which columns of `event_rows` make events, by the attributes of `InputRequest`."""
     lifetime = plan.lifetime_column
     is_point = plan.timestamps is TimestampPolicy.POINT_AT_END
-    times = {"at": f"{lifetime}.start"} if is_point else {"start": f"{lifetime}.start", "end": f"{lifetime}.end"}
-    named: dict[str, Any] = {**times, "change": CHANGE, "source": SOURCE, "sources": sources_of(plan)}
+    named: dict[str, Any] = {"start": f"{lifetime}.start", "end": None if is_point else f"{lifetime}.end"}
+    named |= {"change": CHANGE, "source": SOURCE, "sources": sources_of(plan)}
     if "event_id" in plan.added:
         named["id"] = _id(plan)
     if "new_end" in plan.added:

@@ -12,7 +12,6 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from muntin import Duration, PolicyError, QueryError, moment, ticks
-from muntin_engine.api.arguments import check_period
 from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.sessions import AnySession
 
@@ -34,7 +33,6 @@ def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame
         PolicyError: The period is not above zero, or a number without a unit.
         DurationError: It cannot be read.
     """
-    check_period("every", every)
     if ticks(every) <= 0:
         raise PolicyError(f"a clock is read every so often, got every={every!r}\n  give a time above zero")
     spark.dataSource.register(ClockSource)

@@ -25,12 +25,12 @@ from muntin_engine.spark.sessions import is_connect
 from muntin_engine.writing import Sink, SinkLike, choose_sinks
 
 if TYPE_CHECKING:
-    from muntin_engine.api.query import Query
+    from muntin_engine.api.planned_query import PlannedQuery
 
 ENDS: Final = ("leave", "close")
 
 
-def check_end(query: Query, on_end: str) -> None:
+def check_end(query: PlannedQuery, on_end: str) -> None:
     """Raise unless a stream can be ended in a way.
 
     Raises:
@@ -51,7 +51,9 @@ def check_end(query: Query, on_end: str) -> None:
 
 
 @in_session()
-def close_checkpoint(query: Query, wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]) -> None:
+def close_checkpoint(
+    query: PlannedQuery, wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]
+) -> None:
     """Write the last windows of a checkpoint; see `Query.close_checkpoint`."""
     check_end(query, "close")
     sinks = choose_sinks(wanted, checkpoint)
@@ -64,7 +66,7 @@ def close_checkpoint(query: Query, wanted: Mapping[str, SinkLike | None], checkp
 
 
 @in_session()
-def write_last_windows(query: Query, sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
+def write_last_windows(query: PlannedQuery, sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
     """Close a stream, of which no query runs.
 
     Args:

@@ -46,7 +46,7 @@ from muntin_engine.spark.worker_settings import settings_of
 from muntin_engine.state.cells import MemoryCells
 
 if TYPE_CHECKING:
-    from muntin_engine.api.query import Query
+    from muntin_engine.api.planned_query import PlannedQuery
 
 
 _TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {
@@ -57,7 +57,7 @@ _TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {
 
 
 @in_session()
-def results(query: Query, watermark: str | None = None) -> DataFrame:
+def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
     """Return the results of a query, and the column of a watermark if one is wanted."""
     schema = result_schema(query)
     blobs = evaluated(query)
@@ -67,19 +67,19 @@ def results(query: Query, watermark: str | None = None) -> DataFrame:
 
 
 @in_session()
-def results_as_events(query: Query) -> DataFrame:
+def results_as_events(query: PlannedQuery) -> DataFrame:
     """Return the results of a query as rows that say what they do, with the watermarks of its buckets."""
     return event_rows(query, evaluated(query), result_schema(query))
 
 
 @in_session()
-def refused(query: Query, stream: Literal["late", "rejected"]) -> DataFrame:
+def refused(query: PlannedQuery, stream: Literal["late", "rejected"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
     running = keeping_late_rows(query) if stream == LATE else query
     return rows_of(evaluated(running, is_told=False), stream, spark_schema_of(REFUSED))
 
 
-def keeping_late_rows(query: Query) -> Query:
+def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
     """Return a query that has its late rows to return.
 
     Raises:
@@ -90,7 +90,7 @@ def keeping_late_rows(query: Query) -> Query:
     return replace(query, plan=planner.keeping_late_rows(query.plan))
 
 
-def evaluated(query: Query, *, is_told: bool = True) -> DataFrame:
+def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     """Return all that a query puts out, as blobs; `rows_of` makes rows of them.
 
     Args:
@@ -113,7 +113,7 @@ def evaluated(query: Query, *, is_told: bool = True) -> DataFrame:
     return _counted(query, blobs, names_of_counts(described))
 
 
-def closed(query: Query, cells: DataFrame) -> DataFrame:
+def closed(query: PlannedQuery, cells: DataFrame) -> DataFrame:
     """Return all that a query puts out when its stream is closed, as blobs, out of the state that it has.
 
     Args:
@@ -134,7 +134,7 @@ def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> Da
     return _decode(blobs.where((F.col("stream") == stream) & F.col("data").isNotNull()), schema)
 
 
-def result_schema(query: Query) -> spark_types.StructType:
+def result_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the schema of a query's results."""
     plan, projected = query.plan, query.source.df.schema
     time = projected["start"].dataType if plan.axis is Axis.TIME else spark_types.LongType()
@@ -163,7 +163,7 @@ def _check_progress(plan: Plan) -> None:
         )
 
 
-def _counted(query: Query, blobs: DataFrame, of_sources: Iterable[str]) -> DataFrame:
+def _counted(query: PlannedQuery, blobs: DataFrame, of_sources: Iterable[str]) -> DataFrame:
     """Have Spark report the metrics of each micro-batch among the observed metrics of a streaming query."""
     metrics = [*metrics_of(query.plan, is_timed=query.is_timed), *(Metric(name, Unit.ROWS) for name in of_sources)]
     totals = [_total(metric) for metric in metrics]
@@ -181,7 +181,7 @@ def _counted(query: Query, blobs: DataFrame, of_sources: Iterable[str]) -> DataF
     return observed
 
 
-def _reported_name(query: Query) -> str:
+def _reported_name(query: PlannedQuery) -> str:
     """Return the name of a query's metrics, which differs from all others by itself unless the query was given one."""
     if query.is_named:
         return query.counters
@@ -245,7 +245,7 @@ def _table_of(bucket: int, output: Sequence[OutputBlob]) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def _task(query: Query, schema: spark_types.StructType) -> TaskPayload:
+def _task(query: PlannedQuery, schema: spark_types.StructType) -> TaskPayload:
     plan = query.plan
     meters = [Meter(clock if query.is_timed else None) for _ in plan.modules]
     return TaskPayload(

@@ -19,6 +19,7 @@ from muntin import Axis, ClipPolicy, EarlyEmission, PolicyError, QueryError, Tim
 from muntin.modules.needs import clip_of, timestamps_of
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
+from muntin_engine.api.planned_query import Projection
 from muntin_engine.plan import Column as NamedColumn
 from muntin_engine.plan import Columns, Input, ModulePlan, Plan, plan_module
 from muntin_engine.plan.lengths import Scale
@@ -28,31 +29,11 @@ from muntin_engine.spark.marks import with_marks
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
 
 if TYPE_CHECKING:
-    from muntin_engine.api.events import EventStream
-    from muntin_engine.api.query import ColumnLike, ModuleCall, WindowedStream
+    from muntin_engine.api.request import ColumnLike, InputRequest, ModuleCall, WindowRequest
 
 _ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 _TEXTS: Final = ("change", "signal", "source")
 """The roles whose columns are read as text."""
-
-
-@dataclass(frozen=True)
-class Projection:
-    """The columns of a query's input that it reads.
-
-    Attributes:
-        df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change`,
-            `new_end` and `signal` if the query names them; `kept`, whether a row meets the conditions, if there are
-            any; and `bucket`, the number of the row's bucket.
-        keys: The Arrow types in which the keys travel.
-        inputs: The Arrow types in which the inputs travel.
-        has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
-    """
-
-    df: DataFrame
-    keys: tuple[pa.DataType, ...]
-    inputs: tuple[pa.DataType, ...]
-    has_changes: bool = False
 
 
 @dataclass
@@ -80,7 +61,7 @@ class _Inputs:
 
 
 @in_session()
-def plan_query(stream: WindowedStream, calls: Mapping[str, ModuleCall]) -> tuple[Projection, Plan]:
+def plan_query(stream: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[Projection, Plan]:
     """Return the projected input of a query, and its plan.
 
     Raises:
@@ -265,7 +246,7 @@ def _key_type(part: spark_types.StructField) -> pa.DataType:
     return arrow_type_of(part.dataType)
 
 
-def _project(events: EventStream, buckets: int, inputs: _Inputs) -> DataFrame:
+def _project(events: InputRequest, buckets: int, inputs: _Inputs) -> DataFrame:
     roles = {name: getattr(events, name) for name in _ROLES}
     named = {name: _as_column(column) for name, column in roles.items() if column is not None}
     named |= {name: named[name].cast("string") for name in _TEXTS if name in named}

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
+from muntin_engine.api.planned_query import PlannedQuery
+from muntin_engine.api.request import InputRequest, WindowRequest
 from muntin_engine.errors import NotShippableError
 from muntin_engine.shipping.archives import Archive
 from muntin_engine.shipping.distributions import canonical
@@ -47,14 +49,11 @@ def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[
 
 def session_of(target: Any) -> AnySession:
     """Return the session of a query, a stream or a DataFrame; a session is its own."""
-    from muntin_engine.api.events import EventStream
-    from muntin_engine.api.query import Query, WindowedStream
-
-    if isinstance(target, Query):
+    if isinstance(target, PlannedQuery):
         target = target.source.df
-    elif isinstance(target, WindowedStream):
+    elif isinstance(target, WindowRequest):
         target = target.events.df
-    elif isinstance(target, EventStream):
+    elif isinstance(target, InputRequest):
         target = target.df
     session: AnySession = target.sparkSession if isinstance(target, DataFrame) else target
     return session

@@ -22,7 +22,7 @@ from muntin_engine.spark.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:
-    from muntin_engine.api.query import Query
+    from muntin_engine.api.planned_query import PlannedQuery
 
 _LATEST: Final = 253_402_300_799_999_999
 """The end of the year 9999, which is as far as Python's datetime goes: the watermark of a stream that was closed."""
@@ -30,7 +30,7 @@ _LATEST: Final = 253_402_300_799_999_999
 _MARK: Final = "__muntin_watermark"
 
 
-def with_watermark(query: Query, column: str, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
+def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
     """Return results with one column more, which is the watermark column of Spark's query from here on.
 
     Args:

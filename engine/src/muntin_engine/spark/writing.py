@@ -25,12 +25,12 @@ from muntin_engine.spark.sessions import is_connect
 from muntin_engine.writing import SinkLike, choose_sinks, pace_of
 
 if TYPE_CHECKING:
-    from muntin_engine.api.query import Query
+    from muntin_engine.api.planned_query import PlannedQuery
 
 
 @in_session()
 def write(
-    query: Query,
+    query: PlannedQuery,
     wanted: Mapping[str, SinkLike | None],
     checkpoint: str | PathLike[str],
     trigger: Duration | None,
@@ -74,7 +74,7 @@ def write(
 
 
 @in_session()
-def check_checkpoint(query: Query, checkpoint: str | PathLike[str], *, late: bool) -> None:
+def check_checkpoint(query: PlannedQuery, checkpoint: str | PathLike[str], *, late: bool) -> None:
     """Raise unless a query can go on with a checkpoint; see `Query.check_checkpoint`."""
     asked = keeping_late_rows(query) if late else query
     known = Checkpoint(query.source.df.sparkSession, checkpoint)

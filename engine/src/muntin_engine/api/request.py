@@ -1,0 +1,111 @@
+"""What a query asks for, as it was written: plain data, which the planner reads.
+
+The classes that a query writer calls derive from these and add the calls, so nothing is copied from one to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from muntin import (
+    ClipPolicy,
+    EarlyEmission,
+    EmitPolicy,
+    Lateness,
+    Module,
+    ProgressPolicy,
+    Punctuated,
+    TimestampPolicy,
+    WindowKind,
+)
+from muntin_engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from muntin_engine.api.heartbeats import Heartbeat
+
+    ColumnLike: TypeAlias = str | Column
+
+
+@dataclass(frozen=True)
+class ModuleCall:
+    """A module named in a query, with its inputs and parameters; made by `module`."""
+
+    cls: type[Module]
+    inputs: tuple[ColumnLike, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class InputRequest:
+    """The events of a query: the DataFrame that they are in, the columns that make them, and their policies.
+
+    `muntin_engine.events` says what each means.
+
+    Attributes:
+        df: The DataFrame.
+        start: The column of starts, or of the times of points and samples.
+        end: The column of ends; None for points and samples.
+        keys: The columns to group by.
+        id: The column that names events.
+        change: The column that says what a row does.
+        new_end: The column of new ends.
+        signal: The column of the names of signals.
+        source: The column of the names of sources.
+        conditions: What new events have to meet.
+        is_edge: True if events are samples.
+        sources: The names of the sources.
+        progress: What says how complete the input is.
+        late: What becomes of late rows.
+        heartbeats: Other streams that say how complete this one is.
+        clock: A stream of readings of a clock.
+        buckets: Over how many buckets keys are spread.
+        unit: The unit of integer times.
+        inner: The plans of the queries whose results are the events, the first one first.
+    """
+
+    df: DataFrame
+    start: ColumnLike
+    end: ColumnLike | None = None
+    keys: tuple[ColumnLike, ...] = ()
+    id: ColumnLike | None = None
+    change: ColumnLike | None = None
+    new_end: ColumnLike | None = None
+    signal: ColumnLike | None = None
+    source: ColumnLike | None = None
+    conditions: tuple[Column, ...] = ()
+    is_edge: bool = False
+    sources: tuple[str, ...] = ()
+    progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
+    late: Lateness = Lateness()  # noqa: RUF009
+    heartbeats: tuple[Heartbeat, ...] = ()
+    clock: DataFrame | None = None
+    buckets: int = 16
+    unit: str | None = None
+    inner: tuple[Plan, ...] = ()
+
+
+@dataclass(frozen=True)
+class WindowRequest:
+    """Events and their windows.
+
+    Attributes:
+        events: The events.
+        specification: How the axis is cut.
+        clip: What modules see of lifetimes; None to have what they are made for.
+        timestamps: Which lifetime the output gets; None to have what the modules are made for.
+        emit: When results are put out.
+        evaluator: The name of the evaluator that is asked for; None to have the cheapest.
+        named: Where there are several specifications, all of them by name; `specification` is the first.
+    """
+
+    events: InputRequest
+    specification: WindowKind
+    clip: ClipPolicy | None = None
+    timestamps: TimestampPolicy | None = None
+    emit: EmitPolicy | EarlyEmission = EmitPolicy.FINAL
+    evaluator: str | None = None
+    named: Mapping[str, WindowKind] = field(default_factory=dict)
