@@ -55,14 +55,14 @@ def test_a_cell_in_the_place_of_another_is_found() -> None:
 
 
 TASKS = {
-    "general": task_of(query={"has_ids": False}),
+    "general": task_of(),
     "sliced": sliced(Largest()),
     "columnar": sliced(Told()),
 }
 
 
 def feed(task: TaskPayload, cells: MemoryCells, start: int) -> None:
-    columns = {} if task.is_point else {"end": [start + 30] * 2}
+    columns = {} if task.plan.is_point else {"end": [start + 30] * 2}
     batch = rows(start=[start, start + 1], k0=["a", "b"], i0=[5, 6], **columns)
     assert not any(blob.stream == "rejected" for blob in run_bucket(task, 0, cells, arrived(task, batch)))
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 
-from muntin import Module, tumbling
+from muntin import (
+    Axis,
+    ClipPolicy,
+    ColumnarAggregate,
+    EmitPolicy,
+    Lateness,
+    Module,
+    ProgressPolicy,
+    Punctuated,
+    TimestampPolicy,
+    tumbling,
+)
 from muntin.schemas import Field, describe
-from muntin_engine.core.nulls import forbids_null
-from muntin_engine.core.query import Binding, WindowedQuery
-from muntin_engine.exchange.task_payload import Read, TaskPayload
+from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.exchange.bucket_ids import bucket_ids
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.plan import Choice, Column, Columns, Input, ModulePlan, Plan
 from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.spark.bucket_task import Arrived
 from muntin_engine.spark.distribute import Distributor
@@ -20,38 +32,92 @@ from muntin_engine.spark.stateful import collect
 from tests.spark.modules import Members
 
 TICKS = pa.struct([("start", pa.int64()), ("end", pa.int64())])
+IDS = bucket_ids(4)
 UTC = pa.timestamp("us", tz="UTC")
 X = describe(int, "x")
 
+_ROLES: Final = ("end", "id", "change", "new_end", "signal", "source")
 
-def task_of(
-    module: Module | None = None, given: Sequence[Field] = (X,), query: dict[str, Any] | None = None, **changed: Any
+
+def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
+    module: Module | None = None,
+    given: Sequence[Field] = (X,),
+    *,
+    names: Mapping[str, str] | None = None,
+    evaluator: str = "general",
+    is_point: bool = False,
+    has_ids: bool = False,
+    result: Field | None = None,
+    policy: ProgressPolicy | None = None,
+    sources: Sequence[str] = (),
+    late: Lateness | None = None,
+    buckets: int = 4,
+    is_filtered: bool = False,
+    plan: Mapping[str, Any] | None = None,
+    **changed: Any,
 ) -> TaskPayload:
-    """Return a task over integer ticks with one key; what is not given is the plainest."""
+    """Return a task over integer ticks with one key; what is not given is the plainest.
+
+    Args:
+        module: Its module; one with a columnar form is its own.
+        given: The columns that the module reads.
+        names: The query's own names, by those under which its columns travel.
+        evaluator: The name of the evaluator.
+        is_point: True if events last one tick.
+        has_ids: True if events may be revised.
+        result: What its results are declared as, if that is not what its class says.
+        policy: What says how far the input is.
+        sources: The sources that are waited for.
+        late: What becomes of late rows.
+        buckets: How many there are.
+        is_filtered: True if insertions are tested.
+        plan: Other parts of the plan.
+        changed: Parts of the task.
+    """
     module = module or Members()
-    bound = bind_inputs(type(module), given)
-    reads = [Read(place, field, module.name) for place, field in enumerate(bound.reads) if forbids_null(field)]
-    windowed: dict[str, Any] = {
+    bound, places = bind_inputs(type(module), given), tuple(range(len(given)))
+    form = module if isinstance(module, ColumnarAggregate) else None
+    called = {"k0": "key", "start": "since", **{f"i{place}": field.name for place, field in enumerate(given)}}
+    called = dict(names or called)
+    called |= {} if is_point else {"end": called.get("end", "until")}
+    called |= {"id": called.get("id", "id")} if has_ids else {}
+    columns = {name: Column(called[name], "bigint") for name in ("start", *_ROLES) if name in called}
+    inputs = tuple(Column(called[f"i{place}"], "bigint") for place in places)
+    tested = (Column("kept", "boolean"),) if is_filtered else ()
+    keys = changed.pop("keys", (pa.string(),))
+    modules = (
+        ModulePlan(
+            "" if module.is_operator else "m",
+            module,
+            {},
+            places,
+            bound.reads,
+            bound.selector(places),
+            result or bound.result,
+            form,
+            tuple(given),
+        ),
+    )
+    parts: dict[str, Any] = {
+        "columns": Columns(
+            **columns, keys=tuple(Column(called["k0"], "string") for _ in keys), inputs=inputs, conditions=tested
+        ),
+        "axis": Axis.TICKS,
         "window": tumbling(10),
-        "bindings": (Binding(module, bound.selector(range(len(given)))),),
-        "has_ids": False,
+        "clip": ClipPolicy.NONE,
+        "timestamps": TimestampPolicy.ALIGN,
+        "emit": EmitPolicy.FINAL,
+        "modules": modules,
+        "buckets": buckets,
+        "input": Input(policy or Punctuated(), tuple(sources), late or Lateness()),
+        "choice": Choice(evaluator, "", evaluator_named(evaluator).uses_forms),
     }
     settings: dict[str, Any] = {
         "identity": {},
-        "keys": (pa.string(),),
-        "inputs": tuple(pa.int64() for _ in given),
-        "reads": tuple(reads),
-        "names": {"k0": "key", "start": "since", **{f"i{place}": field.name for place, field in enumerate(given)}},
-        "has_changes": False,
-        "is_point": False,
-        "is_static": False,
-        "reach": 0,
-        "buckets": (12, 6, 2, 0),
+        "inputs": (*(pa.int64() for _ in given), *([pa.bool_()] if is_filtered and has_ids else [])),
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
-        "outputs": (Field("m", bound.result.type, is_nullable=True),),
-        "evaluator": "general",
     }
-    return TaskPayload(query=WindowedQuery(**(windowed | (query or {}))), **(settings | changed))
+    return TaskPayload(plan=Plan(**(parts | dict(plan or {}))), keys=keys, **(settings | changed))
 
 
 def rows(**columns: Any) -> pa.RecordBatch:

@@ -13,7 +13,6 @@ import pytest
 from muntin import Aggregate, bounded_delay
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from tests.spark.modules import Members
@@ -61,7 +60,7 @@ def test_punctuation_closes_windows_in_the_batch_that_brings_it() -> None:
 
 
 def test_with_a_delay_the_newest_start_is_progress_and_what_lies_behind_is_late() -> None:
-    task, cells = task_of(tracker=ProgressTracker(bounded_delay(5))), MemoryCells()
+    task, cells = task_of(policy=bounded_delay(5)), MemoryCells()
     assert "results" not in run(task, cells, rows(start=[1, 14], end=[2, 15], i0=[5, 6]))
     assert run(task, cells, rows(start=[15], end=[16], i0=[7]))["results"] == [window(0, 10, [5])]
     found = run(task, cells, rows(start=[9, 10], end=[11, 11], i0=[1, 2]))
@@ -73,13 +72,13 @@ def test_with_a_delay_the_newest_start_is_progress_and_what_lies_behind_is_late(
 
 
 def test_punctuation_and_a_delay_work_together() -> None:
-    task, cells = task_of(has_changes=True, tracker=ProgressTracker(bounded_delay(50))), MemoryCells()
+    task, cells = task_of(has_changes=True, policy=bounded_delay(50)), MemoryCells()
     batch = rows(start=[1, 10], end=[2, None], change=["insert", "punctuate"], i0=[5, None])
     assert run(task, cells, batch)["results"] == [window(0, 10, [5])]
 
 
 def test_what_is_wrong_with_rows_comes_out_beside_the_results() -> None:
-    task = task_of(is_static=True, has_changes=True, query={"has_ids": True}, names={"k0": "key", "id": "id"})
+    task = task_of(is_static=True, has_changes=True, has_ids=True)
     batch = rows(
         start=[1, 1, None, 4, 5], end=[2, 3, 4, 6, 7], id=[1, 1, 2, 3, 4], change=["insert"] * 3 + ["retract", "upsert"]
     )

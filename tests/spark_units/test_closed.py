@@ -19,15 +19,12 @@ from muntin import (
     ModuleContractError,
     TimestampPolicy,
     ordered,
-    tumbling,
 )
-from muntin.schemas import Field, describe
+from muntin.schemas import describe
 from muntin_engine.evaluators.over_slices import processing as slice_processing
 from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.worker_settings import WorkerSettings
-from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
@@ -69,17 +66,10 @@ class Largest(IncrementalAggregate[int, int, int]):
 
 def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None, **changed: Any) -> TaskPayload:
     """Return a task over point events and tumbling windows of ten ticks."""
-    is_columnar = isinstance(module, ColumnarAggregate)
-    forms = (BoundForm(module, "test.told 1", (0,), (describe(int, "x"),)),) if is_columnar else ()
-    settings: dict[str, Any] = {
-        "evaluator": "columnar" if is_columnar else "sliced",
-        "forms": forms,
-        "is_point": True,
-        "steps": (tumbling(10),),
-        "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", arrow_type or pa.int64())]),
-        "outputs": (Field("m", describe(result).type, is_nullable=True),),
-    }
-    return task_of(module, **(settings | changed))
+    evaluator = "columnar" if isinstance(module, ColumnarAggregate) else "sliced"
+    results = pa.schema([("key", pa.string()), ("window", TICKS), ("m", arrow_type or pa.int64())])
+    settings: dict[str, Any] = {"results": results, "result": describe(result)}
+    return task_of(module, evaluator=evaluator, is_point=True, **(settings | changed))
 
 
 def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None = None) -> dict[str, Any]:
@@ -107,7 +97,7 @@ def test_windows_come_with_their_keys_and_extents(module: Any) -> None:
 
 @pytest.mark.parametrize("module", [Told(), Largest()])
 def test_bad_rows_are_rejected_and_late_ones_counted(module: Any) -> None:
-    task, cells = sliced(module, tracker=ProgressTracker(ordered(), steps=(tumbling(10),))), MemoryCells()
+    task, cells = sliced(module, policy=ordered()), MemoryCells()
     assert run(task, rows(start=[1, 25, None], i0=[1, 2, 3]), cells=cells)["accepted"] == 2
     found = run(task, rows(start=[19, 20, 21, None], i0=[1, 2, None, 3]), cells=cells)
     assert (found["accepted"], found["late"]) == (2, 1)
@@ -116,7 +106,7 @@ def test_bad_rows_are_rejected_and_late_ones_counted(module: Any) -> None:
 
 def test_points_at_the_end_of_windows() -> None:
     schema = pa.schema([("key", pa.string()), ("window", TICKS), ("lifetime", TICKS), ("m", pa.int64())])
-    task = sliced(Told(), is_static=True, results=schema, query={"timestamps": TimestampPolicy.POINT_AT_END})
+    task = sliced(Told(), is_static=True, results=schema, plan={"timestamps": TimestampPolicy.POINT_AT_END})
     (row,) = run(task, rows(start=[3], i0=[5]))["results"]
     assert row["lifetime"] == {"start": 10, "end": 11}
 

@@ -15,7 +15,7 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.spark import distribute
 from muntin_engine.spark.distribute import read_rows
-from tests.spark_units.tasks import rows, sent, task_of
+from tests.spark_units.tasks import IDS, rows, sent, task_of
 
 CHANGING = task_of(has_changes=True)
 
@@ -32,18 +32,21 @@ def column(task: TaskPayload, name: str, **columns: Any) -> list[Any]:
 def test_each_bucket_gets_its_rows_in_one_blob_and_in_order() -> None:
     batch = rows(start=[5, 1, 4, 2], end=[9, 9, 9, 9], bucket=[3, 0, 3, 0])
     blobs = {row["bucket"]: from_blob(row["rows"]) for row in sent(task_of(), batch) if row["rows"] is not None}
-    assert {bucket: table.column("start").to_pylist() for bucket, table in blobs.items()} == {12: [1, 2], 0: [5, 4]}
+    assert {bucket: table.column("start").to_pylist() for bucket, table in blobs.items()} == {
+        IDS[0]: [1, 2],
+        IDS[3]: [5, 4],
+    }
 
 
 def test_every_bucket_learns_the_progress_of_all_rows() -> None:
     told = [row for row in sent(task_of(), rows(start=[5], end=[9]), rows(start=[8], end=[20])) if row["rows"] is None]
-    assert [row["bucket"] for row in told] == [12, 6, 2, 0]
+    assert [row["bucket"] for row in told] == [*IDS]
     assert {(row["newest"], row["horizon"], row["watermark"]) for row in told} == {(8, 20, EARLIEST)}
 
 
 def test_a_task_without_rows_still_reports() -> None:
     assert [(row["bucket"], row["rows"], row["newest"]) for row in sent(task_of())] == [
-        (bucket, None, EARLIEST) for bucket in (12, 6, 2, 0)
+        (bucket, None, EARLIEST) for bucket in IDS
     ]
 
 
@@ -127,7 +130,7 @@ def test_punctuation_beyond_all_times_closes_without_saying_that_they_were_seen(
 def test_the_horizon_lies_past_starts_and_ends_with_their_reach() -> None:
     assert progress_of(task_of(), start=[4, 6], end=[9, None]) == Progress(EARLIEST, 9, 6)
     assert progress_of(task_of(), start=[4, 11], end=[9, None]) == Progress(EARLIEST, 12, 11)
-    reaching = task_of(query={"window": hopping(10, 10, reach=5)}, reach=5)
+    reaching = task_of(plan={"window": hopping(10, 10, reach=5)})
     assert progress_of(reaching, start=[4], end=[9]) == Progress(EARLIEST, 14, 4)
 
 

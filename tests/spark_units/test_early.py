@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.signals import signals_in
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.tasks import TICKS, arrived, rows, sent, task_of
+from tests.spark_units.tasks import IDS, TICKS, arrived, rows, sent, task_of
 from tests.spark_units.test_bucket_task import run
 
 RESULTS = pa.schema(
@@ -26,8 +27,8 @@ RESULTS = pa.schema(
 )
 
 
-def early_task(trigger: Any, **query: Any) -> TaskPayload:
-    return task_of(has_changes=True, results=RESULTS, query={"emit": early(trigger), **query})
+def early_task(trigger: Any, **plan: Any) -> TaskPayload:
+    return task_of(has_changes=True, results=RESULTS, plan={"emit": early(trigger), **plan})
 
 
 def results(task: TaskPayload, cells: MemoryCells, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
@@ -41,7 +42,7 @@ def test_every_bucket_hears_of_the_signals_of_all_rows() -> None:
         rows(start=[None] * 3, end=[None] * 3, change=["signal"] * 3, signal=["dawn", "dusk", None]),
     ]
     told = [row for row in sent(early_task(on_signal("dusk")), *batches) if row["rows"] is None]
-    assert [(row["bucket"], row["signals"]) for row in told] == [(bucket, ["dawn", "dusk"]) for bucket in (12, 6, 2, 0)]
+    assert [(row["bucket"], row["signals"]) for row in told] == [(bucket, ["dawn", "dusk"]) for bucket in IDS]
 
 
 def test_the_signals_of_several_tasks_are_heard_together() -> None:
@@ -80,6 +81,8 @@ def test_a_signal_puts_out_windows_without_rows() -> None:
 
 
 def test_a_condition_is_a_value_of_each_row() -> None:
-    task, cells = early_task(when("i0 > 5"), expressions={"i0 > 5": lambda payload: payload[0] > 5}), MemoryCells()
-    assert results(task, cells, rows(start=[1], end=[2], change=["insert"], i0=[5])) == []
-    assert results(task, cells, rows(start=[2], end=[3], change=["insert"], i0=[6])) == [(0, "early", 0, [5, 6])]
+    asked = early_task(when("i0 > 5"), expressions={"i0 > 5": 1})
+    task, cells = replace(asked, inputs=(pa.int64(), pa.bool_())), MemoryCells()
+    few, many = ({"change": ["insert"], "i0": [i0], "i1": pa.array([i0 > 5])} for i0 in (5, 6))
+    assert results(task, cells, rows(start=[1], end=[2], **few)) == []
+    assert results(task, cells, rows(start=[2], end=[3], **many)) == [(0, "early", 0, [5, 6])]

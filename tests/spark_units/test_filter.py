@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -14,13 +13,12 @@ from muntin_engine.spark.distribute import read_rows
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import arrived, rows, task_of
 
-PLAIN = task_of(has_filter=True)
+PLAIN = task_of(is_filtered=True)
 REVISED = task_of(
-    query={"has_ids": True, "keeps": itemgetter(1)},
-    has_filter=True,
+    has_ids=True,
+    is_filtered=True,
     has_changes=True,
-    inputs=(pa.int64(), pa.bool_()),
-    buckets=(0,),
+    buckets=1,
 )
 
 

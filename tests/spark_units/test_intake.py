@@ -13,6 +13,7 @@ from muntin import INFINITY
 from muntin_engine.core.changes import InputChange
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.spark.intake import Intake, take_in
+from tests.spark.modules import Count
 from tests.spark_units.tasks import UTC, arrived, rows, task_of
 
 CHANGING = task_of(
@@ -39,7 +40,7 @@ def test_rows_are_grouped_by_key_in_the_order_in_which_they_came() -> None:
 
 
 def test_a_query_without_keys_and_inputs_has_one_key_and_empty_payloads() -> None:
-    task = task_of(keys=(), inputs=(), reads=())
+    task = task_of(Count(), (), keys=())
     assert taken(task, rows(start=[5, 1], end=[9, 9])).changes == [
         ((), [InputChange(None, 5, 9, ()), InputChange(None, 1, 9, ())])
     ]
@@ -117,7 +118,7 @@ def test_a_value_that_python_cannot_hold_costs_its_row_alone(values: pa.Array, p
     types: dict[str, Any] = (
         {"keys": (values.type,)} if place == "k0" else {"inputs": (values.type,)} if place == "i0" else {}
     )
-    task = task_of(reads=(), has_changes=True, **types)
+    task = task_of(Count(), has_changes=True, **types)
     columns = {"id": [1, 2, 3], "change": ["insert"] * 3, "start": [1, 2, 3], "end": [9] * 3} | {place: values}
     intake = taken(task, rows(**columns))
     assert [change.start for _, changes in intake.changes for change in changes] == [1, 3]

@@ -19,16 +19,11 @@ from muntin import (
     IncrementalAggregate,
     early,
     snapshot,
-    tumbling,
 )
-from muntin.schemas import Field, describe
 from muntin.triggers import every_count
-from muntin_engine.core.meter import Meter
-from muntin_engine.core.query import Binding
-from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange import task as tasks
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, METRICS, STAGES, metrics_of
-from muntin_engine.progress import ProgressTracker
 from muntin_engine.spark import durations
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.durations import Durations
@@ -69,23 +64,17 @@ class Total(IncrementalAggregate[int, int, int]):
         return state
 
 
+NUMBERS = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
+
+
 def sliced(module: Any, **changed: Any) -> TaskPayload:
     """Return a task over point events and tumbling windows of ten ticks."""
-    is_columnar = isinstance(module, ColumnarAggregate)
-    settings: dict[str, Any] = {
-        "evaluator": "columnar" if is_columnar else "sliced",
-        "forms": (BoundForm(module, "test.sums 1", (0,), (describe(int, "x"),)),) if is_columnar else (),
-        "is_point": True,
-        "steps": (tumbling(10),),
-        "tracker": ProgressTracker(steps=(tumbling(10),)),
-        "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())]),
-        "outputs": (Field("m", describe(int).type, is_nullable=True),),
-    }
-    return task_of(module, **(settings | changed))
+    evaluator = "columnar" if isinstance(module, ColumnarAggregate) else "sliced"
+    return task_of(module, evaluator=evaluator, is_point=True, results=NUMBERS, **changed)
 
 
-def general(**changed: Any) -> TaskPayload:
-    return task_of(has_changes=True, **changed)
+def general(module: Any = None, **changed: Any) -> TaskPayload:
+    return task_of(module, has_changes=True, **changed)
 
 
 TASKS = {
@@ -145,7 +134,7 @@ def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) 
 
 
 def test_windows_of_each_keys_own_are_not_counted_as_open() -> None:
-    task, cells = general(query={"window": snapshot()}), MemoryCells()
+    task, cells = general(plan={"window": snapshot()}), MemoryCells()
     assert "windows_open" not in metric(task, cells, inserts(1, 25), mark(10))
 
 
@@ -167,7 +156,7 @@ def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
 
 
 def test_what_the_general_evaluator_holds() -> None:
-    task, cells = general(query={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    task, cells = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
     found = metric(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
     assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (2, 4, 3)
     found = metric(task, cells, mark(10))
@@ -178,7 +167,7 @@ def test_what_the_general_evaluator_holds() -> None:
 
 
 def test_results_that_are_taken_back_are_counted() -> None:
-    task, cells = general(query={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    task, cells = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
     assert "retractions" not in metric(task, cells, inserts(1))
     assert metric(task, cells, inserts(2, 13))["retractions"] == 1
 
@@ -189,7 +178,7 @@ def test_early_results_are_counted_apart() -> None:
     ]
     schema = pa.schema([("key", pa.string()), ("window", TICKS), *added, ("m", pa.list_(pa.int64()))])
     emit = early(every_count(2), refinement="retract")
-    task, cells = general(query={"emit": emit}, results=schema), MemoryCells()
+    task, cells = general(plan={"emit": emit}, results=schema), MemoryCells()
     found = metric(task, cells, inserts(1, 2, 3))
     assert (found["early"], found["windows_revisable"]) == (1, 1)
     found = metric(task, cells, inserts(4, 5), mark(10))
@@ -198,14 +187,14 @@ def test_early_results_are_counted_apart() -> None:
     assert found["windows_revisable"] == 0
 
 
-@pytest.mark.parametrize(("name", "least"), [("general", 12), ("columnar", 10), ("sliced", 10)])
-def test_progress_is_reported_as_the_bucket_knows_it(name: str, least: int) -> None:
+@pytest.mark.parametrize("name", TASKS)
+def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
     task, cells = TASKS[name], MemoryCells()
     found = metric(task, cells, inserts(1, 25))
     assert (found["watermark"], found["output_watermark"], found["newest"]) == (EARLIEST, EARLIEST, 25)
     found = metric(task, cells, mark(12))
     assert found["newest"] == 25
-    assert found["watermark"] == least
+    assert found["watermark"] == 10
     assert found["output_watermark"] == 10
     assert found["clock"] == EARLIEST
     found = metric(task, cells, rows(start=[None], end=[None], change=["close"]))
@@ -257,28 +246,23 @@ class SlowSums(Sums):
 
 def timed(task: TaskPayload) -> TaskPayload:
     """Return a task that is timed."""
-    meter = Meter(Clock.read)
-    query = replace(
-        task.query, bindings=(Binding(task.query.bindings[0].module, task.query.bindings[0].select, meter),)
-    )
-    return replace(task, query=query, forms=tuple(replace(form, meter=meter) for form in task.forms), is_timed=True)
+    return replace(task, is_timed=True)
 
 
 @pytest.mark.parametrize(
     ("task", "stage"),
-    [(general(), "evaluate_us"), (sliced(SlowSums(), has_changes=True), "lift_us"), (sliced(Slow()), "lift_us")],
+    [
+        (general(Slow(), results=NUMBERS), "evaluate_us"),
+        (sliced(SlowSums(), has_changes=True), "lift_us"),
+        (sliced(Slow()), "lift_us"),
+    ],
     ids=["general", "columnar", "sliced"],
 )
 def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
     task: TaskPayload, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(durations, "clock", Clock.read)
-    if stage == "evaluate_us":
-        bindings = (Binding(Slow(), task.query.bindings[0].select),)
-        schema = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
-        task = replace(
-            task, query=replace(task.query, bindings=bindings), results=schema, outputs=(describe(int, "m"),)
-        )
+    for place in (durations, tasks):
+        monkeypatch.setattr(place, "clock", Clock.read)
     batch = [inserts(1, 2), mark(10)] if task.has_changes else [rows(start=[1, 2])]
     found = metric(timed(task), MemoryCells(), *batch)
     assert (found["module_us:m"], found[stage]) == (5_000, 5_000)
@@ -293,7 +277,7 @@ def test_the_first_bucket_alone_is_told_how_long_the_map_side_took() -> None:
 
 def test_long_calls_of_the_map_side_and_the_bucket_are_one_count_and_the_longest_of_both() -> None:
     task = timed(general())
-    meter, there, here = task.query.bindings[0].meter, Durations(task), Durations(task)
+    meter, there, here = task.meters[0], Durations(task), Durations(task)
     for nanoseconds, is_new in [(2_000_000, True), (9_000_000, False), (3_000_000, True)]:
         meter.ran_long(nanoseconds, is_new=is_new)
     sent = there.pack()

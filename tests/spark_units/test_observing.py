@@ -12,18 +12,18 @@ from muntin import EARLIEST, INFINITY, Lateness, LatePolicy, bounded_delay, boun
 from muntin_engine.core.changes import Progress
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
-from muntin_engine.progress import Observation, ProgressTracker, merged
+from muntin_engine.progress import Observation, merged
 from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.distribute import read_rows
 from muntin_engine.spark.intake import take_in
 from muntin_engine.state.cells import MemoryCells
-from tests.spark_units.tasks import arrived, reasons, rows, task_of
+from tests.spark_units.tasks import IDS, arrived, reasons, rows, task_of
 
 SOURCES = ("north", "south")
 
 
 def sourced(policy: Any = None, **changed: Any) -> TaskPayload:
-    return task_of(has_changes=True, tracker=ProgressTracker(policy or ordered(), SOURCES), **changed)
+    return task_of(has_changes=True, policy=policy or ordered(), sources=SOURCES, **changed)
 
 
 def batch(*given: tuple[str, int | None, str | None]) -> pa.RecordBatch:
@@ -63,7 +63,7 @@ def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
 
 
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
-    task = task_of(tracker=ProgressTracker(bounded_disorder(2)), buckets=(12,))
+    task = task_of(policy=bounded_disorder(2), buckets=1)
     batches = [rows(start=list(range(low, low + 50)), end=[None] * 50) for low in (100, 0, 40)]
     (observed,) = arrived(task, *batches).observed
     assert observed == Observation(None, 149, 150, (149, 148, 147))
@@ -82,7 +82,7 @@ def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
 
 @pytest.mark.parametrize(("tick", "key_watermark"), [(7, 7), (LATEST, INFINITY)])
 def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, key_watermark: int) -> None:
-    task = task_of(has_changes=True, tracker=ProgressTracker(punctuated().with_key_punctuation()))
+    task = task_of(has_changes=True, policy=punctuated().with_key_punctuation())
     given = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
     came = arrived(task, given)
     assert came.progress == Progress(EARLIEST, 9, 5)
@@ -91,7 +91,7 @@ def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, ke
 
 
 def test_keys_say_of_a_time_that_it_was_seen() -> None:
-    task = task_of(has_changes=True, tracker=ProgressTracker(punctuated().with_key_punctuation()))
+    task = task_of(has_changes=True, policy=punctuated().with_key_punctuation())
     assert read_rows(task, rows(start=[70], end=[None], change=["punctuate_key"]))[1] == Progress(horizon=70)
 
 
@@ -103,23 +103,24 @@ def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
 
 
 def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
-    task, cells = sourced(buckets=(12,)), MemoryCells()
+    task, cells = sourced(buckets=1), MemoryCells()
     first = batch(("insert", 5, "north"), ("insert", 25, "north"), ("insert", 30, "south"))
     second = batch(("insert", 3, "south"), ("insert", 33, "south"))
+    own, other = IDS[:2]
     for bucket, given, expected in (
-        (12, first, {"accepted": 3, "rows_north": 2, "rows_south": 1, "results": 2}),
-        (12, second, {"accepted": 1, "late": 1, "rows_south": 2, "late_south": 1}),
-        (6, second, {"accepted": 1, "late": 1, "late_south": 1}),
+        (own, first, {"accepted": 3, "rows_north": 2, "rows_south": 1, "results": 2}),
+        (own, second, {"accepted": 1, "late": 1, "rows_south": 2, "late_south": 1}),
+        (other, second, {"accepted": 1, "late": 1, "late_south": 1}),
     ):
-        state = cells if bucket == 12 else MemoryCells()
-        if bucket == 6:
+        state = cells if bucket == own else MemoryCells()
+        if bucket == other:
             list(run_bucket(task, bucket, state, arrived(task, first)))
         counts = {blob.stream: blob.rows for blob in run_bucket(task, bucket, state, arrived(task, given))}
         assert {name: counts[name] for name in counts if re.match("accepted|results|late|rows_", name)} == expected
 
 
 def test_rows_that_are_dropped_are_counted_and_not_kept() -> None:
-    task = task_of(tracker=ProgressTracker(bounded_delay(0)), query={"late": Lateness(LatePolicy.DROP)})
+    task = task_of(policy=bounded_delay(0), late=Lateness(LatePolicy.DROP))
     cells = MemoryCells()
     list(run_bucket(task, 0, cells, arrived(task, rows(start=[50], end=[51]))))
     late = [

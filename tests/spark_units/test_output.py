@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from muntin import INFINITY, Aggregate, Event, ModuleContractError, Operator, TimeSensitiveOperator, Window
-from muntin.schemas import Field, describe
 from muntin_engine.core.changes import OutputChange, OutputKind
-from muntin_engine.core.query import Binding
 from muntin_engine.evaluators.general import result_tables as output
 from muntin_engine.evaluators.general.result_tables import result_tables
-from tests.spark.modules import Members
 from tests.spark_units.tasks import TICKS, UTC, X, task_of
 
 W = Window(0, 10)
@@ -65,12 +62,9 @@ def test_no_output_is_no_table() -> None:
 
 
 def test_an_aggregate_gives_a_column_each() -> None:
-    module = Largest()
-    task = task_of(
-        query={"bindings": (Binding(Members()), Binding(module))},
-        results=schema(("m", pa.list_(pa.int64())), ("n", pa.int64())),
-        outputs=(describe(list[int], "m"), describe(int, "n")),
-    )
+    members, largest = task_of().plan.modules[0], task_of(Largest()).plan.modules[0]
+    results = schema(("m", pa.list_(pa.int64())), ("n", pa.int64()))
+    task = task_of(plan={"modules": (members, replace(largest, output="n"))}, results=results)
     assert rows_of(task, insertion(([1, 2], 2)), insertion(([], None), Window(10, INFINITY)), key=None) == [
         {"key": None, "window": {"start": 0, "end": 10}, "m": [1, 2], "n": 2},
         {"key": None, "window": {"start": 10, "end": None}, "m": [], "n": None},
@@ -81,7 +75,6 @@ def test_the_fields_of_an_operators_row_become_columns() -> None:
     task = task_of(
         Pairs(),
         results=schema(("left", pa.int64()), ("right", pa.string())),
-        outputs=(describe(int, "left"), describe(str | None, "right")),
     )
     shown = {"key": "a", "window": {"start": 0, "end": 10}}
     assert rows_of(task, insertion(Pair(1, "x")), insertion(Pair(2, None))) == [
@@ -92,7 +85,7 @@ def test_the_fields_of_an_operators_row_become_columns() -> None:
 
 def test_a_plain_row_is_one_column_and_changes_carry_lifetime_id_and_new_end() -> None:
     columns = [("lifetime", TICKS), ("change", pa.string()), ("event_id", pa.int64()), ("new_end", pa.int64())]
-    task = task_of(Numbers(), results=schema(*columns, ("value", pa.int64())), outputs=(describe(int, "value"),))
+    task = task_of(Numbers(), results=schema(*columns, ("value", pa.int64())))
     revision = OutputChange(OutputKind.REVISE, 5, W, 3, INFINITY, 7, 8)
     shown = {"key": "a", "window": {"start": 0, "end": 10}, "value": 7}
     assert rows_of(task, insertion(7, start=3, end=INFINITY, id=5), revision) == [
@@ -131,12 +124,12 @@ def test_blobs_of_output_are_bounded_by_rows_and_by_bytes(monkeypatch: pytest.Mo
 
 
 def test_a_value_of_another_type_names_module_key_window_and_value() -> None:
-    task = task_of(Largest(), results=schema(("n", pa.int64())), outputs=(Field("n", describe(int).type),))
+    task = task_of(Largest(), results=schema(("m", pa.int64())))
     with pytest.raises(ModuleContractError) as caught:
         rows_of(task, insertion((1,)), insertion(("two",), Window(10, 20)), key="north")
     assert str(caught.value) == (
         "show.largest 2.0.0 returned a value that is not what it declares: "
-        "'n' is 'two' of type str, declared integer\n"
+        "'m' is 'two' of type str, declared integer | None\n"
         "  key: ('north',)\n  window: [10, 20)\n"
         "  return what the class declares in its brackets, or declare what it returns"
     )
@@ -145,6 +138,6 @@ def test_a_value_of_another_type_names_module_key_window_and_value() -> None:
 @pytest.mark.parametrize("row", [5, {"left": 1}, ("a", "b", "c")])
 def test_a_row_without_the_declared_fields_is_no_row(row: Any) -> None:
     results = schema(("left", pa.int64()), ("right", pa.string()))
-    task = task_of(Pairs(), (X,), results=results, outputs=(describe(int, "left"), describe(str | None, "right")))
+    task = task_of(Pairs(), (X,), results=results)
     with pytest.raises(ModuleContractError, match=r"show\.pairs 1\.0\.0 .*declared struct<left: integer"):
         rows_of(task, insertion(Pair(1, "x")), insertion(row))

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from muntin_engine.exchange.bucket_ids import bucket_ids, murmur3
 from muntin_engine.plan import MOST_BUCKETS
-from muntin_engine.spark.spread import bucket_ids, murmur3
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0, 933211791), (1, -559580957), (-1, -1604776387)])

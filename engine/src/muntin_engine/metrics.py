@@ -175,11 +175,6 @@ def is_count(metric: str) -> bool:
     return metric not in LEVELS and not is_time
 
 
-def module_labels(plan: Plan) -> list[str]:
-    """Return what the modules of a query are called in its metrics: their result columns, or the operator's name."""
-    return [module.module.name if plan.is_operator else module.output for module in plan.modules]
-
-
 def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     """Return what a query reports; what it can know nothing of is left out.
 
@@ -198,7 +193,7 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         absent.add("early")
     if any(window.grid() is None for window in plan.windows):
         absent.add("windows_open")
-    labels = module_labels(plan)
+    labels = plan.module_labels
     choosy = [label for label, module in zip(labels, plan.modules, strict=True) if module.is_choosy]
     skipped = [Metric(skipped_metric(label), Unit.ROWS) for label in choosy]
     of_modules = [*skipped, *(metric for label in labels for metric in _times_of_module(label) if is_timed)]

@@ -80,7 +80,7 @@ class Evaluator(ABC):
         Raises:
             ModuleFailedError: A module raised an exception.
         """
-        raise AssertionError(f"{self.name} does not lift rows: {task.names}, {rows.num_rows}")
+        raise AssertionError(f"{self.name} does not lift rows: {task.plan.columns}, {rows.num_rows}")
 
     @abstractmethod
     def load(self) -> None:

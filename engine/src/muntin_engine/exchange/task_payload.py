@@ -1,10 +1,10 @@
-"""What travels to the workers: the query, its modules and its schemas."""
+"""A planned query as it travels to the workers."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,15 @@ import pyarrow as pa
 
 from muntin import Module
 from muntin.schemas import Field
-from muntin.windows import RegularWindows
+from muntin_engine.core.meter import Meter, clock
+from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange.bucket_ids import bucket_ids
 from muntin_engine.exchange.worker_settings import WorkerSettings
+from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.windowed import windowed_query
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec, records_of
 from muntin_engine.state.compatibility import Compatibility
@@ -39,105 +43,120 @@ class Read:
 
 @dataclass(frozen=True)
 class TaskPayload:
-    """Everything a worker needs to evaluate a query.
+    """The plan of a query, and what only the workers need besides.
+
+    All else that they read of a query follows from these; a worker works it out once.
 
     Attributes:
-        query: The query in the evaluator's terms.
-        identity: What the state depends on.
+        plan: The plan, as `Plan.for_workers` returns it.
+        identity: What the state depends on, as the driver spells it.
         keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
-        inputs: The Arrow types in which the input columns `i0`, `i1`, ... travel.
-        reads: What the modules read of the inputs, as far as they do not accept every null.
-        names: By the name of a travelling column, the query's own name for it; those the query does not name are left
-            out.
-        has_changes: True if rows say what they do; otherwise each is an insertion.
-        is_point: True if events last one tick.
-        is_static: True if the input is a static DataFrame, so that everything closes after its rows.
-        reach: See `Plan.reach`.
-        buckets: The ids of the buckets.
+        inputs: The Arrow types in which the input columns `i0`, `i1`, ... travel. Where events that a filter leaves out
+            are kept, the last one says which they are.
         results: The Arrow schema of the results.
-        outputs: The types of the modules' results.
-        evaluator: The name of the evaluator.
-        forms: The modules' columnar forms, if the evaluator computes with them.
-        steps: The windows at whose ends alone output changes; none if it may change elsewhere.
-        window_names: What the results call them; none if there is one specification.
-        tracker: What says how far the input is.
+        has_changes: True if rows say what they do; otherwise each is an insertion.
+        is_static: True if the input is a static DataFrame, so that everything closes after its rows.
         is_timed: True if the query says how long its stages and modules take.
-        unit: The unit of integer times, if they have one.
-        has_filter: True if insertions are tested; a column `kept` says which of them are left out.
         worker: How workers look after themselves.
     """
 
-    query: WindowedQuery
+    plan: Plan
     identity: Mapping[str, Any]
     keys: tuple[pa.DataType, ...]
     inputs: tuple[pa.DataType, ...]
-    reads: tuple[Read, ...]
-    names: Mapping[str, str]
-    has_changes: bool
-    is_point: bool
-    is_static: bool
-    reach: int
-    buckets: tuple[int, ...]
     results: pa.Schema
-    outputs: tuple[Field, ...]
-    evaluator: str
-    forms: tuple[BoundForm, ...] = ()
-    steps: tuple[RegularWindows, ...] = ()
-    window_names: tuple[str, ...] = ()
-    tracker: ProgressTracker = ProgressTracker()  # noqa: RUF009  # it is frozen
+    has_changes: bool = False
+    is_static: bool = False
     is_timed: bool = False
-    unit: str | None = None
-    has_filter: bool = False
     worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels: nothing that follows from it."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
     def name(self) -> bytes:
         """Names the query among all that a worker may see, also those of other sessions."""
         return os.urandom(16)
 
-    @property
+    @cached_property
+    def meters(self) -> list[Meter]:
+        """What measures the calls of each module."""
+        return [Meter(clock if self.is_timed else None) for _ in self.plan.modules]
+
+    @cached_property
+    def query(self) -> WindowedQuery:
+        """The query in the evaluators' terms."""
+        return windowed_query(self.plan, self.meters)
+
+    @cached_property
+    def forms(self) -> tuple[BoundForm, ...]:
+        """The modules' columnar forms, if the evaluator computes with them."""
+        if not self.plan.choice.uses_forms:
+            return ()
+        return tuple(
+            BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result)
+            for module, meter in zip(self.plan.modules, self.meters, strict=True)
+            if module.form is not None
+        )
+
+    @cached_property
+    def reads(self) -> tuple[Read, ...]:
+        """What the modules read of the inputs, as far as they do not accept every null."""
+        return tuple(
+            Read(place, field, label)
+            for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
+            for place, field in zip(module.columns, module.reads, strict=True)
+            if forbids_null(field)
+        )
+
+    @cached_property
+    def choosy_labels(self) -> list[str]:
+        """What the modules that do not accept every row are called in the query's metrics."""
+        return list(dict.fromkeys(read.reader for read in self.reads))
+
+    @cached_property
+    def tracker(self) -> ProgressTracker:
+        """What says how far the input is."""
+        return ProgressTracker(self.plan.input.progress, self.plan.input.sources, self.plan.steps)
+
+    @cached_property
+    def buckets(self) -> tuple[int, ...]:
+        """The ids of the buckets."""
+        return bucket_ids(self.plan.buckets)
+
+    @cached_property
+    def grids(self) -> tuple[Grid, ...]:
+        """The slices of the query, or its ranges of windows; none if windows close elsewhere than at their ends."""
+        steps = self.plan.steps
+        return SliceGrid.shared(steps) if self.plan.is_point and steps else tuple(map(RangeGrid.of, steps))
+
+    @cached_property
     def compatibility(self) -> Compatibility:
         """What the state depends on, with the modules that may go on from older versions."""
-        return Compatibility(self.identity, self.modules, [bound.form for bound in self.forms])
+        return Compatibility(self.identity, self.modules, self.plan.forms)
+
+    @cached_property
+    def codec(self) -> Codec:
+        """The codec for this query's state."""
+        return Codec(set().union(*map(records_of, self.modules)))
 
     @property
     def modules(self) -> list[Module]:
         """The modules."""
-        return [binding.module for binding in self.query.bindings]
+        return [module.module for module in self.plan.modules]
 
-    @property
-    def grids(self) -> tuple[Grid, ...]:
-        """The slices of the query, or its ranges of windows; none if windows close elsewhere than at their ends."""
-        return SliceGrid.shared(self.steps) if self.is_point and self.steps else tuple(map(RangeGrid.of, self.steps))
-
-    @property
+    @cached_property
     def key_names(self) -> tuple[str, ...]:
         """The names of the key columns in the projected input."""
         return tuple(f"k{place}" for place in range(len(self.keys)))
 
-    @property
+    @cached_property
     def input_names(self) -> tuple[str, ...]:
         """The names of the input columns in the projected input."""
         return tuple(f"i{place}" for place in range(len(self.inputs)))
 
     @property
-    def choosy_labels(self) -> list[str]:
-        """What the modules that do not accept every row are called in the query's metrics."""
-        return list(dict.fromkeys(read.reader for read in self.reads))
-
-    @property
-    def module_labels(self) -> list[str]:
-        """What the modules are called in the query's metrics."""
-        if self.query.is_operator:
-            return [self.query.bindings[0].module.name]
-        return [output.name for output in self.outputs]
-
-    @property
     def time_type(self) -> pa.DataType:
         """The type of times in the results."""
         return self.results.field("window").type.field("start").type
-
-    @cached_property
-    def codec(self) -> Codec:
-        """The codec for this query's state."""
-        return Codec(set().union(*(records_of(binding.module) for binding in self.query.bindings)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from muntin import QueryError
 
@@ -16,7 +17,7 @@ class Column:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Columns:
     """Which columns of the input make its rows events; None where the query names none.
 
@@ -43,6 +44,18 @@ class Columns:
     keys: tuple[Column, ...] = ()
     inputs: tuple[Column, ...] = ()
     conditions: tuple[Column, ...] = ()
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The query's own names by the names under which its columns travel, in the order a reader wants them.
+
+        Columns that the query does not name are left out.
+        """
+        roles = {name: getattr(self, name) for name in ("change", "id", "start", "end", "new_end", "signal", "source")}
+        named = {f"k{place}": key for place, key in enumerate(self.keys)}
+        named |= {name: column for name, column in roles.items() if column is not None}
+        named |= {f"i{place}": column for place, column in enumerate(self.inputs)}
+        return {name: column.name for name, column in named.items()}
 
 
 def check_columns(named: Set[str], *, is_edge: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from muntin import (
@@ -94,6 +94,16 @@ class Plan:
         if self.is_edge:
             return "edge"
         return "point" if self.columns.end is None else "interval"
+
+    @property
+    def is_point(self) -> bool:
+        """True if events last one tick."""
+        return self.lifetimes == "point"
+
+    @property
+    def module_labels(self) -> list[str]:
+        """What the modules are called in the query's measures: their result columns, or the operator's name."""
+        return [module.module.name if self.is_operator else module.output for module in self.modules]
 
     @property
     def says_when_complete(self) -> bool:
@@ -220,6 +230,12 @@ class Plan:
             return tuple(Field(module.output, module.result.type, is_nullable=True) for module in self.modules)
         row = self.modules[0].result
         return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)
+
+    def for_workers(self) -> Plan:
+        """Return the plan without what only the driver reads of its modules: that need not be picklable."""
+        kept = self.choice.uses_forms
+        modules = (replace(module, parameters={}, form=module.form if kept else None) for module in self.modules)
+        return replace(self, modules=tuple(modules))
 
     def compatibility(self) -> Compatibility:
         """Return what the state of the query depends on, with the modules that may go on from older versions."""

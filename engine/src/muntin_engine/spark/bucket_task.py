@@ -105,7 +105,7 @@ def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iter
             arrived.signals,
         )
         with durations.of("evaluate"):
-            found = evaluator_named(task.evaluator).process(task, number, cells, batch)
+            found = evaluator_named(task.plan.choice.evaluator).process(task, number, cells, batch)
         with durations.of("encode"):
             tables = list(found.tables)
     yield OutputBlob(ACCEPTED, found.accepted)

@@ -96,7 +96,7 @@ class Distributor:
         durations, progress = Durations(task), Progress()
         observed, signals = list[Observation](), frozenset[str]()
         skipped = [0] * (len(task.choosy_labels) + 1)
-        lifts = evaluator_named(task.evaluator).lifts_rows
+        lifts = evaluator_named(task.plan.choice.evaluator).lifts_rows
         for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
             with durations.of("distribute"):
                 rows, seen, sources, refused, filtered = read_rows(task, batch)
@@ -144,7 +144,7 @@ def read_rows(task: TaskPayload, batch: pa.RecordBatch) -> ReadRows:
     if source is not None:
         columns["source"] = source
     is_new, is_met = flags(pc.equal(kind, INSERT)), np.ones(len(batch), np.bool_)
-    if task.has_filter:
+    if task.plan.columns.conditions:
         is_met = flags(batch.column("kept"))
     is_filtered = is_new & ~is_met
     own_inputs = task.input_names if task.query.keeps is None else task.input_names[:-1]
@@ -188,7 +188,7 @@ def _kinds(task: TaskPayload, batch: pa.RecordBatch) -> pa.Array:
 def _times(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array) -> Times:
     """Return the times of the rows. A point ends after a tick, and who deletes an event ends it at its start."""
     start = _ticks(batch.column("start"))
-    if task.is_point:
+    if task.plan.is_point:
         end = pc.add(start, 1)
     elif "end" in batch.schema.names:
         end = _ticks(batch.column("end"))
@@ -233,7 +233,7 @@ def _lifted(task: TaskPayload, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         yield from _blobs(task, rows.filter(pc.is_valid(problems)))
         rows = rows.filter(pc.is_null(problems))
     try:
-        lifted = list(evaluator_named(task.evaluator).lift(task, rows))
+        lifted = list(evaluator_named(task.plan.choice.evaluator).lift(task, rows))
     except ModuleFailedError as error:
         error.say_window(task.query.axis.spell_interval)
         raise

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from time import perf_counter_ns
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from muntin_engine.core.meter import Meter
+from muntin_engine.core.meter import Meter, clock
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import STAGES, long_calls_metric, longest_call_metric, module_metric, stage_metric
-
-clock: Final = perf_counter_ns
-"""What times are measured by."""
 
 _WIRE: Final = np.dtype("<i8")
 
@@ -54,7 +50,7 @@ class Durations:
         """
         if not self._task.is_timed:
             return {}
-        labels = self._task.module_labels
+        labels = self._task.plan.module_labels
         names = [*map(stage_metric, STAGES), *map(module_metric, labels)]
         spent, counts, longest = self._take()
         for data in packed:
@@ -68,7 +64,7 @@ class Durations:
 
     def _take(self) -> tuple[Numbers, Numbers, Numbers]:
         """Return nanoseconds of all stages and modules; of each module, how many calls ran long, and the longest."""
-        modules = [binding.meter for binding in self._task.query.bindings]
+        modules = self._task.meters
         spent = [meter.take() for meter in [*self._stages.values(), *modules]]
         long = [meter.take_long() for meter in modules]
         counts, longest = [calls.number for calls in long], [calls.longest for calls in long]

@@ -56,7 +56,7 @@ def progress_of(task: TaskPayload, rows: GoodRows) -> Progress:
     marks = rows if rows.source is None else rows.where(pc.is_null(rows.source))
     clock = _largest(rows.times.start.filter(pc.equal(rows.kind, CLOCK)))
     if clock > EARLIEST:
-        clock = microseconds_of(clock, task.unit)
+        clock = microseconds_of(clock, task.plan.unit)
     watermark = Progress(_punctuation(marks), _latest_mark(rows), EARLIEST, clock)
     return _progress_of_events(task, events).advance(watermark)
 
@@ -106,7 +106,7 @@ def _progress_of_events(task: TaskPayload, events: GoodRows) -> Progress:
     ends = pa.concat_arrays([events.times.end, events.times.new_end])
     latest = _largest(ends.filter(pc.less(ends, INFINITY)))
     starts_known = EARLIEST if newest == EARLIEST else newest + 1
-    ends_known = EARLIEST if latest == EARLIEST else latest + task.reach
+    ends_known = EARLIEST if latest == EARLIEST else latest + task.plan.reach
     return Progress(EARLIEST, max(starts_known, ends_known), newest)
 
 

@@ -18,19 +18,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
-from muntin_engine.core.meter import Meter
-from muntin_engine.core.nulls import forbids_null
 from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.exchange.task_payload import Read, TaskPayload
-from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, module_labels, reported_name
-from muntin_engine.plan import Plan, check_trigger, planner, windowed_query
-from muntin_engine.progress import ProgressTracker
+from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, reported_name
+from muntin_engine.plan import Plan, check_trigger, planner
 from muntin_engine.spark.bucket_task import LATE, RESULTS, Arrived, OutputBlob, run_bucket
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distribute import EXCHANGE, Distributor
-from muntin_engine.spark.durations import clock
 from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.packed_task import open_task, pack_task
 from muntin_engine.spark.preconditions import check_session
@@ -38,7 +33,6 @@ from muntin_engine.spark.probing import check_workers
 from muntin_engine.spark.refused import REFUSED
 from muntin_engine.spark.rejections import Teller, teller_of
 from muntin_engine.spark.source_counts import names_of_counts
-from muntin_engine.spark.spread import bucket_ids
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
 from muntin_engine.spark.watermark import with_watermark
@@ -246,56 +240,15 @@ def _table_of(bucket: int, output: Sequence[OutputBlob]) -> pa.Table:
 
 
 def _task(query: PlannedQuery, schema: spark_types.StructType) -> TaskPayload:
-    plan = query.plan
-    meters = [Meter(clock if query.is_timed else None) for _ in plan.modules]
+    source, plan = query.source, query.plan
     return TaskPayload(
-        query=windowed_query(plan, meters),
+        plan=plan.for_workers(),
         identity=plan.identity(),
-        keys=query.source.keys,
-        inputs=(*query.source.inputs, pa.bool_()) if plan.keeps_filtered else query.source.inputs,
-        reads=tuple(_reads(plan)),
-        names=_names(plan),
-        has_changes=query.source.has_changes,
-        is_point=plan.lifetimes == "point",
-        is_static=not query.source.df.isStreaming,
-        reach=plan.reach,
-        buckets=bucket_ids(plan.buckets),
+        keys=source.keys,
+        inputs=(*source.inputs, pa.bool_()) if plan.keeps_filtered else source.inputs,
         results=arrow_schema_of(schema),
-        outputs=plan.outputs,
-        evaluator=plan.choice.evaluator,
-        forms=_forms(plan, meters),
-        steps=plan.steps,
-        window_names=tuple(plan.named_windows),
-        tracker=ProgressTracker(plan.input.progress, plan.input.sources, plan.steps),
+        has_changes=source.has_changes,
+        is_static=not source.df.isStreaming,
         is_timed=query.is_timed,
-        unit=plan.unit,
-        has_filter=bool(plan.columns.conditions),
-        worker=settings_of(query.source.df.sparkSession),
+        worker=settings_of(source.df.sparkSession),
     )
-
-
-def _forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
-    if not plan.choice.uses_forms:
-        return ()
-    return tuple(
-        BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result)
-        for module, meter in zip(plan.modules, meters, strict=True)
-        if module.form is not None
-    )
-
-
-def _reads(plan: Plan) -> Iterator[Read]:
-    for label, module in zip(module_labels(plan), plan.modules, strict=True):
-        for place, field in zip(module.columns, module.reads, strict=True):
-            if forbids_null(field):
-                yield Read(place, field, label)
-
-
-def _names(plan: Plan) -> dict[str, str]:
-    """Return the query's own names by the names under which columns travel, in the order a reader wants them."""
-    columns = plan.columns
-    roles = {name: getattr(columns, name) for name in ("change", "id", "start", "end", "new_end", "signal", "source")}
-    named = {f"k{place}": key for place, key in enumerate(columns.keys)}
-    named |= {name: column for name, column in roles.items() if column is not None}
-    named |= {f"i{place}": column for place, column in enumerate(columns.inputs)}
-    return {name: column.name for name, column in named.items()}

@@ -55,7 +55,8 @@ def refused_row(task: TaskPayload, key: Sequence[Any], refusal: Refusal) -> Refu
 def row_as_json(task: TaskPayload, values: Mapping[str, Any]) -> str:
     """Return the values of a row as JSON, by the query's own names; times are ticks and become readable."""
     readable = {name: _time(task, values[name]) for name in ("start", "end", "new_end") if name in values}
-    named = {task.names[name]: value for name, value in (dict(values) | readable).items() if name in task.names}
+    names = task.plan.columns.names
+    named = {names[name]: value for name, value in (dict(values) | readable).items() if name in names}
     return json.dumps({name: _plain(value) for name, value in named.items()}, ensure_ascii=False)
 
 

@@ -17,7 +17,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     Partial states do not say which source their rows came from, so a query over slices has the first kind alone.
     """
     sources = task.tracker.sources
-    late = () if evaluator_named(task.evaluator).lifts_rows else sources
+    late = () if evaluator_named(task.plan.choice.evaluator).lifts_rows else sources
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 

@@ -54,7 +54,7 @@ def _context(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]
         "timing": lambda: pa.array([str(change.timing) for change in changes], pa.string()),
         "firing": lambda: pa.array([change.firing for change in changes], pa.int64()),
     }
-    first, last = len(task.keys), len(task.results) - len(task.outputs)
+    first, last = len(task.keys), len(task.results) - len(task.plan.outputs)
     keys = {
         field.name: pa.array([key[place] for key, _ in keyed], field.type)
         for place, field in enumerate(list(task.results)[:first])
@@ -74,9 +74,9 @@ def _finite(ticks: Iterable[int | None]) -> list[int | None]:
 
 def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
     """Return the columns of the modules' results."""
-    fields = list(task.results)[len(task.results) - len(task.outputs) :]
+    fields = list(task.results)[len(task.results) - len(task.plan.outputs) :]
     columns: dict[str, pa.Array] = {}
-    for place, (output, values) in enumerate(zip(task.outputs, _values(task, keyed), strict=True)):
+    for place, (output, values) in enumerate(zip(task.plan.outputs, _values(task, keyed), strict=True)):
         source = _source(task, keyed, 0 if task.query.is_operator else place)
         columns[fields[place].name] = source.column(values, output, fields[place].type)
     return columns

@@ -15,7 +15,7 @@ def rows_to_lift(task: TaskPayload, table: pa.Table) -> Rows:
     return Rows(
         _array(whole, "bucket").to_numpy(),
         _array(whole, "start").to_numpy(),
-        None if task.is_point else _array(whole, "end").to_numpy(),
+        None if task.plan.is_point else _array(whole, "end").to_numpy(),
         [columns[name] for name in task.key_names],
         [columns[name] for name in task.input_names],
     )

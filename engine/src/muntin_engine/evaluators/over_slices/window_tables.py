@@ -40,9 +40,10 @@ def window_tables(
     columns["window"] = extents(task, starts, ends)
     if task.query.timestamps is TimestampPolicy.POINT_AT_END:
         columns["lifetime"] = extents(task, ends, ends + 1)
-    if task.window_names:
-        columns["window_name"] = pa.repeat(pa.scalar(task.window_names[place], pa.string()), len(starts))
-    for number, field in enumerate(fields[len(fields) - len(task.outputs) :]):
-        columns[field.name] = output(number, task.outputs[number], field.type)
+    if task.plan.named_windows:
+        name = list(task.plan.named_windows)[place]
+        columns["window_name"] = pa.repeat(pa.scalar(name, pa.string()), len(starts))
+    for number, field in enumerate(fields[len(fields) - len(task.plan.outputs) :]):
+        columns[field.name] = output(number, task.plan.outputs[number], field.type)
     table = result_table(task, columns)
     yield from (table.slice(start, MOST_ROWS) for start in range(0, table.num_rows, MOST_ROWS))
