@@ -85,7 +85,7 @@ clean:
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { $(CREATE_VENV); }
 	@echo "installing Muntin and what it needs into .venv (the first time takes a few minutes)"
 	@$(INSTALL) $(EDITABLE) --requirement requirements-demo.txt
-	@$(BIN)/python -c "from muntin_engine.spark.java import find_java; find_java()" 2>/dev/null \
+	@$(BIN)/python -c "from muntin_engine.spark.session.java import find_java; find_java()" 2>/dev/null \
 		|| $(INSTALL) $(EDITABLE) --editable "./engine[jre]"
 	@touch $@
 

@@ -54,7 +54,7 @@ def _names_spark(file: str) -> bool:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one session of a test run, quiet, with everybody's settings and a JVM in a hurry."""
-    from muntin_engine.spark.session import local_session, stop_session
+    from muntin_engine.spark.session.local import local_session, stop_session
     from tests.quick_jvm import OPTIONS, home
 
     os.environ.update(home())

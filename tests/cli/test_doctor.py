@@ -10,7 +10,7 @@ import pytest
 
 from muntin_cli import doctor
 from muntin_engine import JavaNotFoundError
-from muntin_engine.spark import java
+from muntin_engine.spark.session import java
 from tests.cli.plugins import BROKEN, TIDES
 from tests.cli.running import Done
 from tests.sdk.installation import Installation

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from muntin_engine.errors import StateError
+from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.checked_cells import CheckedCells
 from tests.spark_units.tasks import arrived, rows, task_of

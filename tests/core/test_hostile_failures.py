@@ -13,8 +13,8 @@ import pytest
 
 from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate, ModuleContractError, ModuleFailedError
 from muntin.columnar import Ragged
+from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 from tests.spark_units.test_closed import sliced

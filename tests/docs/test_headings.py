@@ -67,7 +67,7 @@ def _spell_parameter(parameter: inspect.Parameter) -> str:
 def reasons() -> Iterator[str]:
     """Yield the reasons for which rows are set aside: those of the core, and those found before the shuffle."""
     yield from map(str, Reason)
-    sources = (ROOT / "engine/src/muntin_engine/spark").glob("*.py")
+    sources = (ROOT / "engine/src/muntin_engine/exchange").glob("*.py")
     found = [reason for file in sources for reason in re.findall(r'Problem\(\s*"([^"]+)"', file.read_text("utf-8"))]
     assert found
     yield from found

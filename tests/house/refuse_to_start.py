@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from muntin_engine.errors import SparkStartError
-from muntin_engine.spark.session import local_session
+from muntin_engine.spark.session.local import local_session
 
 
 def refusal(setting: str, value: str) -> list[str]:

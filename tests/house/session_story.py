@@ -23,7 +23,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from muntin_cli.doctor import examine_spark
 from muntin_engine.errors import SessionConflictError
 from muntin_engine.spark.failures import root_cause
-from muntin_engine.spark.session import LOG_SETTING, local_session, stop_session
+from muntin_engine.spark.session.local import LOG_SETTING, local_session, stop_session
 
 
 class Failing(StatefulProcessor):

@@ -10,11 +10,11 @@ from muntin import IncrementalAggregate, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
+from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.metrics import metrics_of
 from muntin_engine.plan import Plan, planner
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.module_plan import ModulePlan
-from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing import asked, crash_everywhere
 from tests.plan.plans import plan_of, planned

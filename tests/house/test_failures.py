@@ -12,8 +12,8 @@ from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
 
 from muntin_engine.errors import SessionEndedError
-from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.failures import root_cause
+from muntin_engine.spark.session.ended import in_session
 
 FRAMES = """\
 Traceback (most recent call last):

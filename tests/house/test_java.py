@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from muntin_engine.errors import JavaNotFoundError
-from muntin_engine.spark.java import Java, ask_java, bundled_java, find_java, read_java
-from muntin_engine.spark.java_home import cache_directory, spark_java_home, wrap_java
+from muntin_engine.spark.session.java import Java, ask_java, bundled_java, find_java, read_java
+from muntin_engine.spark.session.java_home import cache_directory, spark_java_home, wrap_java
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
 

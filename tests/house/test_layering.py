@@ -66,6 +66,7 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.registry",
     "muntin_engine.evaluators.slices.evaluator",
 )
+ASKED_BY_TASKS = ("muntin_engine.evaluators.batch", "muntin_engine.evaluators.registry")
 TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
@@ -96,7 +97,21 @@ LAYERS = (
     Layer(SLICES, (*PLAIN, OVER_SLICES, SLICES), never=TESTING),
     Layer("muntin_engine.evaluators.columnar", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
-    Layer("muntin_engine.exchange", (*PLAIN, *ARRAYS), never=TESTING),
+    Layer(
+        "muntin_engine.workers",
+        (*SDK, "muntin_engine.core", "muntin_engine.state", "muntin_engine.workers"),
+        never=TESTING,
+    ),
+    Layer("muntin_engine.exchange", (*PLAIN, *ARRAYS, "muntin_engine.workers"), never=TESTING),
+    Layer("muntin_engine.exchange.durations", (*PLAIN, *ARRAYS, "muntin_engine.metrics"), never=TESTING),
+    *(
+        Layer(
+            f"muntin_engine.exchange.{name}",
+            (*PLAIN, *ARRAYS, *ASKED_BY_TASKS, "muntin_engine.metrics", "muntin_engine.workers"),
+            never=TESTING,
+        )
+        for name in ("bucket_task", "distribute", "source_counts")
+    ),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
     Layer(
@@ -113,6 +128,7 @@ LAYERS = (
         for_types=("pyspark", "muntin_engine.spark", "muntin_engine.api.query"),
         never=TESTING,
     ),
+    Layer("muntin_engine.shipping.survey", SHIPPING, in_functions=("pyarrow",), never=TESTING),
     Layer(
         "muntin_engine.testing",
         (*PLAIN, *TESTING, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.testing"),
@@ -205,13 +221,13 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin.testing.laws", "from muntin_engine.core import anything"),
         ("muntin_engine.core.anything", "import numpy.linalg"),
         ("muntin_engine.core.anything", "from ..exchange import anything"),
-        ("muntin_engine.core.anything", "from muntin_engine.spark.session import local_session"),
+        ("muntin_engine.core.anything", "from muntin_engine.spark.session.local import local_session"),
         ("muntin_engine.plan", "import pyspark.sql"),
         ("muntin_engine.plan.anything", "from muntin_engine.evaluators import registry"),
         ("muntin_engine.exchange.anything", "import pyspark"),
         ("muntin_engine.exchange.anything", "from muntin_engine.evaluators import registry"),
         ("muntin_engine.evaluators.anything", "import pyspark"),
-        ("muntin_engine.evaluators.anything", "from muntin_engine.spark import distribute"),
+        ("muntin_engine.evaluators.anything", "from muntin_engine.spark import distributor"),
         ("muntin_engine.evaluators.registry", "import numpy"),
         ("muntin_engine.evaluators.columnar.anything", "from pyspark.sql import functions"),
         ("muntin_engine.evaluators.general.anything", "import numpy"),
@@ -220,7 +236,7 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.testing.anything", "from muntin_engine.spark import task"),
         ("muntin_engine.testing.anything", "def late():\n    import pyspark"),
         ("muntin_engine.core.anything", "from muntin_engine.testing import crash_everywhere"),
-        ("muntin_engine.api.query", "from muntin_engine.spark import session"),
+        ("muntin_engine.api.query", "from muntin_engine.spark.session import local"),
         ("muntin_engine.api.query", "import pyspark"),
         ("muntin_engine.api.query", "def late():\n    import pyspark"),
         ("muntin_engine.errors", "from muntin_engine.api.query import events"),
@@ -253,7 +269,7 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin_engine.evaluators.columnar.anything", "import numpy\nfrom muntin_engine.core import anything"),
         ("muntin_engine.spark.anything", "from muntin_engine.api.planned_query import PlannedQuery"),
         ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.exchange import anything"),
-        ("muntin_engine.api.query", "def late():\n    from muntin_engine.spark import session"),
+        ("muntin_engine.api.query", "def late():\n    from muntin_engine.spark.session import local"),
         ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
         ("muntin_engine.monitoring.terminal", "import rich.table"),
         ("muntin_cli.anything", "import typer\nfrom muntin import testing\ndef late():\n    import muntin_engine"),

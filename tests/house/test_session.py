@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from muntin_engine.spark.session import local_settings
+from muntin_engine.spark.session.local import local_settings
 from tests import quick_jvm
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]

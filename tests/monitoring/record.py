@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from muntin import Aggregate, tumbling
 from muntin_engine import events, module
-from muntin_engine.spark.session import local_session, stop_session
+from muntin_engine.spark.session.local import local_session, stop_session
 from tests.monitoring.queries import RECORDED
 from tests.spark.running import stream_of
 

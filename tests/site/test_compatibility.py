@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from muntin_engine.spark.java import OLDEST
+from muntin_engine.spark.session.java import OLDEST
 from tests.docs.pages import DOCS, ROOT
 
 PAGE = (DOCS / "compatibility.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import tumbling
 from muntin_engine import events, module
-from muntin_engine.spark.session import local_session
+from muntin_engine.spark.session.local import local_session
 from tests.spark.modules import Count, Members
 from tests.spark.running import read_stream
 

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from muntin_engine.api.heartbeats import Heartbeat
-from muntin_engine.spark.marks import with_marks
+from muntin_engine.spark.other_streams import with_marks
 
 SECOND = 1_000_000
 

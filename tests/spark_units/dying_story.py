@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from muntin import Aggregate, IncrementalAggregate
-from muntin_engine.exchange.worker_settings import WorkerSettings
-from muntin_engine.spark.bucket_task import run_bucket
+from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.workers.settings import WorkerSettings
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 from tests.spark_units.test_closed import sliced
 

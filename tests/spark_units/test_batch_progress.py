@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.spark.batch_progress import COUNTED, progress_of
+from muntin_engine.spark.writing.batch_progress import COUNTED, progress_of
 
 TIMESTAMP, NAIVE, TICKS = spark_types.TimestampType(), spark_types.TimestampNTZType(), spark_types.LongType()
 

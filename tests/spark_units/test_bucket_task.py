@@ -12,8 +12,8 @@ import pytest
 
 from muntin import Aggregate, bounded_delay
 from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
 from tests.spark.modules import Members
 from tests.spark_units.tasks import arrived, rows, task_of

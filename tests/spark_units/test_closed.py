@@ -23,10 +23,10 @@ from muntin import (
 from muntin.schemas import describe
 from muntin_engine.evaluators.over_slices import processing as slice_processing
 from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.worker_settings import WorkerSettings
-from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.workers.settings import WorkerSettings
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from muntin import early
 from muntin.triggers import every_count, on_signal, repeat, when
+from muntin_engine.exchange.distribute import read_rows
+from muntin_engine.exchange.signals import signals_in
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.spark.distribute import read_rows
-from muntin_engine.spark.signals import signals_in
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import IDS, TICKS, arrived, rows, sent, task_of
 from tests.spark_units.test_bucket_task import run

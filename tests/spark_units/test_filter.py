@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from muntin_engine.core.changes import Progress
+from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket
+from muntin_engine.exchange.distribute import read_rows
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.spark.bucket_task import OutputBlob, run_bucket
-from muntin_engine.spark.distribute import read_rows
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import arrived, rows, task_of
 

@@ -11,8 +11,8 @@ import pytest
 
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange
+from muntin_engine.exchange.intake import Intake, take_in
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.spark.intake import Intake, take_in
 from tests.spark.modules import Count
 from tests.spark_units.tasks import UTC, arrived, rows, task_of
 

@@ -21,12 +21,12 @@ from muntin import (
     snapshot,
 )
 from muntin.triggers import every_count
+from muntin_engine.exchange import durations
 from muntin_engine.exchange import task as tasks
+from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, METRICS, STAGES, metrics_of
-from muntin_engine.spark import durations
-from muntin_engine.spark.bucket_task import run_bucket
-from muntin_engine.spark.durations import Durations
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.checked_cells import CHECKSUM_BYTES
 from tests.plan.plans import plan_of

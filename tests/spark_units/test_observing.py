@@ -10,12 +10,12 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, Lateness, LatePolicy, bounded_delay, bounded_disorder, ordered, punctuated
 from muntin_engine.core.changes import Progress
+from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.exchange.distribute import read_rows
+from muntin_engine.exchange.intake import take_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.progress import Observation, merged
-from muntin_engine.spark.bucket_task import run_bucket
-from muntin_engine.spark.distribute import read_rows
-from muntin_engine.spark.intake import take_in
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import IDS, arrived, reasons, rows, task_of
 

@@ -14,12 +14,12 @@ from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
 from muntin_engine import WorkerEnvironmentError
-from muntin_engine.spark.driver_python import trouble_with
-from muntin_engine.spark.packages import Needed, needed_by
-from muntin_engine.spark.packed_task import pack_task
-from muntin_engine.spark.probing import ask_workers, judge
-from muntin_engine.spark.references import Reference, references_of
-from muntin_engine.spark.survey import surveying
+from muntin_engine.shipping.packages import Needed, needed_by
+from muntin_engine.shipping.references import Reference, references_of
+from muntin_engine.shipping.survey import surveying
+from muntin_engine.spark.shipping.driver_python import trouble_with
+from muntin_engine.spark.shipping.packed_task import pack_task
+from muntin_engine.spark.shipping.probing import ask_workers, judge
 from muntin_stats.average import Average
 from tests.spark_units.tasks import task_of
 

@@ -11,11 +11,11 @@ import pytest
 from muntin import INFINITY
 from muntin.schemas import describe
 from muntin_engine.core.nulls import forbids
+from muntin_engine.exchange.distribute import read_rows
 from muntin_engine.exchange.null_flags import forbidden_nulls
+from muntin_engine.exchange.problems import PROBLEMS
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
-from muntin_engine.spark.distribute import read_rows
-from muntin_engine.spark.problems import PROBLEMS
 from tests.spark_units.tasks import rows, task_of
 
 CHANGING = task_of(has_changes=True)

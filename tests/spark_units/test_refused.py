@@ -13,7 +13,7 @@ import pytest
 
 from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Reason, Refusal
-from muntin_engine.spark.refused import refused_row, row_as_json
+from muntin_engine.exchange.refused import refused_row, row_as_json
 from tests.spark_units.tasks import task_of
 
 NAMES = {

@@ -9,8 +9,8 @@ import pytest
 from pyspark import accumulators
 from pyspark.accumulators import Accumulator
 
+from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.spark.bucket_task import run_bucket
 from muntin_engine.spark.rejections import Counts, CountsParam, Rejections, Teller
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import arrived, rows, task_of

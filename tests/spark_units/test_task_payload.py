@@ -15,8 +15,8 @@ import pytest
 from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.shipping.packing import pack
-from muntin_engine.spark.packed_task import open_task, pack_task
-from muntin_engine.spark.references import Reference, references_of
+from muntin_engine.shipping.references import Reference, references_of
+from muntin_engine.spark.shipping.packed_task import open_task, pack_task
 from tests.installed import install
 from tests.spark.modules import Members
 from tests.spark_units.tasks import task_of

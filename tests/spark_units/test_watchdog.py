@@ -29,13 +29,13 @@ from muntin_engine.core.query import Binding
 from muntin_engine.core.running import RUNNING
 from muntin_engine.evaluators.general.computation import Computation
 from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.worker_settings import WorkerSettings
-from muntin_engine.spark.bucket_task import run_bucket
-from muntin_engine.spark.lookout import last_words
-from muntin_engine.spark.traces import FileTrace, read_traces
-from muntin_engine.spark.watchdog import overseen
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.workers.lookout import last_words
+from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.workers.traces import FileTrace, read_traces
+from muntin_engine.workers.watchdog import overseen
 from tests.conftest import ROOT
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 from tests.spark_units.test_metrics import sliced, timed

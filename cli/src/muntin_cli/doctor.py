@@ -76,8 +76,8 @@ def java_home_for_spark() -> str:
     """
     if not can_evaluate():
         raise EnvironmentLacksError(_NO_ENGINE)
-    from muntin_engine.spark.java import find_java
-    from muntin_engine.spark.java_home import spark_java_home
+    from muntin_engine.spark.session.java import find_java
+    from muntin_engine.spark.session.java_home import spark_java_home
 
     return str(spark_java_home(find_java()))
 
@@ -109,7 +109,7 @@ def _requirement(requirement: Requirement, package: str) -> Sign:
 
 
 def _java() -> str:
-    from muntin_engine.spark.java import find_java
+    from muntin_engine.spark.session.java import find_java
 
     java = find_java()
     return f"{java.version}, {java.home}"

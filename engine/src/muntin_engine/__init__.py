@@ -28,15 +28,15 @@ from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net
 
 if TYPE_CHECKING:
     from muntin_engine.spark.failures import root_cause
-    from muntin_engine.spark.preconditions import prepare_session
-    from muntin_engine.spark.session import local_session, session, stop_session
+    from muntin_engine.spark.session.local import local_session, session, stop_session
+    from muntin_engine.spark.session.preconditions import prepare_session
 else:
     _WITH_SPARK: Final = {
-        "local_session": "muntin_engine.spark.session",
-        "prepare_session": "muntin_engine.spark.preconditions",
+        "local_session": "muntin_engine.spark.session.local",
+        "prepare_session": "muntin_engine.spark.session.preconditions",
         "root_cause": "muntin_engine.spark.failures",
-        "session": "muntin_engine.spark.session",
-        "stop_session": "muntin_engine.spark.session",
+        "session": "muntin_engine.spark.session.local",
+        "stop_session": "muntin_engine.spark.session.local",
     }
 
     def __getattr__(name):

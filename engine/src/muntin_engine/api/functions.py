@@ -8,7 +8,7 @@ from muntin import Function
 from muntin_engine.api.arguments import check_function, check_session
 
 if TYPE_CHECKING:
-    from muntin_engine.spark.sessions import AnySession
+    from muntin_engine.spark.session.kinds import AnySession
 
 
 def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:

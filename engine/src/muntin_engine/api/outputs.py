@@ -166,7 +166,7 @@ class Outputs(PlannedQuery):
         check_path("checkpoint", checkpoint)
         if name is not None:
             check_name("name", name)
-        from muntin_engine.spark.writing import write
+        from muntin_engine.spark.writing.write import write
 
         sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
         return write(self, sinks, checkpoint, trigger, on_end, name)
@@ -199,7 +199,7 @@ class Outputs(PlannedQuery):
             SinkError: A sink failed. Call again with the same sinks when it works.
         """
         check_path("checkpoint", checkpoint)
-        from muntin_engine.spark.closing import close_checkpoint
+        from muntin_engine.spark.writing.closing import close_checkpoint
 
         sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
         close_checkpoint(self, sinks, checkpoint)
@@ -222,7 +222,7 @@ class Outputs(PlannedQuery):
             QueryError: Late rows cannot be kept.
         """
         check_path("checkpoint", checkpoint)
-        from muntin_engine.spark.writing import check_checkpoint
+        from muntin_engine.spark.writing.write import check_checkpoint
 
         check_checkpoint(self, checkpoint, late=late)
 

@@ -18,12 +18,12 @@ from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.bucket_ids import bucket_ids
-from muntin_engine.exchange.worker_settings import WorkerSettings
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.windowed import windowed_query
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec, records_of
 from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.workers.settings import WorkerSettings
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from muntin_engine.api.query import EventStream, Query, WindowedStream
-    from muntin_engine.spark.sessions import AnySession
+    from muntin_engine.spark.session.kinds import AnySession
 
 
 def ship(
@@ -46,6 +46,6 @@ def ship(
     for package in packages:
         if not isinstance(package, str | PathLike):
             raise NotShippableError(repr(package), "it is neither a name nor a path")
-    from muntin_engine.spark.shipping import ship_packages
+    from muntin_engine.spark.shipping.sending import ship_packages
 
     return ship_packages(session, packages)

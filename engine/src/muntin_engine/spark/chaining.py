@@ -17,8 +17,8 @@ from pyspark.sql import types as spark_types
 from muntin import EARLIEST, INFINITY, QueryError, Refinement, TimestampPolicy
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.bucket_ids import bucket_ids
+from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.plan import Plan
-from muntin_engine.spark.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from muntin import Duration, PolicyError, QueryError, moment, ticks
-from muntin_engine.spark.ended import in_session
-from muntin_engine.spark.sessions import AnySession
+from muntin_engine.spark.session.ended import in_session
+from muntin_engine.spark.session.kinds import AnySession
 
 _PERIOD: Final = "period"
 

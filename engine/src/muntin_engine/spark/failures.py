@@ -15,8 +15,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from muntin_engine.errors import SessionEndedError, SinkError
-from muntin_engine.spark.ended import is_cut_off
-from muntin_engine.spark.lookout import last_words
+from muntin_engine.spark.session.ended import is_cut_off
+from muntin_engine.workers.lookout import last_words
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"

@@ -13,8 +13,8 @@ from pyspark.sql.pandas.functions import pandas_udf
 from muntin import Function, ModuleError, installed
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.by_value import by_value
-from muntin_engine.spark.sessions import AnySession
+from muntin_engine.spark.session.kinds import AnySession
+from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.types import spark_type_of
 
 

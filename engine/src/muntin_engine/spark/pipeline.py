@@ -19,24 +19,25 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
 from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.bucket_task import LATE, RESULTS, Arrived, OutputBlob, run_bucket
+from muntin_engine.exchange.distribute import EXCHANGE
+from muntin_engine.exchange.refused import REFUSED
+from muntin_engine.exchange.source_counts import names_of_counts
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, reported_name
 from muntin_engine.plan import Plan, check_trigger, planner
-from muntin_engine.spark.bucket_task import LATE, RESULTS, Arrived, OutputBlob, run_bucket
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
-from muntin_engine.spark.distribute import EXCHANGE, Distributor
-from muntin_engine.spark.ended import in_session
-from muntin_engine.spark.packed_task import open_task, pack_task
-from muntin_engine.spark.preconditions import check_session
-from muntin_engine.spark.probing import check_workers
-from muntin_engine.spark.refused import REFUSED
+from muntin_engine.spark.distributor import Distributor
 from muntin_engine.spark.rejections import Teller, teller_of
-from muntin_engine.spark.source_counts import names_of_counts
+from muntin_engine.spark.session.ended import in_session
+from muntin_engine.spark.session.preconditions import check_session
+from muntin_engine.spark.session.worker_settings import settings_of
+from muntin_engine.spark.shipping.packed_task import open_task, pack_task
+from muntin_engine.spark.shipping.probing import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
 from muntin_engine.spark.watermark import with_watermark
-from muntin_engine.spark.worker_settings import settings_of
 from muntin_engine.state.cells import MemoryCells
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from muntin_engine.plan import Column as NamedColumn
 from muntin_engine.plan import Columns, Input, ModulePlan, Plan, plan_module
 from muntin_engine.plan.lengths import Scale
 from muntin_engine.plan.planner import checked_plan
-from muntin_engine.spark.ended import in_session
-from muntin_engine.spark.marks import with_marks
+from muntin_engine.spark.other_streams import with_marks
+from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
 
 if TYPE_CHECKING:

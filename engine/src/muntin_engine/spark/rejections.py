@@ -24,8 +24,8 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
 from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.spark.bucket_task import ACCEPTED, REJECTED, OutputBlob
-from muntin_engine.spark.sessions import AnySession
+from muntin_engine.exchange.bucket_task import ACCEPTED, REJECTED, OutputBlob
+from muntin_engine.spark.session.kinds import AnySession
 
 LOG: Final = logging.getLogger("muntin.rejected")
 """Where the warnings go."""

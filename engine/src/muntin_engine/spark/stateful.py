@@ -10,10 +10,10 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from muntin_engine.core.changes import Progress
-from muntin_engine.spark.bucket_task import Arrived, run_bucket
-from muntin_engine.spark.distribute import PROGRESS
-from muntin_engine.spark.observing import unpack_observations
-from muntin_engine.spark.packed_task import open_task
+from muntin_engine.exchange.bucket_task import Arrived, run_bucket
+from muntin_engine.exchange.distribute import PROGRESS
+from muntin_engine.exchange.observing import unpack_observations
+from muntin_engine.spark.shipping.packed_task import open_task
 
 OUTPUT: Final = spark_types.StructType(
     [

@@ -16,9 +16,9 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, QueryError
 from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.plan import Plan
 from muntin_engine.plan.checks import check_names
-from muntin_engine.spark.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:

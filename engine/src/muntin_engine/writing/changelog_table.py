@@ -15,7 +15,7 @@ from muntin_engine.writing.table_versions import Pointer, TableVersions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from muntin_engine.spark.sessions import AnySession
+    from muntin_engine.spark.session.kinds import AnySession
 
 _NEEDED = ("change", "event_id")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, Axis, moment
+from muntin_engine.exchange.bucket_task import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 from muntin_engine.metrics import is_count
-from muntin_engine.spark.bucket_task import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery

@@ -12,16 +12,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration, QueryError
+from muntin_engine.exchange.bucket_task import LATE, RESULTS
 from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.batch_writer import BatchWriter, schemas_of
-from muntin_engine.spark.bucket_task import LATE, RESULTS
-from muntin_engine.spark.by_value import by_value
-from muntin_engine.spark.checkpoints import Checkpoint
-from muntin_engine.spark.closing import ClosingQuery, check_end, write_last_windows
-from muntin_engine.spark.ended import in_session
 from muntin_engine.spark.pipeline import evaluated, keeping_late_rows
-from muntin_engine.spark.query_ids import StartedQuery, StoredQueryId
-from muntin_engine.spark.sessions import is_connect
+from muntin_engine.spark.session.ended import in_session
+from muntin_engine.spark.session.kinds import is_connect
+from muntin_engine.spark.shipping.by_value import by_value
+from muntin_engine.spark.writing.batch_writer import BatchWriter, schemas_of
+from muntin_engine.spark.writing.checkpoints import Checkpoint
+from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
+from muntin_engine.spark.writing.query_ids import StartedQuery, StoredQueryId
 from muntin_engine.writing import SinkLike, choose_sinks, pace_of
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 
 from muntin_engine.errors import WorkerEnvironmentError
+from muntin_engine.shipping import survey
 from muntin_engine.shipping.local_code import is_local
+from muntin_engine.shipping.packages import THEIRS, Needed, needed_by
 from muntin_engine.shipping.packing import is_shippable
-from muntin_engine.spark import survey
-from muntin_engine.spark.by_value import by_value
-from muntin_engine.spark.driver_python import check_driver_python
+from muntin_engine.shipping.references import Reference, references_of
 from muntin_engine.spark.failures import root_cause
-from muntin_engine.spark.packages import THEIRS, Needed, needed_by
-from muntin_engine.spark.references import Reference, references_of
-from muntin_engine.spark.sessions import AnySession, name_of
+from muntin_engine.spark.session.kinds import AnySession, name_of
+from muntin_engine.spark.shipping.by_value import by_value
+from muntin_engine.spark.shipping.driver_python import check_driver_python
 
 SETTING: Final = "spark.muntin.probe"
 """The setting of a session that holds `false` where the workers are not to be asked."""

@@ -13,16 +13,16 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.batch import Batch
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
+from muntin_engine.exchange.durations import Durations
+from muntin_engine.exchange.intake import take_in
+from muntin_engine.exchange.refused import RefusedRow, refused_row, refused_table
+from muntin_engine.exchange.source_counts import count_sources
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
 from muntin_engine.progress import Observation
-from muntin_engine.spark.durations import Durations
-from muntin_engine.spark.intake import take_in
-from muntin_engine.spark.refused import RefusedRow, refused_row, refused_table
-from muntin_engine.spark.source_counts import count_sources
-from muntin_engine.spark.watchdog import overseen
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.checked_cells import CheckedCells
+from muntin_engine.workers.watchdog import overseen
 
 RESULTS: Final = "results"
 LATE: Final = "late"

@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from muntin_engine.errors import WorkerEnvironmentError
-from muntin_engine.spark.sessions import AnySession
+from muntin_engine.spark.session.kinds import AnySession
 
 _LOOK: Final = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
 _NEEDED: Final = ("muntin", "muntin_engine", "pyspark", "pyarrow", "pandas")

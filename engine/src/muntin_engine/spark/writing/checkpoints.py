@@ -25,9 +25,9 @@ from pyspark.sql import functions as F
 from muntin_engine.errors import SessionEndedError, StateError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.continuing import check_plans
-from muntin_engine.spark.ended import is_cut_off
 from muntin_engine.spark.failures import root_cause
-from muntin_engine.spark.sessions import is_connect
+from muntin_engine.spark.session.ended import is_cut_off
+from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.state.bucket_metadata import identity_of
 from muntin_engine.state.checked_cells import unseal
 from muntin_engine.state.codec import Codec

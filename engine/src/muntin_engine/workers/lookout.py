@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from muntin_engine.spark.traces import LastCall, read_traces
+from muntin_engine.workers.traces import LastCall, read_traces
 
 LOG: Final = logging.getLogger("muntin.watchdog")
 """Where warnings of modules that run for long go."""

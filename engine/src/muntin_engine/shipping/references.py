@@ -38,7 +38,7 @@ def references_of(data: bytes) -> frozenset[Reference]:
     Example:
         >>> import pickle
         >>> references_of(pickle.dumps([Reference, len, print]))
-        frozenset({Reference(module='muntin_engine.spark.references', name='Reference')})
+        frozenset({Reference(module='muntin_engine.shipping.references', name='Reference')})
     """
     return frozenset(
         reference

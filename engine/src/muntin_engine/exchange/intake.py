@@ -15,10 +15,10 @@ from muntin_engine.core.changes import InputChange
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import Key
 from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
+from muntin_engine.exchange.refused import RefusedRow, row_as_json
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
-from muntin_engine.spark.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
-from muntin_engine.spark.refused import RefusedRow, row_as_json
 
 _NOT_IN_PYTHON: Final = (OverflowError, ValueError)
 """What Arrow raises on a value such as a date after the year 9999, or text that is not UTF-8."""
@@ -31,7 +31,7 @@ class Intake:
     Attributes:
         changes: The good rows, by key.
         refused: Those with a problem of their own.
-        key_watermarks: Watermarks of single keys.
+        key_watermarks: Watermark of single keys.
     """
 
     changes: list[tuple[Key, list[InputChange]]] = field(default_factory=list)

@@ -19,16 +19,13 @@ from muntin import INFINITY, ModuleFailedError
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
+from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.null_flags import Flags, flags, forbidden_nulls
+from muntin_engine.exchange.observing import GoodRows, observe, pack_observations, progress_of
+from muntin_engine.exchange.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
+from muntin_engine.exchange.signals import signals_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import Observation, merged
-from muntin_engine.spark.durations import Durations
-from muntin_engine.spark.observing import GoodRows, observe, pack_observations, progress_of
-from muntin_engine.spark.packed_task import open_task
-from muntin_engine.spark.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
-from muntin_engine.spark.settling import settle
-from muntin_engine.spark.signals import signals_in
-from muntin_engine.spark.watchdog import overseen
 
 PROGRESS: Final = tuple(part.name for part in fields(Progress))
 """The columns of progress, in the order in which `Progress` takes them."""
@@ -76,42 +73,30 @@ class ReadRows(NamedTuple):
     filtered: int
 
 
-class Distributor:
-    """Sends the rows of one task to their buckets, or what their partial states are; opened on the worker.
+def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one task as blobs for their buckets, or what their partial states are; then their progress.
 
     Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
     """
-
-    def __init__(self, task: bytes) -> None:
-        self._task = task
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield blobs of rows, then the progress of all of them."""
-        task = open_task(self._task)
-        settle()
-        with overseen(task.worker, task.query.axis):
-            yield from self._sent(task, batches)
-
-    def _sent(self, task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        durations, progress = Durations(task), Progress()
-        observed, signals = list[Observation](), frozenset[str]()
-        skipped = [0] * (len(task.choosy_labels) + 1)
-        lifts = evaluator_named(task.plan.choice.evaluator).lifts_rows
-        for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
-            with durations.of("distribute"):
-                rows, seen, sources, refused, filtered = read_rows(task, batch)
-                progress, observed = progress.advance(seen), merged([*observed, *sources], task.tracker.starts_kept)
-                skipped = list(map(add, skipped, [*refused, filtered]))
-                signals |= signals_in(batch)
-            with durations.of("lift" if lifts else "distribute"):
-                sent = list(_lifted(task, rows) if lifts else _blobs(task, rows))
-            yield from sent
-        told = {"signals": sorted(signals), "observed": pack_observations(observed) if observed else None}
-        count = len(task.buckets)
-        to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
-        to_one = {"durations": durations.pack(), "skipped": skipped}
-        first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
-        yield _exchange(list(task.buckets), {**to_all, **first}, progress)
+    durations, progress = Durations(task), Progress()
+    observed, signals = list[Observation](), frozenset[str]()
+    skipped = [0] * (len(task.choosy_labels) + 1)
+    lifts = evaluator_named(task.plan.choice.evaluator).lifts_rows
+    for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
+        with durations.of("distribute"):
+            rows, seen, sources, refused, filtered = read_rows(task, batch)
+            progress, observed = progress.advance(seen), merged([*observed, *sources], task.tracker.starts_kept)
+            skipped = list(map(add, skipped, [*refused, filtered]))
+            signals |= signals_in(batch)
+        with durations.of("lift" if lifts else "distribute"):
+            sent = list(_lifted(task, rows) if lifts else _blobs(task, rows))
+        yield from sent
+    told = {"signals": sorted(signals), "observed": pack_observations(observed) if observed else None}
+    count = len(task.buckets)
+    to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
+    to_one = {"durations": durations.pack(), "skipped": skipped}
+    first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
+    yield _exchange(list(task.buckets), {**to_all, **first}, progress)
 
 
 def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:

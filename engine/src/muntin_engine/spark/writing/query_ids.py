@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from muntin_engine.spark.checkpoints import Checkpoint
-from muntin_engine.spark.sessions import AnySession
+from muntin_engine.spark.session.kinds import AnySession
+from muntin_engine.spark.writing.checkpoints import Checkpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

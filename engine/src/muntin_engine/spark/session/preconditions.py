@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from muntin_engine.errors import SetupError
-from muntin_engine.spark.sessions import AnySession
+from muntin_engine.spark.session.kinds import AnySession
 
 _STATE_STORE: Final = "spark.sql.streaming.stateStore"
 _PROVIDER: Final = f"{_STATE_STORE}.providerClass"

@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 
 from muntin_engine.errors import SessionConflictError, SparkStartError
 from muntin_engine.spark.failures import root_cause
-from muntin_engine.spark.java import find_java
-from muntin_engine.spark.java_home import spark_java_home
-from muntin_engine.spark.jvm import LOOPBACK, end_jvm, jvm_is_dead, log_tail, start_context
-from muntin_engine.spark.preconditions import QUERY_SETTINGS, prepare_session
+from muntin_engine.spark.session.java import find_java
+from muntin_engine.spark.session.java_home import spark_java_home
+from muntin_engine.spark.session.jvm import LOOPBACK, end_jvm, jvm_is_dead, log_tail, start_context
+from muntin_engine.spark.session.preconditions import QUERY_SETTINGS, prepare_session
 
 LOG_SETTING: Final = "spark.muntin.log"
 """The setting of a local session that holds the path of its log file."""

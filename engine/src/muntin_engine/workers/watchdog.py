@@ -18,8 +18,8 @@ from typing import Final
 from muntin import Axis
 from muntin.safe_text import safe_repr
 from muntin_engine.core.running import CALLS, RUNNING, Call
-from muntin_engine.exchange.worker_settings import WorkerSettings
-from muntin_engine.spark.traces import FileTrace
+from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.workers.traces import FileTrace
 
 _LOG: Final = logging.getLogger("muntin.watchdog")
 _TRACES: Final[dict[tuple[str, int], FileTrace | None]] = {}

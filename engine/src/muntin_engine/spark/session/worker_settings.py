@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from muntin_engine.errors import SetupError
-from muntin_engine.exchange.worker_settings import WorkerSettings
-from muntin_engine.spark.lookout import forget_the_dead, traces_folder
-from muntin_engine.spark.sessions import AnySession
+from muntin_engine.spark.session.kinds import AnySession
 from muntin_engine.state.kept_stores import MOST_BYTES
+from muntin_engine.workers.lookout import forget_the_dead, traces_folder
+from muntin_engine.workers.settings import WorkerSettings
 
 KEPT: Final = "spark.muntin.kept.bytes"
 """The setting for how much decoded state a worker keeps between micro-batches."""

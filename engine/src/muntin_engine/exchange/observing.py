@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
+from muntin_engine.exchange.problems import CLOCK, CLOSE, INSERT, PUNCTUATE, PUNCTUATE_KEY, Times
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.progress import Observation
-from muntin_engine.spark.problems import CLOCK, CLOSE, INSERT, PUNCTUATE, PUNCTUATE_KEY, Times
 from muntin_engine.state.codec import Codec
 
 _CODEC: Final = Codec()

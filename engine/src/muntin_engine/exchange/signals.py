@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin_engine.exchange.problems import CHANGES, SIGNAL
 from muntin_engine.exchange.readable import unreadable
-from muntin_engine.spark.problems import CHANGES, SIGNAL
 
 
 def signals_in(batch: pa.RecordBatch) -> frozenset[str]:

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from muntin_engine.shipping.distributions import canonical, distribution_of, imports_of, requirements_of
-from muntin_engine.spark.references import Reference
+from muntin_engine.shipping.references import Reference
 
 _OURS: Final = ("muntin", "muntin-engine")
 THEIRS: Final = {"pyspark": "pyspark", "pyarrow": "pyarrow", "pandas": "pandas", "protobuf": "google.protobuf"}

@@ -15,13 +15,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.spark.batch_writer import BatchWriter, schemas_of
-from muntin_engine.spark.bucket_task import LATE, RESULTS
-from muntin_engine.spark.checkpoints import Checkpoint
-from muntin_engine.spark.ended import in_session
+from muntin_engine.exchange.bucket_task import LATE, RESULTS
 from muntin_engine.spark.pipeline import closed, keeping_late_rows
-from muntin_engine.spark.query_ids import StoredQueryId
-from muntin_engine.spark.sessions import is_connect
+from muntin_engine.spark.session.ended import in_session
+from muntin_engine.spark.session.kinds import is_connect
+from muntin_engine.spark.writing.batch_writer import BatchWriter, schemas_of
+from muntin_engine.spark.writing.checkpoints import Checkpoint
+from muntin_engine.spark.writing.query_ids import StoredQueryId
 from muntin_engine.writing import Sink, SinkLike, choose_sinks
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
 from muntin_engine.errors import SinkError
-from muntin_engine.spark.batch_progress import progress_of, progress_schema
-from muntin_engine.spark.bucket_task import LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
-from muntin_engine.spark.checkpoints import Record
+from muntin_engine.exchange.bucket_task import LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
+from muntin_engine.exchange.refused import REFUSED
 from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import result_schema, rows_of
-from muntin_engine.spark.query_ids import QueryId
-from muntin_engine.spark.refused import REFUSED
 from muntin_engine.spark.types import spark_schema_of
+from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
+from muntin_engine.spark.writing.checkpoints import Record
+from muntin_engine.spark.writing.query_ids import QueryId
 from muntin_engine.writing import Sink
 
 if TYPE_CHECKING:

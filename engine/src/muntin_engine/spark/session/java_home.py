@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from muntin_engine.spark.java import Java
+from muntin_engine.spark.session.java import Java
 
 _MODULE: Final = "jdk.incubator.vector"
 _WRAPPER: Final = f"""\

@@ -17,8 +17,8 @@ from muntin_engine.errors import NotShippableError
 from muntin_engine.shipping.archives import Archive
 from muntin_engine.shipping.distributions import canonical
 from muntin_engine.shipping.packing import pack
-from muntin_engine.spark.ended import in_session
-from muntin_engine.spark.sessions import AnySession, name_of
+from muntin_engine.spark.session.ended import in_session
+from muntin_engine.spark.session.kinds import AnySession, name_of
 
 _SHIPPED: Final[dict[str, dict[str, str]]] = {}
 """By session and package, the archive that was sent."""

@@ -1,0 +1,1 @@
+"""Sessions of Spark: found, started, prepared, and asked what they are."""

@@ -1,0 +1,1 @@
+"""Code and packages on their way to the workers of a session."""
