@@ -15,12 +15,13 @@ from docs.pictures.chart import Chart
 from docs.pictures.diagram import Diagram
 from docs.pictures.picture import Picture
 from muntin import ClipPolicy, EmitPolicy, LatePolicy, Refinement, TimestampPolicy, windows
+from muntin.named_windows import OWN_KINDS
 from tests.docs.pages import DOCS, PAGES, name_of
 
 ALBUM = {picture.name: picture for picture in album()}
 POLICIES = (ClipPolicy, TimestampPolicy, EmitPolicy, LatePolicy, Refinement)
 MEMBERS = [member for policy in POLICIES for member in policy]
-RETURNED = {kind.__name__ for kind in windows.OWN_KINDS.values()}
+RETURNED = {kind.__name__ for kind in OWN_KINDS.values()}
 KINDS = [
     function
     for _, function in inspect.getmembers(windows, inspect.isfunction)

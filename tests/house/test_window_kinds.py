@@ -17,7 +17,8 @@ SOURCES = [
     file
     for folder in ("sdk/src", "engine/src", "cli/src")
     for file in sorted((ROOT / folder).rglob("*.py"))
-    if "muntin/windows/" not in file.as_posix() and "template" not in file.parts
+    if not any(part in file.as_posix() for part in ("muntin/windows/", "muntin/named_windows.py"))
+    and "template" not in file.parts
 ]
 KINDS = {"HoppingWindows", "SnapshotWindows", "CountWindows", "OWN_KINDS"}
 FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}

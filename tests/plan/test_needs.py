@@ -27,7 +27,7 @@ from muntin import (
     tumbling,
 )
 from muntin.combinators import all_of, preset, with_default
-from muntin.modules.needs import clip_of, timestamps_of
+from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.testing import Computation, LawError, Script, TimeSensitiveOperatorLaws, WindowedQuery
 from muntin_engine.plan import plan_module
 from muntin_engine.plan.explanation import explain_plan

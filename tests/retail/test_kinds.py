@@ -27,8 +27,8 @@ from muntin import (
     installed,
     window,
 )
+from muntin.named_windows import from_dict, to_dict
 from muntin.testing import WindowKindLaws, laws_of, reference
-from muntin.windows import from_dict, to_dict
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan

@@ -20,7 +20,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin.windows import from_dict, to_dict
+from muntin.named_windows import from_dict, to_dict
 
 SPECIFICATIONS = [
     hopping(10, 3),

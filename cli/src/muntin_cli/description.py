@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from muntin import Catalog, ClipPolicy, Function, Module, ParameterError, Plugin, TimestampPolicy, Trigger, WindowKind
-from muntin.modules.needs import clip_of, timestamps_of
+from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin_cli.evaluation import Evaluation, can_evaluate, evaluations_of
 from muntin_cli.listing import Offer, offer_of
 from muntin_cli.offered import code_of, documentation_of, find_offered, offered_by

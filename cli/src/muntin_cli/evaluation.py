@@ -20,7 +20,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin.modules.needs import clip_of
+from muntin.modules.needs_of import clip_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
 
 if TYPE_CHECKING:

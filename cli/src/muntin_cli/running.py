@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import muntin
 from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowError, WindowKind
-from muntin.modules.needs import clip_of, timestamps_of
+from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.policies import parse_policy
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_cli.errors import UsageError

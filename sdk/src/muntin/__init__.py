@@ -47,6 +47,7 @@ from muntin.modules import (
     TimeSensitiveOperator,
     function,
 )
+from muntin.named_windows import window
 from muntin.policies import ClipPolicy, EmitPolicy, LatePolicy, OutputContract, Refinement, TimestampPolicy
 from muntin.progress import (
     BoundedDelay,
@@ -74,7 +75,6 @@ from muntin.windows import (
     hopping,
     snapshot,
     tumbling,
-    window,
 )
 
 __all__ = [

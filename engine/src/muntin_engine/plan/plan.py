@@ -18,9 +18,10 @@ from muntin import (
     WindowKind,
 )
 from muntin.axis import spell_ticks
+from muntin.named_windows import to_dict
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
-from muntin.windows import RegularWindows, to_dict
+from muntin.windows import RegularWindows
 from muntin_engine.core.query import waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import Columns

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, ClipPolicy, EarlyEmission, PolicyError, QueryError, TimestampPolicy, Trigger
-from muntin.modules.needs import clip_of, timestamps_of
+from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
 from muntin_engine.api.planned_query import Projection

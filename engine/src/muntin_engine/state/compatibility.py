@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from muntin.named_windows import continues_windows
 from muntin.versions import is_newer
-from muntin.windows import continues_windows
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.state.differences import differences_between
 from muntin_engine.state.schema_versions import SchemaVersion

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from muntin import Axis, WindowError
 from muntin.axis import spell_ticks
-from muntin.windows import from_dict
+from muntin.named_windows import from_dict
 from muntin_engine.errors import Difference
 
 _NOTHING: Final = "none"

@@ -14,7 +14,7 @@ from muntin_stats.exponentially_weighted_average import ExponentiallyWeightedAve
 from muntin_stats.first import First
 from muntin_stats.histogram import Histogram
 from muntin_stats.last import Last
-from muntin_stats.linear_trend import LinearTrend, Point
+from muntin_stats.linear_trend import LinearTrend
 from muntin_stats.log1p import log1p
 from muntin_stats.max import Max
 from muntin_stats.max_by import MaxBy
@@ -22,6 +22,7 @@ from muntin_stats.median import Median
 from muntin_stats.min import Min
 from muntin_stats.min_by import MinBy
 from muntin_stats.mode import Mode
+from muntin_stats.point import Point
 from muntin_stats.quantile import Quantile
 from muntin_stats.ranked import Ranked
 from muntin_stats.sketch_library import MissingSketchesError

@@ -5,19 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, nan
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
 from muntin import ColumnarAggregate
 from muntin.schemas import Field, Struct
 from muntin_stats.exact import nearest, whole
 from muntin_stats.group import Fieldwise, GroupAggregate
-
-
-class Point(NamedTuple):
-    """A point of the plane; one with a null coordinate is no point."""
-
-    x: float | None
-    y: float | None
+from muntin_stats.point import Point
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from operator import mul
 
 from muntin_stats.exact import whole
 from muntin_stats.group import Fieldwise, GroupAggregate
-from muntin_stats.linear_trend import Point
+from muntin_stats.point import Point
 
 
 @dataclass(slots=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from muntin.columnar.casting import as_component
+from muntin.columnar.on_arrays import OnArrays
 from muntin.errors import ModuleContractError
 
-if TYPE_CHECKING:
-    from muntin.modules.columnar_aggregate import ColumnarAggregate
 
-
-def contributions(module: ColumnarAggregate[Any, Any], payloads: Any, count: int) -> dict[str, Any]:
+def contributions(module: OnArrays, payloads: Any, count: int) -> dict[str, Any]:
     """Return what `lift` says that n payloads contribute, in the types of the components.
 
     Args:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from muntin.axis import moment
+from muntin.columnar.on_arrays import OnArrays
 from muntin.errors import ModuleContractError
 
-if TYPE_CHECKING:
-    from muntin.modules.columnar_aggregate import ColumnarAggregate
 
-
-def results_of(module: ColumnarAggregate[Any, Any], components: Mapping[str, Any], count: int) -> list[Any]:
+def results_of(module: OnArrays, components: Mapping[str, Any], count: int) -> list[Any]:
     """Return the results of n windows.
 
     Args:

@@ -7,12 +7,13 @@ and exact sums of floats as fractions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from muntin.columnar.lifting import contributions
 from muntin.columnar.merging import fold_rows, identities, merge
+from muntin.columnar.on_arrays import OnArrays
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.ragged import Ragged
 from muntin.columnar.results import results_of
@@ -20,16 +21,13 @@ from muntin.columnar.states import component_array, plain_values
 from muntin.columnar.sums import Sums, finished
 from muntin.components import Component, Merge
 
-if TYPE_CHECKING:
-    from muntin.modules.columnar_aggregate import ColumnarAggregate
 
-
-def create_state(module: ColumnarAggregate[Any, Any]) -> dict[str, Any]:
+def create_state(module: OnArrays) -> dict[str, Any]:
     """Return the state of no payloads."""
     return {"payloads": 0, "kept": {name: _nothing(part) for name, part in module.components().items()}}
 
 
-def add_events(module: ColumnarAggregate[Any, Any], state: dict[str, Any], payloads: Sequence[Any]) -> dict[str, Any]:
+def add_events(module: OnArrays, state: dict[str, Any], payloads: Sequence[Any]) -> dict[str, Any]:
     """Return the state with more payloads."""
     arrays, count = payload_arrays(module.input_field(), payloads, skips_nulls=module.skips_nulls)
     if not count:
@@ -39,13 +37,13 @@ def add_events(module: ColumnarAggregate[Any, Any], state: dict[str, Any], paylo
     return combine(module, state, {"payloads": count, "kept": kept})
 
 
-def combine(module: ColumnarAggregate[Any, Any], state: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def combine(module: OnArrays, state: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state of the payloads of both."""
     kept = {name: _merged(part, state["kept"][name], other["kept"][name]) for name, part in module.components().items()}
     return {"payloads": state["payloads"] + other["payloads"], "kept": kept}
 
 
-def compute_result(module: ColumnarAggregate[Any, Any], state: Mapping[str, Any]) -> Any:
+def compute_result(module: OnArrays, state: Mapping[str, Any]) -> Any:
     """Return the result of a state, as a Python value."""
     if not state["payloads"]:
         return module.empty_result

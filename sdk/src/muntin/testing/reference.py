@@ -16,7 +16,7 @@ from typing import Any
 from muntin.axis import INFINITY
 from muntin.events import Event
 from muntin.modules.module import Module
-from muntin.modules.needs import check_needs
+from muntin.modules.needs_of import check_needs
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.testing.equality import equal
 from muntin.testing.window_meaning import meaning_of

@@ -8,14 +8,12 @@ from muntin.windows.count import CountWindows, count_by_end, count_by_start
 from muntin.windows.extent import Window
 from muntin.windows.hopping import HoppingWindows, hopping, tumbling
 from muntin.windows.kind import WindowKind
-from muntin.windows.named import OWN_KINDS, continues_windows, from_dict, kind_named, to_dict, window
 from muntin.windows.regular import RegularWindows
 from muntin.windows.settling import first_open_window, next_frontier
 from muntin.windows.snapshot import SnapshotWindows, snapshot
 from muntin.windows.stretches import Stretches
 
 __all__ = [
-    "OWN_KINDS",
     "CountWindows",
     "HoppingWindows",
     "RegularWindows",
@@ -23,16 +21,11 @@ __all__ = [
     "Stretches",
     "Window",
     "WindowKind",
-    "continues_windows",
     "count_by_end",
     "count_by_start",
     "first_open_window",
-    "from_dict",
     "hopping",
-    "kind_named",
     "next_frontier",
     "snapshot",
-    "to_dict",
     "tumbling",
-    "window",
 ]

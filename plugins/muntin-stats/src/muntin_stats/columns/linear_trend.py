@@ -9,7 +9,7 @@ import numpy as np
 
 from muntin import ColumnarAggregate, Component
 from muntin_stats.columns.centres import distance, merged_centres, shares
-from muntin_stats.linear_trend import Point
+from muntin_stats.point import Point
 
 
 class ColumnarLinearTrend(ColumnarAggregate[Point | None, float | None]):

@@ -11,7 +11,7 @@ from muntin import ColumnarAggregate, Component
 from muntin_stats.columns.centres import distance, shares
 from muntin_stats.columns.linear_trend import lifted_lines, merged_lines
 from muntin_stats.columns.standard_deviation import merged_lengths
-from muntin_stats.linear_trend import Point
+from muntin_stats.point import Point
 
 
 class ColumnarPairs(ColumnarAggregate[Point | None, float | None]):

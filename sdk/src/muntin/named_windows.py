@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muntin.axis import ticks
+from muntin.catalog import installed
 from muntin.errors import MuntinError, ParameterError, WindowError
 from muntin.windows.count import CountWindows
 from muntin.windows.hopping import HoppingWindows
@@ -49,8 +50,6 @@ def window(name: str, **parameters: Any) -> WindowKind:
 
 def kind_named(name: str) -> type[WindowKind]:
     """Return the class of a kind by its name: one of Muntin's own, or a plugin's; raises as `window` does."""
-    from muntin.catalog import installed
-
     return OWN_KINDS[name] if name in OWN_KINDS else installed().window_kind(name)
 
 

@@ -1,0 +1,33 @@
+"""What the arithmetic of columnar aggregates calls of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+from muntin.components import Component
+from muntin.schemas import Field
+
+
+class OnArrays(Protocol):
+    """A columnar aggregate, as `ColumnarAggregate` describes it."""
+
+    skips_nulls: ClassVar[bool]
+    empty_result: ClassVar[Any]
+
+    @classmethod
+    def input_field(cls) -> Field:
+        """Return the description of a payload."""
+        ...
+
+    def components(self) -> Mapping[str, Component]:
+        """Return what is kept, by name."""
+        ...
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        """Return what each payload contributes."""
+        ...
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        """Return the results of n windows."""
+        ...
