@@ -2,15 +2,17 @@
 
 A layer is the modules whose names start with its own, up to the next longer layer. `anywhere` holds what its modules
 may import besides the standard library, `in_functions` what only a function's body may, `for_types` what only an
-`if TYPE_CHECKING:` block may, `never` what they may not whatever else is said.
+`if TYPE_CHECKING:` block may, `never` what they may not whatever else is said. No imports make a circle, those in
+functions and for types counted.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -203,6 +205,57 @@ def test_a_module_imports_only_what_its_layer_may(module: str) -> None:
     assert broken_rows(module, file.read_text(encoding="utf-8"), file.name == "__init__.py") == []
 
 
+def imported_by(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return for each module which others of them it imports: anywhere, in functions and for types as well."""
+    packages = {module for module in sources if FILES.get(module, Path(module)).name == "__init__.py"}
+    return {
+        module: {
+            name
+            for name, _, _ in _imports(
+                ast.parse(source), module if module in packages else module.rpartition(".")[0], "module"
+            )
+            if name in sources and name != module
+        }
+        for module, source in sources.items()
+    }
+
+
+def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
+    """Return the modules of one circle of imports, the first one again at the end; none if there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = imported_by({module: file.read_text(encoding="utf-8") for module, file in FILES.items()})
+    assert "muntin_engine.spark.planning" in graph["muntin_engine.api.query"], "imports in functions are counted"
+    assert "muntin_engine.exchange.task_payload" in graph["muntin_engine.evaluators.evaluator"], (
+        "imports for types are counted"
+    )
+    assert circle_in(graph) == []
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from muntin.triggers.view import TriggerView",
+        "def late():\n    import muntin.triggers.view",
+        "if TYPE_CHECKING:\n    from muntin.triggers import view",
+    ],
+)
+def test_a_circle_is_found_wherever_its_imports_are(back: str) -> None:
+    sources = {
+        "muntin.triggers.view": "from muntin.windows import kind",
+        "muntin.windows.kind": "from muntin.axis import Axis",
+        "muntin.axis": back,
+    }
+    assert set(circle_in(imported_by(sources))) == set(sources)
+    assert circle_in(imported_by(sources | {"muntin.axis": ""})) == []
+
+
 def test_every_distribution_has_files_to_check() -> None:
     assert len(SOURCES) >= 5
     assert [source for source in SOURCES if not any(source in file.parents for file in FILES.values())] == []
@@ -225,6 +278,11 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.plan", "import pyspark.sql"),
         ("muntin_engine.plan.anything", "from muntin_engine.evaluators import registry"),
         ("muntin_engine.exchange.anything", "import pyspark"),
+        ("muntin_engine.exchange.distribute", "def late():\n    from pyspark.sql import functions"),
+        ("muntin_engine.exchange.bucket_task", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
+        ("muntin_engine.exchange.intake", "from muntin_engine.spark import types"),
+        ("muntin_engine.workers.anything", "import pyspark"),
+        ("muntin_engine.workers.anything", "from muntin_engine.exchange import task"),
         ("muntin_engine.exchange.anything", "from muntin_engine.evaluators import registry"),
         ("muntin_engine.evaluators.anything", "import pyspark"),
         ("muntin_engine.evaluators.anything", "from muntin_engine.spark import distributor"),
