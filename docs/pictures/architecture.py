@@ -10,10 +10,10 @@ from docs.pictures.diagram import Arrow, Box, Diagram
 _ENGINE: Final = Box(
     "muntin_engine",
     (
-        "event_stream, query: the API",
+        "api: what a query writer calls",
         "plan: one checked plan",
-        "core: evaluators, in plain Python",
-        "columnar: evaluators, on arrays",
+        "evaluators: general, slices, columnar",
+        "exchange: Arrow, without Spark",
         "spark: alone knows PySpark",
         "writing, monitoring",
     ),
