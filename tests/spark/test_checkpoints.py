@@ -13,12 +13,12 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from tests.core.schema_versions import Broken, First, Second, Without
 
 from muntin import hopping, tumbling
 from muntin_engine import Query, events, module
 from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.spark.failures import root_cause
+from tests.core.schema_versions import Broken, First, Second, Without
 from tests.spark.running import read_stream, setting, write_batches
 
 SCHEMA = pa.schema([("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])

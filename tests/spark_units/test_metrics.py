@@ -21,8 +21,7 @@ from muntin import (
     snapshot,
 )
 from muntin.triggers import every_count
-from muntin_engine.exchange import durations
-from muntin_engine.exchange import task as tasks
+from muntin_engine.exchange import durations, task_payload
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -261,7 +260,7 @@ def timed(task: TaskPayload) -> TaskPayload:
 def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
     task: TaskPayload, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in (durations, tasks):
+    for place in (durations, task_payload):
         monkeypatch.setattr(place, "clock", Clock.read)
     batch = [inserts(1, 2), mark(10)] if task.has_changes else [rows(start=[1, 2])]
     found = metric(timed(task), MemoryCells(), *batch)

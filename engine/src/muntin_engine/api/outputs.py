@@ -67,8 +67,8 @@ class Outputs(PlannedQuery):
         (`insert` or `retract`) and `event_id`, which names a result among those of its key. Where a module is
         time-bound and its results are put out eagerly, `change` may also be `revise`: the result's lifetime ends at
         `new_end` from now on. A lifetime without an end has a null `end`. Early results have `timing` (`early` or
-        `final`) and `firing`, which counts how often their window was put out before; where they are retracted they have
-        `change` and `event_id` as well.
+        `final`) and `firing`, which counts how often their window was emitted before; where they are retracted they
+        have `change` and `event_id` as well.
 
         A static input is taken as a whole: nothing in it is late, and every window is complete.
 

@@ -37,7 +37,7 @@ class EventStream(InputRequest):
         """Leave out the events that do not meet a condition.
 
         New events are tested. What is said later of one that is left out, a new end or that it is deleted, goes with
-        it, although such rows have no payload that could be tested. All other rows pass: watermark, readings of a
+        it, although such rows have no payload that could be tested. All other rows pass: punctuation, readings of a
         clock, signals and the end of the stream. So the input stays as complete as its rows say, those that are left
         out included, and a sample that is left out ends the one before it.
 
@@ -123,8 +123,8 @@ class EventStream(InputRequest):
                 modules are made for; `"none"` if they do not mind.
             timestamps: Which lifetime the output gets. Unsaid, it is the one that the modules are made for; `"align"`
                 if they do not mind.
-            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the watermark passes
-                its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
+            emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time
+                passes its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"` or `"general"`: in that way, for tests and comparisons. A

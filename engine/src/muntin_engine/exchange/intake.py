@@ -31,7 +31,7 @@ class Intake:
     Attributes:
         changes: The good rows, by key.
         refused: Those with a problem of their own.
-        key_watermarks: Watermark of single keys.
+        key_watermarks: Watermarks of single keys.
     """
 
     changes: list[tuple[Key, list[InputChange]]] = field(default_factory=list)
