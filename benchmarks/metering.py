@@ -20,8 +20,8 @@ from rich.table import Table
 from benchmarks.systems.plain_aggregates import PlainAverage
 from muntin import HoppingWindows, hopping
 from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.meter import Meter
-from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -87,7 +87,7 @@ def run(
 ) -> float:
     """Return the seconds that a bucket needs for some batches."""
     meter = Meter(time.perf_counter_ns if is_timed else None)
-    query = WindowedQuery(shape.window, (Binding(PlainAverage(), itemgetter(0), meter),), has_ids=False)
+    query = EvaluatorQuery(shape.window, (Binding(PlainAverage(), itemgetter(0), meter),), has_ids=False)
     bucket = Bucket(query, MemoryCells(), Codec(), {})
     gc.collect()
     gc.disable()

@@ -14,7 +14,7 @@ from benchmarks.shapes.panels import Panel
 from benchmarks.shapes.rows import group
 from benchmarks.shapes.stopwatch import cpu_seconds
 from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
-from muntin_engine.core.query import Binding
+from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import Taken

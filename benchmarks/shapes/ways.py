@@ -12,8 +12,8 @@ from benchmarks.shapes.largest import LargestOfAll, LargestSoFar, Touched
 from benchmarks.shapes.rows import Arrival, NumberedRows, group
 from muntin import HoppingWindows
 from muntin_engine.core.changes import InputChange
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.keys import Key
-from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
@@ -50,7 +50,7 @@ Way: TypeAlias = Callable[[HoppingWindows, NumberedRows], Outcome]
 def buffered(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
     """Keep the rows, and compute each window from all its members: the general evaluator with a plain aggregate."""
     outcome = Outcome({}, Touched())
-    query = WindowedQuery(windows, (Binding(LargestOfAll(outcome.touched), itemgetter(0)),), has_ids=False)
+    query = EvaluatorQuery(windows, (Binding(LargestOfAll(outcome.touched), itemgetter(0)),), has_ids=False)
     bucket = Bucket(query, MemoryCells(), Codec(), {})
     for arrival in rows.arrivals():
         for (key,), output in bucket.process(_changes(arrival).items(), arrival.progress).output:

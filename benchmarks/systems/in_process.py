@@ -24,7 +24,7 @@ from benchmarks.systems.plain_aggregates import PlainAverage, WholeAverage
 from benchmarks.systems.system import ANSWERS, System
 from muntin import Aggregate, IncrementalAggregate, hopping
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -91,7 +91,7 @@ class InProcess(System):
 
     def _bucket(self, question: Question, cells: MemoryCells) -> Bucket:
         window = hopping(question.size * MICROSECONDS, question.hop * MICROSECONDS)
-        query = WindowedQuery(window, (Binding(self.aggregate(), _first),), has_ids=False)
+        query = EvaluatorQuery(window, (Binding(self.aggregate(), _first),), has_ids=False)
         return Bucket(query, cells, Codec(), {})
 
 

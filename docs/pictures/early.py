@@ -10,7 +10,7 @@ from docs.pictures.runs import first_column, inputs, outputs, play
 from muntin import Refinement, early, tumbling
 from muntin.testing import Bar, Script
 from muntin.triggers import every_count
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_stats import Sum
 
 ORDERS: Final = (
@@ -31,7 +31,7 @@ def pictures() -> Iterator[Picture]:
     rows: list[Bar | str] = ["orders that come", *inputs(ORDERS)]
     for refinement in Refinement:
         emit = early(every_count(2), refinement=refinement)
-        query = WindowedQuery(tumbling(60), (Binding(Sum(), first_column),), emit=emit, has_ids=False)
+        query = EvaluatorQuery(tumbling(60), (Binding(Sum(), first_column),), emit=emit, has_ids=False)
         rows += [f"refinement={str(refinement)!r}", *outputs(play(query, ORDERS))]
     title = "sums of orders in an hour, put out after every two orders and at the end"
     yield Picture("early", title, rows, tuple(Refinement))

@@ -11,7 +11,7 @@ from docs.pictures.picture import Picture
 from docs.pictures.runs import by_kind, inputs, output_bar, outputs, play
 from muntin import INFINITY, EmitPolicy, snapshot, tumbling
 from muntin.testing import Bar, Boundary, Script
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_stats import Count
 
 RIDES: Final = (
@@ -36,7 +36,7 @@ def pictures() -> Iterator[Picture]:
     script = Script().point("a", 3).point("b", 12).batch().point("c", 7).punctuate(10).batch().point("d", 15).close()
     rows: list[Bar | str] = ["what comes", *inputs(script)]
     for policy in EmitPolicy:
-        query = WindowedQuery(tumbling(10), (Binding(Count()),), emit=policy)
+        query = EvaluatorQuery(tumbling(10), (Binding(Count()),), emit=policy)
         rows += [f"emit={str(policy)!r}", *outputs(play(query, script))]
     title = "three micro-batches of points, and when counts of tumbling windows of 10 ticks are put out and taken back"
     yield Picture("emission", title, rows, tuple(EmitPolicy))
@@ -44,7 +44,7 @@ def pictures() -> Iterator[Picture]:
 
 
 def _revisions() -> Picture:
-    results = play(WindowedQuery(snapshot(), (Binding(Count()),), emit=EmitPolicy.EAGER), RIDES)
+    results = play(EvaluatorQuery(snapshot(), (Binding(Count()),), emit=EmitPolicy.EAGER), RIDES)
     rows: list[Bar | str] = []
     for number, (taken, given) in enumerate(zip(_changes(), results, strict=True), 1):
         changes = sorted(chain.from_iterable(changes for _, changes in given.output), key=by_kind)

@@ -21,7 +21,7 @@ from muntin import (
 )
 from muntin.testing import Bar, Script
 from muntin_engine.core.changes import OutputKind
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult
 from muntin_stats import Count
 
@@ -65,9 +65,9 @@ def _as_seen(results: list[BatchResult]) -> Bar:
     return Bar("late row", first, last, whole=said.lifetime)
 
 
-def _query(module: Module, late: Lateness) -> WindowedQuery:
+def _query(module: Module, late: Lateness) -> EvaluatorQuery:
     timestamps = TimestampPolicy.UNCHANGED if module.is_operator else TimestampPolicy.ALIGN
-    return WindowedQuery(
+    return EvaluatorQuery(
         tumbling(10),
         (Binding(module, first_column),),
         ClipPolicy.FULL,

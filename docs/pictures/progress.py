@@ -10,7 +10,7 @@ from docs.pictures.runs import output_bar
 from muntin import EARLIEST, bounded_delay, ordered, tumbling
 from muntin.testing import Bar
 from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.cells import MemoryCells
@@ -31,7 +31,7 @@ def pictures() -> Iterator[Picture]:
 
 
 def _played(tracker: ProgressTracker, batches: Sequence[Mapping[str, Sequence[int]]]) -> list[Bar | str]:
-    query = WindowedQuery(tumbling(10), (Binding(Count()),), has_ids=False)
+    query = EvaluatorQuery(tumbling(10), (Binding(Count()),), has_ids=False)
     bucket = Bucket(query, MemoryCells(), Codec(), {}, tracker)
     rows: list[Bar | str] = []
     known = EARLIEST

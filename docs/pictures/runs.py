@@ -9,14 +9,14 @@ from typing import Any
 from muntin import INFINITY, Insertion, Lifetime
 from muntin.testing import Bar, Batch, Boundary, KeyedChange, Look, Script
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 
 
-def play(query: WindowedQuery, script: Script) -> list[BatchResult]:
+def play(query: EvaluatorQuery, script: Script) -> list[BatchResult]:
     """Run a stream of one key and return what each micro-batch gave."""
     bucket = Bucket(query, MemoryCells(), Codec(), {})
     return [
@@ -72,11 +72,11 @@ def batch(number: int) -> str:
     return f"batch {number}"
 
 
-def _rows(query: WindowedQuery, given: Batch) -> Sequence[InputChange]:
+def _rows(query: EvaluatorQuery, given: Batch) -> Sequence[InputChange]:
     return [_row(query, step) for step in given.changes]
 
 
-def _row(query: WindowedQuery, step: KeyedChange) -> InputChange:
+def _row(query: EvaluatorQuery, step: KeyedChange) -> InputChange:
     change = step.change
     new_end = None if isinstance(change, Insertion) else change.new_end
     id = change.id if query.has_ids else None

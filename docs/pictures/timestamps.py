@@ -10,8 +10,7 @@ from docs.pictures.picture import Picture
 from docs.pictures.runs import inputs, outputs, play
 from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy, tumbling
 from muntin.testing import Bar, Computation, Script, WindowedQuery
-from muntin_engine.core.query import Binding
-from muntin_engine.core.query import WindowedQuery as EngineQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_stats import Count
 
 
@@ -33,7 +32,7 @@ def _contracts() -> Picture:
     script = Script().point("a", 2).batch().point("b", 5).batch().point("c", 7).batch().close()
     rows: list[Bar | str] = ["what comes", *inputs(script)]
     for policy in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND):
-        query = EngineQuery(tumbling(10), (Binding(Count()),), emit=EmitPolicy.EAGER, timestamps=policy)
+        query = EvaluatorQuery(tumbling(10), (Binding(Count()),), emit=EmitPolicy.EAGER, timestamps=policy)
         rows += [f"timestamps = {str(policy)!r}", *outputs(play(query, script))]
     title = "eager counts of a window: taken back and put out again, or shortened and continued"
     return Picture("contracts", title, rows, (OutputContract.WINDOW_BASED, OutputContract.TIME_BOUND))

@@ -17,8 +17,8 @@ from muntin import (
     tumbling,
 )
 from muntin_engine.core.changes import InputChange, OutputChange, Progress
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.keys import Key
-from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment import Assigner, assigner_of
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
@@ -77,8 +77,8 @@ def first_value(payload: Sequence[Any]) -> Any:
     return payload[0]
 
 
-def query(window: WindowKind, module: Module | None = None, **policies: Any) -> WindowedQuery:
-    return WindowedQuery(window, (Binding(module or Members(), first_value),), **policies)
+def query(window: WindowKind, module: Module | None = None, **policies: Any) -> EvaluatorQuery:
+    return EvaluatorQuery(window, (Binding(module or Members(), first_value),), **policies)
 
 
 def row(id: Hashable, start: int, end: int | None = INFINITY, value: Any = 0) -> InputChange:
@@ -157,7 +157,7 @@ class Taken:
 class Feed:
     """A bucket with its state, fed batch by batch; the progress of a batch is that of its rows unless given."""
 
-    def __init__(self, query: WindowedQuery, codec: Codec | None = None) -> None:
+    def __init__(self, query: EvaluatorQuery, codec: Codec | None = None) -> None:
         self.query = query
         self.cells = MemoryCells()
         self.codec = codec or Codec()

@@ -7,7 +7,7 @@ import pytest
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateError, StateMismatchError
-from muntin_engine.state.bucket_metadata import BucketMetadata, Timer, soonest
+from muntin_engine.state.bucket_metadata import BucketMetadata, KeyTimer, soonest
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 
@@ -22,7 +22,7 @@ def test_a_ledger_comes_back_as_it_was_written() -> None:
     metadata = read(None)
     assert metadata.progress == Progress(EARLIEST, EARLIEST, EARLIEST)
     metadata.progress = Progress(5, 9, 7)
-    metadata.timers = {63: Timer(10, INFINITY, 0), 2: Timer(INFINITY, 8, EARLIEST)}
+    metadata.timers = {63: KeyTimer(10, INFINITY, 0), 2: KeyTimer(INFINITY, 8, EARLIEST)}
     metadata.serial = 12
     again = read(metadata.to_bytes(Codec()))
     assert (again.progress, again.timers, again.serial) == (metadata.progress, metadata.timers, 12)
@@ -30,8 +30,8 @@ def test_a_ledger_comes_back_as_it_was_written() -> None:
 
 def test_its_bytes_do_not_depend_on_the_order_of_shelves() -> None:
     one, other = read(None), read(None)
-    one.timers = {1: Timer(1, 2, 3), 2: Timer(4, 5, 6)}
-    other.timers = {2: Timer(4, 5, 6), 1: Timer(1, 2, 3)}
+    one.timers = {1: KeyTimer(1, 2, 3), 2: KeyTimer(4, 5, 6)}
+    other.timers = {2: KeyTimer(4, 5, 6), 1: KeyTimer(1, 2, 3)}
     assert one.to_bytes(Codec()) == other.to_bytes(Codec())
 
 
@@ -53,14 +53,14 @@ def test_another_layout_is_not_read() -> None:
 
 
 def test_a_due_is_at_hand_when_either_of_its_times_has_come() -> None:
-    due = Timer(closing=10, sight=20, bound=0)
+    due = KeyTimer(closing=10, sight=20, bound=0)
     assert not due.is_at(watermark=9, sight=19)
     assert due.is_at(watermark=10, sight=0)
     assert due.is_at(watermark=0, sight=20)
 
 
 def test_the_soonest_of_none_is_never() -> None:
-    assert soonest([]) == Timer(INFINITY, INFINITY, INFINITY)
+    assert soonest([]) == KeyTimer(INFINITY, INFINITY, INFINITY)
 
 
 def test_progress_never_goes_back() -> None:

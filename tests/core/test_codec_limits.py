@@ -16,7 +16,7 @@ import pytest
 from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.plain_kinds import DEEPEST, MOST_BITS
-from muntin_engine.state.value_columns import Column
+from muntin_engine.state.value_columns import ValueColumn
 
 SEED = 20130131
 
@@ -62,7 +62,7 @@ def test_what_is_nested_deeper_is_refused_with_what_to_do(kind: str, depth: int)
 
 @pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1, 250, 2000])
 def test_a_column_of_nested_records_is_read_back_or_refused(depth: int) -> None:
-    column = Column([nested("record", depth), nested("record", depth)])
+    column = ValueColumn([nested("record", depth), nested("record", depth)])
     if depth > DEEPEST:
         with pytest.raises(StateError, match="flatten it"):
             CODEC.pack(column)
@@ -158,7 +158,7 @@ def test_a_record_whose_field_is_gone_is_an_error_of_the_state() -> None:
 def test_damaged_bytes_are_read_or_refused_and_nothing_else() -> None:
     random = Random(SEED)
     value = [{"a": (1.5, {2, 3}), 7: [Node(1, Node(2, (None,)))]}, Decimal("1.10"), Fraction(1, 3), 2**80, "snö", b"ab"]
-    written = [CODEC.pack(value), CODEC.pack(Column([(1, Node(2, "x"))] * 3)), CODEC.pack(nested("tuple", 40))]
+    written = [CODEC.pack(value), CODEC.pack(ValueColumn([(1, Node(2, "x"))] * 3)), CODEC.pack(nested("tuple", 40))]
     refused = 0
     for turn in range(4000):
         data = bytearray(written[turn % 3])

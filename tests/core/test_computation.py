@@ -22,16 +22,16 @@ from muntin import (
     tumbling,
 )
 from muntin.testing import reference
-from muntin_engine.core.query import Binding
-from muntin_engine.evaluators.general.computation import Computation, Stamper
+from muntin_engine.core.evaluator_query import Binding
+from muntin_engine.evaluators.general.computation import ModuleComputation, Stamper
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from tests.core.build import Lengths, Members, RunningTotal, first_value, query
 
 W = Window(10, 20)
 
 
-def computation(module: Any, clip: ClipPolicy = ClipPolicy.NONE) -> Computation:
-    return Computation(Binding(module, first_value), clip)
+def computation(module: Any, clip: ClipPolicy = ClipPolicy.NONE) -> ModuleComputation:
+    return ModuleComputation(Binding(module, first_value), clip)
 
 
 @pytest.mark.parametrize("clip", ClipPolicy)

@@ -6,7 +6,7 @@ import pytest
 
 from muntin import INFINITY, EarlyEmission, EmitPolicy, count_by_start, early, hopping, snapshot, tumbling
 from muntin.triggers import every_count
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.event_index import EventIndex
 from tests.core.build import Feed, Lengths, RunningTotal, first_value, output, query, revision, row, spelled
 
@@ -46,7 +46,7 @@ def test_a_state_does_not_slide_across_a_window_that_closed_before(emit: EmitPol
     c                                 .
     """
     bindings = (Binding(RunningTotal(), first_value), Binding(Lengths(), first_value))
-    feed = Feed(WindowedQuery(count_by_start(1), bindings, emit=emit))
+    feed = Feed(EvaluatorQuery(count_by_start(1), bindings, emit=emit))
     result = feed.batch(row("a", 0, 30, 1), row("b", 5, 6, 2), row("c", 20, 21, 4), watermark=10)
     assert spelled(result) == ["+1 [5,6) (2, (1,))"]
     assert spelled(feed.batch(watermark=INFINITY)) == ["+2 [0,1) (1, (30,))", "+3 [20,21) (4, (1,))"]

@@ -8,7 +8,7 @@ import pytest
 
 from muntin import INFINITY, EmitPolicy, OutputContract, Window, count_by_end, hopping, snapshot
 from muntin_engine.core.changes import InputChange
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.computation import OutputRow
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -18,7 +18,7 @@ from muntin_engine.state.codec import Codec
 from tests.core.build import query, revision, row, stored
 
 
-def again(asked: WindowedQuery, state: KeyState) -> KeyState:
+def again(asked: EvaluatorQuery, state: KeyState) -> KeyState:
     kept = KeptStates(asked, Codec())
     return KeyState.from_data(asked, Codec().unpack(Codec().pack(state.to_data(kept, ()))), kept, ())
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from muntin import ClipPolicy, Window
-from muntin_engine.core.query import Binding
-from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.core.evaluator_query import Binding
+from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.sweep import Slide, sweep
 from tests.core.build import Members, RunningTotal, first_value
@@ -62,7 +62,7 @@ def test_each_window_of_many_that_overlap_has_its_members() -> None:
 
 
 def results(module: Any, cut: list[Window], *events: StoredEvent) -> list[Any]:
-    slide = Slide(Computation(Binding(module, first_value), ClipPolicy.NONE), "k")
+    slide = Slide(ModuleComputation(Binding(module, first_value), ClipPolicy.NONE), "k")
     found = []
     for step in sweep(cut, events):
         if step.members:

@@ -25,7 +25,7 @@ from muntin import (
 from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from tests.differential.modules import OWN_TIMES, SHAPES
 from tests.differential.remembered import remembered
 
@@ -98,10 +98,10 @@ class Case:
         )
 
     @property
-    def query(self) -> WindowedQuery:
+    def query(self) -> EvaluatorQuery:
         """The query as the evaluator reads it."""
         bindings = tuple(Binding(module, first_column) for module in SHAPES[self.shape])
-        return WindowedQuery(
+        return EvaluatorQuery(
             WINDOWS[self.window],
             bindings,
             self.clip,

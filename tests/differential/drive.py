@@ -15,8 +15,8 @@ from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.keys import Key
-from muntin_engine.core.query import WindowedQuery
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -24,7 +24,7 @@ from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.held import Held
+from muntin_engine.state.held import HeldState
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case, Described
 from tests.differential.meaning import Row, Table, expected_table, least_promise
@@ -53,7 +53,7 @@ class Run:
         self._bucket = self._start()
 
     @property
-    def query(self) -> WindowedQuery:
+    def query(self) -> EvaluatorQuery:
         """The query as it is evaluated now."""
         return self.case.query
 
@@ -156,7 +156,7 @@ class Run:
         kept = KeptStates(self.query, Codec(), self._metadata().schema_versions)
         stored = [Codec().unpack(key[-1]) for key_group in key_groups for key in key_group.values()]
         states = [KeyState.from_data(self.case.query, data, kept, ()) for data in stored]
-        assert result.held == Held(
+        assert result.held == HeldState(
             sum(map(len, self.cells.cells.values())),
             len(states),
             sum(len(state.events) for state in states),

@@ -26,7 +26,7 @@ from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -68,7 +68,7 @@ class EarlyCase:
         return random_trigger(Random(self.seed), depth=2)
 
     @property
-    def query(self) -> WindowedQuery:
+    def query(self) -> EvaluatorQuery:
         return replace(self.case.query, emit=EarlyEmission(self.trigger, self.refinement), expressions=EXPRESSIONS)
 
     @property
@@ -235,7 +235,7 @@ class Engine:
         promised: Its output watermark.
     """
 
-    def __init__(self, case: EarlyCase, query: WindowedQuery) -> None:
+    def __init__(self, case: EarlyCase, query: EvaluatorQuery) -> None:
         self._case = case
         self._query = query
         self._cells = MemoryCells()

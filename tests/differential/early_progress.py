@@ -22,7 +22,7 @@ from muntin import (
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
 from muntin_engine.core.changes import Progress, Timing
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.early import EarlyCase, Engine, Line, Meaning, Reached, finals, tell
 from tests.differential.progress import key_watermarks, moved
@@ -44,15 +44,15 @@ class Course:
         """Return what an input says that is complete up to a watermark."""
         return watermark if watermark in (EARLIEST, INFINITY) else watermark + self.late.allowed
 
-    def query(self, case: EarlyCase) -> WindowedQuery:
+    def query(self, case: EarlyCase) -> EvaluatorQuery:
         """Return the query with early results."""
         return replace(case.query, late=self.late)
 
-    def corrected(self, case: EarlyCase) -> WindowedQuery:
+    def corrected(self, case: EarlyCase) -> EvaluatorQuery:
         """Return the query without a trigger, whose results are corrected."""
         return replace(case.case.query, emit=EmitPolicy.SPECULATIVE, late=self.late, waits_for_watermark=True)
 
-    def counted(self, query: WindowedQuery, watermark: int) -> int:
+    def counted(self, query: EvaluatorQuery, watermark: int) -> int:
         """Return where windows have closed: on a grid of late rows that correct, an end of a window."""
         is_step = self.late.corrects and not query.ends_move
         return last_end(query.window, watermark) if is_step else watermark

@@ -19,7 +19,7 @@ from muntin.testing.scripts import Script
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_metadata import Timer
+from muntin_engine.state.bucket_metadata import KeyTimer
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out
@@ -109,8 +109,8 @@ def takes_late_for_late(state: KeyState, watermark: int, *, axis: Axis, adjusts:
     return Admission(state, watermark, axis=axis)
 
 
-def never(*_: object) -> Timer:
-    return Timer(INFINITY, INFINITY, EARLIEST)
+def never(*_: object) -> KeyTimer:
+    return KeyTimer(INFINITY, INFINITY, EARLIEST)
 
 
 FAULTS: dict[str, tuple[Course, str, Any]] = {
@@ -120,7 +120,7 @@ FAULTS: dict[str, tuple[Course, str, Any]] = {
     "a key is never looked at for its watermark": (
         CORRECTING_BY_KEY,
         "due",
-        lambda *_: Timer(INFINITY, INFINITY, EARLIEST),
+        lambda *_: KeyTimer(INFINITY, INFINITY, EARLIEST),
     ),
 }
 

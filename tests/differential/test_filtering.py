@@ -12,7 +12,7 @@ import pytest
 from muntin import INFINITY, EmitPolicy, Event, Insertion
 from muntin.testing.batches import Boundary, KeyedChange
 from muntin.testing.scripts import Script
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.filtering import Filter
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import Run, check, failure, follow
@@ -30,7 +30,7 @@ def keeps(row: Sequence[int]) -> bool:
 
 class FilteredCase(Case):
     @property
-    def query(self) -> WindowedQuery:
+    def query(self) -> EvaluatorQuery:
         return replace(super().query, keeps=keeps)
 
 

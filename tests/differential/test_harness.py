@@ -11,7 +11,7 @@ from muntin import EmitPolicy
 from muntin.testing import smallest_failing
 from muntin_engine.evaluators.general import admission, closing_windows, forgetting, speculative
 from muntin_engine.evaluators.general.assignment import GridAssigner
-from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.life import Life, follow
 from tests.differential.cases import Case, policies
@@ -31,8 +31,8 @@ FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     ),
     "nothing is forgotten": (forgetting, "may_be_revised", lambda *_: True),
     "all is forgotten": (forgetting, "may_be_revised", lambda *_: False),
-    "lifetimes are not clipped": (Computation, "lifetime", lambda _self, start, end, _window: (start, end)),
-    "every change looks the same": (Computation, "looks_alike", lambda *_: True),
+    "lifetimes are not clipped": (ModuleComputation, "lifetime", lambda _self, start, end, _window: (start, end)),
+    "every change looks the same": (ModuleComputation, "looks_alike", lambda *_: True),
     "rows that wait are dropped": (admission, "follow", lambda *given: follow(*given)._replace(life=Life())),
     "the watermark wakes nobody": (GridAssigner, "next_end", lambda *_: 2**63),
     "ids start anew": (KeyState, "next_serial", lambda _self: 1),

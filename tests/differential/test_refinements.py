@@ -12,7 +12,7 @@ import pytest
 from muntin import EarlyEmission, EmitPolicy, Refinement, Trigger, Window, early
 from muntin.triggers import any_of, every, every_count, past_end, repeat, when
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -27,7 +27,7 @@ from tests.differential.test_inputs import insertions
 TRIGGERS = (every_count(1), every_count(3), every(15), repeat(any_of(when("x > 5"), every_count(4))), past_end())
 
 
-def batches(query: WindowedQuery, case: Case) -> Iterator[list[tuple[Hashable, OutputChange]]]:
+def batches(query: EvaluatorQuery, case: Case) -> Iterator[list[tuple[Hashable, OutputChange]]]:
     """Yield what each micro-batch of a stream of insertions puts out."""
     cells, random = MemoryCells(), Random(case.seed)
     for batch in insertions(case).batches():
@@ -38,7 +38,7 @@ def batches(query: WindowedQuery, case: Case) -> Iterator[list[tuple[Hashable, O
         yield [(key, change) for (key,), changes in result.output for change in changes]
 
 
-def totals(case: Case, *, emit: EmitPolicy | EarlyEmission) -> WindowedQuery:
+def totals(case: Case, *, emit: EmitPolicy | EarlyEmission) -> EvaluatorQuery:
     bindings = (Binding(Total(), first_value),)
     return replace(case.query, bindings=bindings, emit=emit, expressions=EXPRESSIONS)
 
@@ -69,7 +69,7 @@ def test_retracting_after_each_member_stands_for_what_eager_output_does(window: 
     assert compared > 3
 
 
-def standing(query: WindowedQuery, case: Case) -> list[Counter[tuple[Hashable, Window, object]]]:
+def standing(query: EvaluatorQuery, case: Case) -> list[Counter[tuple[Hashable, Window, object]]]:
     """Return what stands after each micro-batch."""
     rows: dict[tuple[Hashable, int], tuple[Hashable, Window, object]] = {}
     after: list[Counter[tuple[Hashable, Window, object]]] = []

@@ -15,7 +15,7 @@ import pytest
 from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, tumbling
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.compatibility import Compatibility
@@ -52,7 +52,7 @@ class SchemaVersionsRun(drive.Run):
         return super()._start()
 
     @property
-    def query(self) -> WindowedQuery:
+    def query(self) -> EvaluatorQuery:
         """The query with the modules of the present schema version."""
         query = self.case.query
         return replace(

@@ -26,7 +26,7 @@ from muntin.combinators import with_default
 from muntin.testing import reference
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.skipping import Accepted, Choosy, Present
 from muntin_engine.evaluators.slices.adaptive import Mode
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
@@ -99,7 +99,7 @@ class NullCase(Case):
         return replace(known, computations=[*plain, *choosy])
 
     @property
-    def query(self) -> WindowedQuery:
+    def query(self) -> EvaluatorQuery:
         known = super().query
         select = Accepted(_first, is_whole) if self.is_record else Present(0)
         choosy = [Binding(binding.module, select) for binding in known.bindings]

@@ -7,11 +7,11 @@ from typing import Any
 
 from muntin import Axis, ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbling
 from muntin.schemas import describe
-from muntin_engine.plan import Column, Columns, ModulePlan, Plan, plan_module
+from muntin_engine.plan import Columns, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.planner import checked_plan
 from tests.spark.modules import Count
 
-AT = Column("at", "timestamp")
+AT = NamedColumn("at", "timestamp")
 
 
 def planned(cls: type[Module], output: str = "m", inputs: int = 1, **parameters: Any) -> ModulePlan:
@@ -22,7 +22,11 @@ def planned(cls: type[Module], output: str = "m", inputs: int = 1, **parameters:
 
 def plan_of(*modules: ModulePlan, columns: Mapping[str, Any] | None = None, **changed: Any) -> Plan:
     """Return a plan; what is not given is the plainest."""
-    named: dict[str, Any] = {"start": AT, "keys": (Column("key", "string"),), "inputs": (Column("c0", "bigint"),)}
+    named: dict[str, Any] = {
+        "start": AT,
+        "keys": (NamedColumn("key", "string"),),
+        "inputs": (NamedColumn("c0", "bigint"),),
+    }
     settings: dict[str, Any] = {
         "axis": Axis.TIME,
         "window": tumbling("10 minutes"),

@@ -20,7 +20,7 @@ from muntin import (
 )
 from muntin.triggers import every_count
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.plan import Column, Input, Plan
+from muntin_engine.plan import Input, NamedColumn, Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.state.compatibility import Compatibility
 from tests.core.schema_versions import First, Second, Without
@@ -67,8 +67,8 @@ def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
             "window: the checkpoint has tumbling(60), the query has tumbling(50)",
         ),
         (
-            {"columns": {"keys": (Column("a", "int"),)}},
-            {"columns": {"keys": (Column("a", "int"), Column("b", "string"))}},
+            {"columns": {"keys": (NamedColumn("a", "int"),)}},
+            {"columns": {"keys": (NamedColumn("a", "int"), NamedColumn("b", "string"))}},
             "keys: the checkpoint has a int, the query has a int, b string",
         ),
         (

@@ -24,7 +24,7 @@ from muntin import (
 )
 from muntin.triggers import any_of, every_count, on_signal, repeat
 from muntin_engine.evaluators.registry import parse_evaluator
-from muntin_engine.plan import Column, Input
+from muntin_engine.plan import Input, NamedColumn
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import keeping_late_rows
 from tests.differential.forms import Statistics
@@ -33,7 +33,7 @@ from tests.plan.test_plan import Bound, Free
 from tests.sdk.query_modules import Count as CountWithoutRemove
 from tests.spark.modules import Count, Echo, Lifetimes, Members
 
-ID = {"id": Column("id", "bigint")}
+ID = {"id": NamedColumn("id", "bigint")}
 
 
 def line(title: str, *modules: Any, **changed: Any) -> str:
@@ -62,9 +62,9 @@ def test_a_query_is_explained_line_by_line() -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"columns": {"change": Column("what", "string")}}, "punctuation rows"),
+        ({"columns": {"change": NamedColumn("what", "string")}}, "punctuation rows"),
         (
-            {"columns": {"change": Column("what", "string")}, "input": Input(bounded_delay(5))},
+            {"columns": {"change": NamedColumn("what", "string")}, "input": Input(bounded_delay(5))},
             "5 microseconds behind the newest start, or punctuation rows",
         ),
         ({}, "the end of a static input"),
@@ -198,7 +198,7 @@ class Peeled(Sketch):
         return state[len(other) :]
 
 
-LENGTHS = {"columns": {"end": Column("end", "timestamp")}}
+LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from muntin import PolicyError, bounded_delay, bounded_disorder, correct, ordered, punctuate_every
 from muntin.lateness import parse_lateness
-from muntin_engine.plan import Column, Input
+from muntin_engine.plan import Input, NamedColumn
 from tests.differential.forms import Statistics
 from tests.plan.plans import plan_of, planned
 from tests.plan.test_explanation import Sketch, line
@@ -39,7 +39,7 @@ def test_it_says_what_the_rows_and_the_sources_imply(given: Input, expected: str
 
 def test_it_says_that_keys_may_be_further() -> None:
     given = Input(ordered().with_key_punctuation())
-    changed: dict[str, Any] = {"columns": {"change": Column("what", "string")}, "input": given}
+    changed: dict[str, Any] = {"columns": {"change": NamedColumn("what", "string")}, "input": given}
     assert line("progress", **changed).endswith("; keys may punctuate themselves")
     assert line("evaluator", planned(Statistics), **changed) == (
         "general: keys may punctuate themselves, so each closes windows of its own"

@@ -39,13 +39,13 @@ from muntin.triggers import Decision, after, any_of, every, every_count, past_en
 from muntin_engine.plan import check_trigger, plan_module
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.inputs import Input
-from muntin_engine.plan.lengths import Scale
+from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import make_module
 from muntin_patterns import FollowedBy
 from muntin_stats import ExponentiallyWeightedAverage
 from tests.plan.plans import plan_of
 
-TIME, TICKS, MILLIS = Scale(Axis.TIME), Scale(Axis.TICKS), Scale(Axis.TICKS, "ms")
+TIME, TICKS, MILLIS = AxisScale(Axis.TIME), AxisScale(Axis.TICKS), AxisScale(Axis.TICKS, "ms")
 SECOND = 1_000_000
 
 
@@ -91,7 +91,7 @@ def test_a_time_is_refused_where_integers_have_no_unit(name: str) -> None:
 
 @pytest.mark.parametrize("name", BARE)
 @pytest.mark.parametrize("scale", [TIME, MILLIS], ids=["time", "ms"])
-def test_a_bare_number_is_refused_where_the_axis_is_time(name: str, scale: Scale) -> None:
+def test_a_bare_number_is_refused_where_the_axis_is_time(name: str, scale: AxisScale) -> None:
     with pytest.raises(QueryError, match=r"is the bare number .*\n  say how long that is, for example "):
         scale.resolve(BARE[name])
 
@@ -111,7 +111,7 @@ def test_a_clock_is_read_in_time_on_every_axis() -> None:
 
 @pytest.mark.parametrize(("unit", "second"), [("s", 1), ("ms", 1000), ("us", SECOND), ("ns", 1000 * SECOND)])
 def test_a_time_becomes_a_number_of_units(unit: str, second: int) -> None:
-    scale = Scale(Axis.TICKS, unit)
+    scale = AxisScale(Axis.TICKS, unit)
     window = hopping("1 hour", "10 minutes", "-1 minute", reach="2 minutes")
     assert scale.resolve(window) == hopping(3600 * second, 600 * second, -60 * second, reach=120 * second)
     assert scale.resolve(correct("1 minute")) == Lateness(correct(1).policy, 60 * second)
@@ -128,7 +128,7 @@ def test_a_time_that_is_no_whole_number_of_units_is_refused() -> None:
 
 @pytest.mark.parametrize(("unit", "second"), [("s", 1), ("ms", 1000), ("us", SECOND), ("ns", 1000 * SECOND)])
 def test_a_module_reads_its_durations_in_ticks_of_the_axis_of_the_query(unit: str, second: int) -> None:
-    scale = Scale(Axis.TICKS, unit)
+    scale = AxisScale(Axis.TICKS, unit)
     for cls in (FollowedBy, preset(FollowedBy, within="10 minutes"), filtering(FollowedBy, bool)):
         given = {"within": "10 minutes"} if "within" in signature(cls).parameters else {}
         module: Any = make_module(cls, given, scale.resolve)
@@ -159,7 +159,7 @@ def test_a_duration_that_a_module_reads_twice_is_converted_once() -> None:
     ],
 )
 def test_a_duration_of_a_module_that_means_nothing_on_the_axis_is_refused(
-    scale: Scale, within: Any, message: str
+    scale: AxisScale, within: Any, message: str
 ) -> None:
     with pytest.raises(ParameterError, match=rf"(?s)patterns.followed_by\(within: .*{message}.*given: within="):
         make_module(FollowedBy, {"within": within}, scale.resolve)
@@ -191,7 +191,7 @@ def test_a_query_over_integers_with_a_unit_is_explained_in_time() -> None:
 
 
 @pytest.mark.parametrize("scale", [TIME, MILLIS])
-def test_a_trigger_that_cannot_be_asked_is_told_as_it_is_written(scale: Scale) -> None:
+def test_a_trigger_that_cannot_be_asked_is_told_as_it_is_written(scale: AxisScale) -> None:
     written = early(any_of(every("1 minute"), past_end("1 second")))
     plan = plan_of(axis=scale.axis, unit=scale.unit, emit=scale.resolve(written), written_emit=str(written))
     with pytest.raises(PolicyError, match=r"past_end\('1 second'\)\), accumulate\) waits for a clock"):
@@ -222,6 +222,6 @@ def test_resolved_lengths_are_plain_numbers() -> None:
 
 def test_a_unit_must_be_one_and_timestamps_have_their_own() -> None:
     with pytest.raises(QueryError, match="'hours' is not a unit of times\n  there are 'ns', 'us', 'ms', 's'"):
-        Scale(Axis.TICKS, "hours")
+        AxisScale(Axis.TICKS, "hours")
     with pytest.raises(QueryError, match="are timestamps, so unit='ms' says nothing of them"):
-        Scale(Axis.TIME, "ms")
+        AxisScale(Axis.TIME, "ms")

@@ -34,7 +34,7 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every, every_count, on_signal, repeat
-from muntin_engine.plan import Column, Input, Plan, check_kind, check_trigger
+from muntin_engine.plan import Input, NamedColumn, Plan, check_kind, check_trigger
 from muntin_engine.plan.planner import keeping_late_rows
 from tests.differential.forms import Statistics
 from tests.plan.plans import AT, plan_of, planned
@@ -115,7 +115,7 @@ def test_the_columns_say_how_long_events_last(changed: dict[str, Any], lifetimes
     [
         ({}, False),
         ({"input": Input(bounded_delay(0))}, True),
-        ({"columns": {"change": Column("what", "string")}}, True),
+        ({"columns": {"change": NamedColumn("what", "string")}}, True),
     ],
 )
 def test_a_stream_ends_its_windows_by_a_delay_or_by_rows(changed: dict[str, Any], says: bool) -> None:
@@ -156,7 +156,7 @@ def test_early_results_say_when_they_were_put_out() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"columns": {"id": Column("id", "bigint")}, "refinement": "discard"},
+        {"columns": {"id": NamedColumn("id", "bigint")}, "refinement": "discard"},
         {"is_edge": True, "refinement": "discard"},
         {"window": snapshot(), "refinement": "accumulate"},
         {"window": count_by_start(3), "refinement": "discard"},
@@ -172,15 +172,19 @@ def test_early_results_that_could_not_be_taken_back_are_refused(changed: dict[st
     ("trigger", "columns", "message"),
     [
         (every(60), {}, r"waits for a clock, and this input has none\n  give events\(\) a change column"),
-        (repeat(on_signal("dusk")), {"change": Column("what", "string")}, "waits for 'dusk', and this input has no"),
+        (
+            repeat(on_signal("dusk")),
+            {"change": NamedColumn("what", "string")},
+            "waits for 'dusk', and this input has no",
+        ),
     ],
 )
 def test_a_trigger_that_waits_for_what_no_row_says_is_refused(
-    trigger: Trigger, columns: dict[str, Column], message: str
+    trigger: Trigger, columns: dict[str, NamedColumn], message: str
 ) -> None:
     with pytest.raises(PolicyError, match=message):
         check_trigger(plan_of(emit=early(trigger), columns=columns))
-    told = {"change": Column("what", "string"), "signal": Column("name", "string")}
+    told = {"change": NamedColumn("what", "string"), "signal": NamedColumn("name", "string")}
     check_trigger(plan_of(emit=early(trigger), columns=told))
 
 
@@ -249,9 +253,9 @@ def test_two_columns_of_one_name_are_refused(taken: str) -> None:
 
 def test_a_key_may_not_be_named_like_a_column_of_the_result() -> None:
     with pytest.raises(QueryError, match=r"two columns named 'window'(.|\n)*rename the key"):
-        plan_of(columns={"keys": (Column("window", "string"),)})
+        plan_of(columns={"keys": (NamedColumn("window", "string"),)})
     with pytest.raises(QueryError, match="two columns named 'low'"):
-        plan_of(planned(Spans, ""), columns={"keys": (Column("low", "string"),)})
+        plan_of(planned(Spans, ""), columns={"keys": (NamedColumn("low", "string"),)})
 
 
 def test_a_name_is_free_where_no_policy_takes_it() -> None:
@@ -335,12 +339,12 @@ def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
         ({"is_edge": True}, "lifetimes"),
         ({"buckets": 8}, "buckets"),
         ({"axis": Axis.TICKS}, "times"),
-        ({"columns": {"start": Column("at", "timestamp_ntz")}}, "times"),
+        ({"columns": {"start": NamedColumn("at", "timestamp_ntz")}}, "times"),
         ({"columns": {"end": AT}}, "lifetimes"),
-        ({"columns": {"id": Column("id", "bigint")}}, "id"),
-        ({"columns": {"keys": (Column("key", "int"),)}}, "keys"),
-        ({"columns": {"keys": (Column("other", "string"),)}}, "keys"),
-        ({"columns": {"inputs": (Column("c0", "int"),)}}, "inputs"),
+        ({"columns": {"id": NamedColumn("id", "bigint")}}, "id"),
+        ({"columns": {"keys": (NamedColumn("key", "int"),)}}, "keys"),
+        ({"columns": {"keys": (NamedColumn("other", "string"),)}}, "keys"),
+        ({"columns": {"inputs": (NamedColumn("c0", "int"),)}}, "inputs"),
         ({"modules": (planned(Members),)}, "modules"),
         ({"input": Input(bounded_delay(5))}, "progress"),
         ({"input": Input(bounded_disorder(5))}, "progress"),
@@ -370,8 +374,8 @@ def test_the_state_of_one_trigger_is_not_that_of_another() -> None:
     "changed",
     [
         {"modules": (planned(Count, "other"),)},
-        {"columns": {"start": Column("other", "timestamp")}},
-        {"columns": {"change": Column("what", "string")}},
+        {"columns": {"start": NamedColumn("other", "timestamp")}},
+        {"columns": {"change": NamedColumn("what", "string")}},
     ],
 )
 def test_what_the_state_does_not_depend_on_may_change(changed: dict[str, Any]) -> None:

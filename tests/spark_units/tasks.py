@@ -24,7 +24,7 @@ from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.bucket_ids import bucket_ids
 from muntin_engine.exchange.bucket_task import Arrived
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.plan import Choice, Column, Columns, Input, ModulePlan, Plan
+from muntin_engine.plan import Choice, Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.spark.distributor import Distributor
 from muntin_engine.spark.shipping.packed_task import pack_task
@@ -81,9 +81,9 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
     called = dict(names or called)
     called |= {} if is_point else {"end": called.get("end", "until")}
     called |= {"id": called.get("id", "id")} if has_ids else {}
-    columns = {name: Column(called[name], "bigint") for name in ("start", *_ROLES) if name in called}
-    inputs = tuple(Column(called[f"i{place}"], "bigint") for place in places)
-    tested = (Column("kept", "boolean"),) if is_filtered else ()
+    columns = {name: NamedColumn(called[name], "bigint") for name in ("start", *_ROLES) if name in called}
+    inputs = tuple(NamedColumn(called[f"i{place}"], "bigint") for place in places)
+    tested = (NamedColumn("kept", "boolean"),) if is_filtered else ()
     keys = changed.pop("keys", (pa.string(),))
     modules = (
         ModulePlan(
@@ -100,7 +100,7 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
     )
     parts: dict[str, Any] = {
         "columns": Columns(
-            **columns, keys=tuple(Column(called["k0"], "string") for _ in keys), inputs=inputs, conditions=tested
+            **columns, keys=tuple(NamedColumn(called["k0"], "string") for _ in keys), inputs=inputs, conditions=tested
         ),
         "axis": Axis.TICKS,
         "window": tumbling(10),

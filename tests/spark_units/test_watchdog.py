@@ -25,9 +25,9 @@ from muntin import (
     ModuleFailedError,
     Window,
 )
-from muntin_engine.core.query import Binding
+from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.running import RUNNING
-from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -147,7 +147,7 @@ def test_the_watchdog_fails_the_batch_if_it_is_told_to(kind: str) -> None:
 
 def test_many_short_calls_are_not_one_long_one(caplog: pytest.LogCaptureFixture) -> None:
     binding = Binding(Slow(SECONDS / 20), itemgetter(0))
-    computation = Computation(binding, ClipPolicy.NONE)
+    computation = ModuleComputation(binding, ClipPolicy.NONE)
     settings = WorkerSettings(watchdog_seconds=SECONDS)
     with caplog.at_level(logging.WARNING, "muntin.watchdog"), overseen(settings, Axis.TICKS):
         for _ in range(100):

@@ -10,7 +10,7 @@ from random import Random
 from muntin import EARLIEST, INFINITY, EmitPolicy, Event
 from muntin.testing import reference
 from muntin_engine.core.changes import InputChange, OutputKind, Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -62,7 +62,7 @@ class _Run:
         refused: Those that did not.
     """
 
-    def __init__(self, asked: WindowedQuery, batches: Sequence[Batch], random: Random) -> None:
+    def __init__(self, asked: EvaluatorQuery, batches: Sequence[Batch], random: Random) -> None:
         self.steps: list[tuple[Counter[str], Counter[str]]] = []
         self.accepted = 0
         self.refused: list[Row] = []
@@ -125,7 +125,7 @@ def _row(random: Random, with_blind: bool) -> Row:
     return key, InputChange(id or "x", start, expected, (), random.choice((*ends, start, start, start - 1)))
 
 
-def _meant(asked: WindowedQuery, accepted: Sequence[Row], horizon: int) -> Counter[tuple[object, ...]]:
+def _meant(asked: EvaluatorQuery, accepted: Sequence[Row], horizon: int) -> Counter[tuple[object, ...]]:
     """Return what must stand once the stream is closed.
 
     The rows of an event are the steps of a walk from "not there" to an end, to another end, to "not there"; the walk

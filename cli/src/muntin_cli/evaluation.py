@@ -81,16 +81,16 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
 
 
 def _plan(module: Module, parameters: Mapping[str, Any], window: WindowKind, *, has_ends: bool) -> Plan:
-    from muntin_engine.plan import Column, Columns, Plan
+    from muntin_engine.plan import Columns, NamedColumn, Plan
     from muntin_engine.plan.planner import checked_plan
 
     planned = _plan_module(module, parameters)
     window = window.with_reach(module.needs.reach)  # a query that is refused for its reach is told what to write
-    inputs = tuple(Column(field.name, "") for field in planned.reads)
+    inputs = tuple(NamedColumn(field.name, "") for field in planned.reads)
     return checked_plan(
         Plan(
             columns=Columns(
-                Column("start", "timestamp"), Column("end", "timestamp") if has_ends else None, inputs=inputs
+                NamedColumn("start", "timestamp"), NamedColumn("end", "timestamp") if has_ends else None, inputs=inputs
             ),
             axis=Axis.TIME,
             window=window,

@@ -17,7 +17,7 @@ from typing import Any
 
 from muntin import HoppingWindows, IncrementalAggregate, hopping, tumbling
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.query import Binding
+from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery

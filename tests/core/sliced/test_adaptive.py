@@ -9,7 +9,7 @@ import pytest
 
 from muntin import INFINITY, hopping, tumbling
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.over_slices.slice_store import Stored
+from muntin_engine.evaluators.over_slices.slice_store import StoredEntry
 from muntin_engine.evaluators.slices.adaptive import BACK, LEAST_ROWS, MOST_WAITING, AdaptivePolicy, Monitor, Volume
 from muntin_engine.evaluators.slices.states import StateStore
 from tests.core.sliced.build import Feed, Members, Row, SizedMembers, blobs_of, expected, sliced
@@ -127,10 +127,10 @@ def test_the_volumes_of_keys_survive_being_written() -> None:
     for start in range(0, len(rows), 9):
         delta = store.take(blobs_of(query, rows[start : start + 9]), -NEVER).delta
         assert delta is not None
-        entries += [Stored(entry.data) for entry in store.write(delta, -NEVER)]
+        entries += [StoredEntry(entry.data) for entry in store.write(delta, -NEVER)]
     other = StateStore(query)
     for entry in other.compact(entries, -NEVER):
-        other.restore(Stored(entry.data))
+        other.restore(StoredEntry(entry.data))
     for number, held in store._slices.by_number.items():
         assert other._slices.by_number[number].counts == held.counts
     assert any(held.states[0] for held in other._slices.by_number.values())

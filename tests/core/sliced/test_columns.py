@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.value_columns import Column, join, split
+from muntin_engine.state.value_columns import ValueColumn, join, split
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ VALUES = st.recursive(
 
 
 def there_and_back(values: list[Any]) -> Any:
-    return CODEC.unpack(CODEC.pack([Column(values), "next"]))
+    return CODEC.unpack(CODEC.pack([ValueColumn(values), "next"]))
 
 
 @settings(max_examples=300)
@@ -115,14 +115,14 @@ def test_values_of_one_kind_and_mixed_ones_come_back(values: list[Any]) -> None:
 
 def test_the_kind_is_written_once() -> None:
     values = [Pair(float(number), number) for number in range(1000)]
-    assert len(CODEC.pack(Column(values))) < 13 * len(values) < len(CODEC.pack(values)) / 3
+    assert len(CODEC.pack(ValueColumn(values))) < 13 * len(values) < len(CODEC.pack(values)) / 3
 
 
 def test_a_record_that_no_module_declares_is_refused_both_ways() -> None:
     with pytest.raises(StateError, match="Total cannot be stored"):
-        Codec().pack(Column([Total(1)]))
+        Codec().pack(ValueColumn([Total(1)]))
     with pytest.raises(StateError, match="that no module of the query declares any more"):
-        Codec().unpack(CODEC.pack(Column([Total(1)])))
+        Codec().unpack(CODEC.pack(ValueColumn([Total(1)])))
 
 
 def test_columns_whose_lengths_differ_are_refused() -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from muntin import IncrementalAggregate, ModuleDefinitionError, ModuleFailedError, Window, hopping, tumbling
-from muntin_engine.core.query import Binding, whole_payload
+from muntin_engine.core.evaluator_query import Binding, whole_payload
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.over_slices.slice_store import Stored
-from muntin_engine.evaluators.slices.groups import CHUNK_GROUPS, Blob, Groups, Kind
+from muntin_engine.evaluators.over_slices.slice_store import StoredEntry
+from muntin_engine.evaluators.slices.groups import CHUNK_GROUPS, Blob, EntryKind, SliceGroups
 from muntin_engine.evaluators.slices.modules import SlicedModule
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
@@ -36,7 +36,7 @@ def rows(*groups: tuple[int, list[int]]) -> GroupedRows:
     )
 
 
-def decoded(query: SlicedQuery, blob: bytes) -> list[Groups]:
+def decoded(query: SlicedQuery, blob: bytes) -> list[SliceGroups]:
     return [chunk.decode(query.codec) for chunk in Blob(blob, query.codec).chunks]
 
 
@@ -44,7 +44,7 @@ def test_a_module_gets_all_rows_of_a_group_in_one_call() -> None:
     module = Members()
     query = sliced(tumbling(10), module)
     (groups,) = decoded(query, lift(query, rows((0, [3, 1]), (0, [2, 2, 9]), (4, [5, 6]))))
-    assert groups == Groups(Kind.STATES, [0, 4], [2, 1], [0, 1, 2], [2, 3, 2], [[[1, 3], [2, 2, 9], [5, 6]]])
+    assert groups == SliceGroups(EntryKind.STATES, [0, 4], [2, 1], [0, 1, 2], [2, 3, 2], [[[1, 3], [2, 2, 9], [5, 6]]])
     assert module.calls == {"create_state": 3, "add_events": 3, "payloads": 7}
 
 
@@ -52,20 +52,20 @@ def test_few_rows_per_group_travel_as_they_are() -> None:
     module = Members()
     query = sliced(tumbling(10), module)
     (groups,) = decoded(query, lift(query, rows((-3, [3]), (0, [2, 2]), (4, [5]))))
-    assert groups == Groups(Kind.ROWS, [-3, 0, 4], [1, 1, 1], [0, 1, 2], [1, 2, 1], [[3, 2, 2, 5]])
+    assert groups == SliceGroups(EntryKind.ROWS, [-3, 0, 4], [1, 1, 1], [0, 1, 2], [1, 2, 1], [[3, 2, 2, 5]])
     assert not module.calls
 
 
 def test_a_module_that_says_what_a_state_takes_decides_group_by_group() -> None:
     query = sliced(tumbling(10), SizedMembers())
     states, left = decoded(query, lift(query, rows((0, [1] * 30), (1, [2]), (1, [3] * 40), (2, [4, 5]))))
-    assert (states.kind, states.slices, states.places, states.counts) == (Kind.STATES, [0, 1], [0, 2], [30, 40])
-    assert left == Groups(Kind.ROWS, [1, 2], [1, 1], [1, 3], [1, 2], [[2, 4, 5]])
+    assert (states.kind, states.slices, states.places, states.counts) == (EntryKind.STATES, [0, 1], [0, 2], [30, 40])
+    assert left == SliceGroups(EntryKind.ROWS, [1, 2], [1, 1], [1, 3], [1, 2], [[2, 4, 5]])
 
 
-@pytest.mark.parametrize(("mode", "kind"), [("eager", Kind.STATES), ("lazy", Kind.ROWS)])
+@pytest.mark.parametrize(("mode", "kind"), [("eager", EntryKind.STATES), ("lazy", EntryKind.ROWS)])
 @pytest.mark.parametrize("module", [Members(), SizedMembers()])
-def test_a_mode_forces_the_choice(mode: Any, kind: Kind, module: Any) -> None:
+def test_a_mode_forces_the_choice(mode: Any, kind: EntryKind, module: Any) -> None:
     query = sliced(tumbling(10), module, mode=mode)
     assert {groups.kind for groups in decoded(query, lift(query, rows((0, [1]), (1, [2] * 50))))} == {kind}
 
@@ -73,8 +73,8 @@ def test_a_mode_forces_the_choice(mode: Any, kind: Kind, module: Any) -> None:
 def test_of_rows_in_a_gap_only_the_number_travels() -> None:
     query = sliced(hopping(3, 8), Members())
     gaps, left = decoded(query, lift(query, rows((0, [1]), (3, [2, 2]), (4, [3]), (8, [4]))))
-    assert gaps == Groups(Kind.GAPS, [3, 4], [1, 1], [1, 2], [2, 1], [])
-    assert left == Groups(Kind.ROWS, [0, 8], [1, 1], [0, 3], [1, 1], [[1, 4]])
+    assert gaps == SliceGroups(EntryKind.GAPS, [3, 4], [1, 1], [1, 2], [2, 1], [])
+    assert left == SliceGroups(EntryKind.ROWS, [0, 8], [1, 1], [0, 3], [1, 1], [[1, 4]])
     assert Blob(lift(query, rows((3, [2]))), query.codec).last < -NEVER
 
 
@@ -149,7 +149,7 @@ def results(query: SlicedQuery, blob: bytes) -> list[Any]:
     store.take([blob], -NEVER)
     (entry,) = store.write(store.take([blob], -NEVER).delta, -NEVER)  # type: ignore[arg-type]  # there is one
     restored = StateStore(query)
-    restored.restore(Stored(entry.data))
+    restored.restore(StoredEntry(entry.data))
     return [row for runs in restored.close(0, -NEVER, NEVER) for row in runs.rows()]
 
 

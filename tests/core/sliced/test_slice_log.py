@@ -12,7 +12,7 @@ import pytest
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.over_slices import slice_log
 from muntin_engine.evaluators.over_slices.slice_log import MOST_ALIKE, SliceLog
-from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, Stored, Taken
+from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, StoredEntry, Taken
 from muntin_engine.state.cells import MemoryCells
 
 
@@ -33,7 +33,7 @@ class Sums(SliceStore[dict[int, int], Any]):
     def forget(self, first_live: int) -> None:
         self.sums = {number: total for number, total in self.sums.items() if number >= first_live}
 
-    def restore(self, entry: Stored) -> None:
+    def restore(self, entry: StoredEntry) -> None:
         for number, total in json.loads(entry.data.strip()).items():
             self.sums[int(number)] = self.sums.get(int(number), 0) + total
 
@@ -41,7 +41,7 @@ class Sums(SliceStore[dict[int, int], Any]):
         live = sorted(number for number in delta if number >= first_live)
         return [self._entry({number: delta[number] for number in some}) for some in self._pieces(live)]
 
-    def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         merged = Sums()
         for entry in entries:
             merged.restore(entry)

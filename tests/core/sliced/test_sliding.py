@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from muntin_engine.core.query import Binding
+from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.evaluators.slices.modules import SlicedModule
 from muntin_engine.evaluators.slices.sliding import Deducting, Sliding, TwoStacks, slide
 from tests.core.sliced.build import Counted, CountedDeducting, DeductingMembers, Members

@@ -14,7 +14,7 @@ from muntin_engine.core.window_grid import NEVER
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket
 from muntin_engine.evaluators.over_slices.slice_log import MOST_BYTES
-from muntin_engine.evaluators.over_slices.slice_store import Stored
+from muntin_engine.evaluators.over_slices.slice_store import StoredEntry
 from muntin_engine.evaluators.slices.states import Delta, StateStore
 from muntin_engine.state.compatibility import Compatibility
 from tests.core.sliced.build import (
@@ -35,7 +35,7 @@ def restored(query: Any, delta: Delta | None, first_live: int = -NEVER) -> list[
     assert delta is not None
     store = StateStore(query)
     for entry in StateStore(query).write(delta, first_live):
-        store.restore(Stored(entry.data))
+        store.restore(StoredEntry(entry.data))
     return [Answer(*row) for runs in store.close(0, -NEVER, NEVER) for row in runs.rows()]
 
 
@@ -94,10 +94,10 @@ def test_merged_entries_say_the_same() -> None:
         delta = store.take(blobs_of(query, rows[start : start + 20]), -NEVER).delta
         assert delta is not None
         entries += store.write(delta, -NEVER)
-    (merged,) = store.compact([Stored(entry.data) for entry in entries], 7)
+    (merged,) = store.compact([StoredEntry(entry.data) for entry in entries], 7)
     assert (merged.first, merged.last) == (7, 19)
     other = StateStore(query)
-    other.restore(Stored(merged.data))
+    other.restore(StoredEntry(merged.data))
     found = sorted(Answer(*row) for runs in other.close(0, -NEVER, NEVER) for row in runs.rows())
     assert found == expected(windows, [Members(), Total()], [row for row in rows if row.tick >= 70], INFINITY)
 
@@ -110,11 +110,11 @@ def test_entries_are_of_a_few_megabytes_and_only_the_last_is_small() -> None:
     assert delta is not None
     written = store.write(delta, -NEVER)
     assert all(len(entry.data) < 2 * MOST_BYTES for entry in written)
-    entries = store.compact([Stored(entry.data) for entry in written], -NEVER)
+    entries = store.compact([StoredEntry(entry.data) for entry in written], -NEVER)
     sizes = [len(entry.data) for entry in entries]
     assert len(sizes) > 4
     assert all(MOST_BYTES <= size < 2 * MOST_BYTES for size in sizes[:-1])
-    again = store.compact([Stored(entry.data) for entry in entries], -NEVER)
+    again = store.compact([StoredEntry(entry.data) for entry in entries], -NEVER)
     assert len(again) == len(entries)
     assert max(entry.last for entry in entries) == 59
 

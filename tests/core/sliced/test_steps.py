@@ -9,12 +9,12 @@ from muntin import hopping
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.slices.sliced_query import is_in_window
-from muntin_engine.evaluators.slices.steps import Step, steps_of
+from muntin_engine.evaluators.slices.steps import SlideStep, steps_of
 
 GRIDS = st.builds(SliceGrid, st.just(1), st.integers(1, 7), st.integers(1, 7), st.just(0), st.integers(-5, 5))
 
 
-def windows_of(steps: list[Step], slices: list[int], present: int) -> dict[int, list[int]]:
+def windows_of(steps: list[SlideStep], slices: list[int], present: int) -> dict[int, list[int]]:
     """Return the slices of each window that the steps make."""
     low, high, found = 0, present, dict[int, list[int]]()
     for step in steps:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from muntin.testing import Outcome, Verdict, try_laws
 from muntin_cli.checking.report import Item, Section, finding, note, ok
-from muntin_cli.checking.subjects import Subject, Subjects
+from muntin_cli.checking.subjects import CheckedSubject, Subjects
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.output import counted
 from muntin_cli.processes import ask_python
@@ -52,7 +52,7 @@ def _tried_in(tests: Path | None) -> OwnTests:
     return tried
 
 
-def _check(subject: Subject, own: OwnTests) -> Iterator[Item]:
+def _check(subject: CheckedSubject, own: OwnTests) -> Iterator[Item]:
     try:
         verdicts = list(try_laws(subject.offered))
     except Exception as error:  # a module may raise anything where no law expects it
@@ -70,13 +70,13 @@ def _check(subject: Subject, own: OwnTests) -> Iterator[Item]:
         yield ok(_about_kept(subject, Counter(verdict.outcome for verdict in verdicts), len(in_tests)))
 
 
-def _about_kept(subject: Subject, counts: Counter[Outcome], in_tests: int) -> str:
+def _about_kept(subject: CheckedSubject, counts: Counter[Outcome], in_tests: int) -> str:
     of_them = f", {in_tests} of them tried by its own tests" if in_tests else ""
     skipped = f", not applicable: {counts[Outcome.SKIPPED]}" if counts[Outcome.SKIPPED] else ""
     return f"{subject.label} keeps {counted(counts[Outcome.KEPT] + in_tests, 'law')}{of_them}{skipped}"
 
 
-def _about_untried(subject: Subject, untried: list[Verdict]) -> str:
+def _about_untried(subject: CheckedSubject, untried: list[Verdict]) -> str:
     laws = ", ".join(verdict.law for verdict in untried)
     return (
         f"{subject.label}: {counted(len(untried), 'law')} not tried, as its types do not say what it takes\n"

@@ -14,7 +14,7 @@ Given = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CheckedSubject:
     """A module, a function, a trigger or windows.
 
     Attributes:
@@ -35,7 +35,7 @@ class Subjects:
         unmade: The names of modules, triggers and kinds for which no parameters were found, with why.
     """
 
-    found: tuple[Subject, ...]
+    found: tuple[CheckedSubject, ...]
     unmade: Mapping[str, str]
 
 
@@ -46,7 +46,7 @@ def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
         plugins: Where they are looked for.
         given: Parameters that the user knows; what is required besides is looked for by its type.
     """
-    found: list[Subject] = []
+    found: list[CheckedSubject] = []
     unmade: dict[str, str] = {}
     for plugin in plugins:
         classes: dict[str, type[Module] | type[Trigger] | type[WindowKind]] = {
@@ -56,15 +56,15 @@ def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
         }
         for name, cls in classes.items():
             made = _made(cls, given.get(name, {}))
-            if isinstance(made, Subject):
+            if isinstance(made, CheckedSubject):
                 found.append(made)
             else:
                 unmade[name] = made
-        found += [Subject(f"{name} {function.version}", function) for name, function in plugin.functions.items()]
+        found += [CheckedSubject(f"{name} {function.version}", function) for name, function in plugin.functions.items()]
     return Subjects(tuple(found), unmade)
 
 
-def _made(cls: type[Module] | type[Trigger] | type[WindowKind], given: Mapping[str, Any]) -> Subject | str:
+def _made(cls: type[Module] | type[Trigger] | type[WindowKind], given: Mapping[str, Any]) -> CheckedSubject | str:
     try:
         example = example_of(cls, given)
     except ParameterError as error:
@@ -73,4 +73,4 @@ def _made(cls: type[Module] | type[Trigger] | type[WindowKind], given: Mapping[s
         return f"no parameters were found that its constructor accepts\n  give them: --with {cls.name}:<name>=<value>"
     made, parameters = example
     told = f" with {', '.join(f'{name}={value!r}' for name, value in parameters.items())}" if parameters else ""
-    return Subject(f"{cls.name} {cls.version}{told}", made)
+    return CheckedSubject(f"{cls.name} {cls.version}{told}", made)

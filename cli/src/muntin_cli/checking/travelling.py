@@ -12,7 +12,7 @@ from typing import Final
 
 from muntin import Module, Trigger, WindowKind
 from muntin_cli.checking.report import Item, Section, finding, note, ok
-from muntin_cli.checking.subjects import Subject, Subjects
+from muntin_cli.checking.subjects import CheckedSubject, Subjects
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.output import counted
 from muntin_cli.processes import ask_python, worker_python
@@ -52,7 +52,7 @@ def check_worker(pickled: Mapping[str, bytes]) -> Section:
     return Section("worker", tuple(_opened(answer["python"], python, len(pickled), failures)))
 
 
-def _pickled(subject: Subject) -> bytes | Item:
+def _pickled(subject: CheckedSubject) -> bytes | Item:
     dumps = import_module("pyspark.cloudpickle").dumps if find_spec("pyspark") else pickle.dumps
     try:
         data = bytes(dumps(subject.offered))

@@ -13,7 +13,7 @@ from muntin_engine.progress import Observation
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BucketBatch:
     """What a micro-batch brings a bucket.
 
     Attributes:

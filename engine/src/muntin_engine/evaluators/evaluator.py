@@ -17,7 +17,7 @@ from muntin_engine.state.codec import Codec
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from muntin_engine.evaluators.batch import Batch, Evaluated
+    from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
@@ -87,7 +87,7 @@ class Evaluator(ABC):
         """Import what micro-batches need, before workers are forked: each then starts with it."""
 
     @abstractmethod
-    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state.
 
         Args:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from muntin import ColumnarAggregate, Component, Merge, ModuleContractError, ModuleFailedError
 from muntin.columnar import Sums, identities
-from muntin.columnar.lifting import contributions
+from muntin.columnar.contributions import contributions
 from muntin.columnar.payloads import DTYPES
 from muntin.columnar.sums import finished
 from muntin.safe_text import safe_cause

@@ -10,7 +10,7 @@ from typing import Final
 
 from muntin import INFINITY, LatePolicy, ModuleFailedError
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.batch import Batch
+from muntin_engine.evaluators.batch import BucketBatch
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
 from muntin_engine.exchange.durations import Durations
@@ -96,7 +96,7 @@ def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iter
     with _without_collector():
         with durations.of("intake"):
             intake = take_in(task, arrived.rows)
-        batch = Batch(
+        batch = BucketBatch(
             intake.changes,
             arrived.partials,
             _said(task, arrived),

@@ -22,7 +22,7 @@ from muntin_engine.exchange.blobs import to_blob
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.null_flags import Flags, flags, forbidden_nulls
 from muntin_engine.exchange.observing import GoodRows, observe, pack_observations, progress_of
-from muntin_engine.exchange.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, Times, find_problems
+from muntin_engine.exchange.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, RowTimes, find_problems
 from muntin_engine.exchange.signals import signals_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import Observation, merged
@@ -170,7 +170,7 @@ def _kinds(task: TaskPayload, batch: pa.RecordBatch) -> pa.Array:
     return pc.fill_null(pc.index_in(batch.column("change"), pa.array(CHANGES)), UNKNOWN)
 
 
-def _times(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array) -> Times:
+def _times(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array) -> RowTimes:
     """Return the times of the rows. A point ends after a tick, and who deletes an event ends it at its start."""
     start = _ticks(batch.column("start"))
     if task.plan.is_point:
@@ -181,7 +181,7 @@ def _times(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array) -> Times:
         end = pa.nulls(len(batch), pa.int64())
     new_end = _ticks(batch.column("new_end")) if "new_end" in batch.schema.names else pa.nulls(len(batch), pa.int64())
     is_insert = pc.equal(kind, INSERT)
-    return Times(
+    return RowTimes(
         start,
         pc.if_else(pc.and_(is_insert, pc.is_null(end)), INFINITY, end),
         pc.if_else(is_insert, None, pc.if_else(pc.equal(kind, RETRACT), start, new_end)),

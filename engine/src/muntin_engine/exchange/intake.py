@@ -45,14 +45,14 @@ def take_in(task: TaskPayload, blobs: Iterable[bytes]) -> Intake:
     Cost: for each row, its values as Python objects and a look-up of its key.
     """
     intake = Intake()
-    groups = _Groups(task)
+    groups = _RowsByKey(task)
     for blob in blobs:
         groups.add(_without_problems(task, from_blob(blob), intake))
     intake.changes, intake.key_watermarks = groups.by_key(), groups.key_watermarks
     return intake
 
 
-class _Groups:
+class _RowsByKey:
     """Rows by key. Where a key cannot be looked up by itself, as an array or a NaN, it is by a stand-in."""
 
     def __init__(self, task: TaskPayload) -> None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.exchange.problems import CLOCK, CLOSE, INSERT, PUNCTUATE, PUNCTUATE_KEY, Times
+from muntin_engine.exchange.problems import CLOCK, CLOSE, INSERT, PUNCTUATE, PUNCTUATE_KEY, RowTimes
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
@@ -31,11 +31,11 @@ class GoodRows(NamedTuple):
     """
 
     kind: pa.Array
-    times: Times
+    times: RowTimes
     source: pa.Array | None
 
     @classmethod
-    def of(cls, kind: pa.Array, times: Times, source: pa.Array | None, problem: pa.Array) -> GoodRows:
+    def of(cls, kind: pa.Array, times: RowTimes, source: pa.Array | None, problem: pa.Array) -> GoodRows:
         """Return the rows of a batch without those that have a problem."""
         if problem.null_count == len(problem):
             return cls(kind, times, source)
@@ -45,7 +45,7 @@ class GoodRows(NamedTuple):
         """Return some of the rows."""
         if pc.all(is_wanted).as_py():
             return self
-        times = Times(*(ticks.filter(is_wanted) for ticks in (self.times.start, self.times.end, self.times.new_end)))
+        times = RowTimes(*(ticks.filter(is_wanted) for ticks in (self.times.start, self.times.end, self.times.new_end)))
         source = None if self.source is None else self.source.filter(is_wanted)
         return GoodRows(self.kind.filter(is_wanted), times, source)
 

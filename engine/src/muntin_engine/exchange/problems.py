@@ -33,7 +33,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class RowTimes:
     """The times of some rows as ticks, null where a row has none."""
 
     start: pa.Array
@@ -56,7 +56,7 @@ PROBLEMS: Final = (
 """What can be wrong with the times, the key, the source, the change or a value of a row."""
 
 
-def find_problems(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, times: Times) -> pa.Array:
+def find_problems(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, times: RowTimes) -> pa.Array:
     """Return the place among `PROBLEMS` of the first problem of each row; null where there is none.
 
     Args:
@@ -120,7 +120,7 @@ def _is_unreadable(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, is_
     return found
 
 
-def _is_out_of_range(times: Times) -> Flags:
+def _is_out_of_range(times: RowTimes) -> Flags:
     """Return which rows have a time too far from 0; an end may be infinite."""
     found = _is_far(times.start)
     for ends in (times.end, times.new_end):

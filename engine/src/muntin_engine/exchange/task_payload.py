@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from muntin import Module
 from muntin.schemas import Field
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.meter import Meter, clock
 from muntin_engine.core.nulls import forbids_null
-from muntin_engine.core.query import WindowedQuery
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.bucket_ids import bucket_ids
@@ -85,7 +85,7 @@ class TaskPayload:
         return [Meter(clock if self.is_timed else None) for _ in self.plan.modules]
 
     @cached_property
-    def query(self) -> WindowedQuery:
+    def query(self) -> EvaluatorQuery:
         """The query in the evaluators' terms."""
         return windowed_query(self.plan, self.meters)
 

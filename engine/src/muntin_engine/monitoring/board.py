@@ -21,7 +21,7 @@ from muntin_engine.monitoring.spelling import (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BoardLine:
     """A line of a board.
 
     Attributes:
@@ -38,11 +38,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class BoardSection:
     """Lines that belong together."""
 
     title: str
-    lines: Sequence[Line]
+    lines: Sequence[BoardLine]
 
 
 _COUNTS: Final = {
@@ -83,50 +83,50 @@ _PICTURED: Final = 30
 """How many batches are in a picture."""
 
 
-def board_of(history: History) -> list[Section]:
+def board_of(history: History) -> list[BoardSection]:
     """Return what there is to show of a query; lines that say nothing are left out."""
     sections = [
-        Section("rows", list(_counts(history))),
-        Section("progress", list(_progress(history))),
-        Section("state", list(_state(history))),
-        Section("time", list(_time(history))),
+        BoardSection("rows", list(_counts(history))),
+        BoardSection("progress", list(_progress(history))),
+        BoardSection("state", list(_state(history))),
+        BoardSection("time", list(_time(history))),
     ]
     return [section for section in sections if section.lines]
 
 
-def _counts(history: History) -> Iterator[Line]:
+def _counts(history: History) -> Iterator[BoardLine]:
     for name, label in _COUNTS.items():
         last, total = getattr(history.last, name), history.totals[name]
         if total or name not in _SELDOM:
-            yield Line(label, spell_count(last), spell_count(total), _picture(history, attrgetter(name)))
+            yield BoardLine(label, spell_count(last), spell_count(total), _picture(history, attrgetter(name)))
     for module, total in history.skipped.items():
         if total:
             last, picture = history.last.skipped.get(module), _picture(history, _part("skipped", module))
-            yield Line(f"skipped by {module}", spell_count(last), spell_count(total), picture)
+            yield BoardLine(f"skipped by {module}", spell_count(last), spell_count(total), picture)
 
 
-def _progress(history: History) -> Iterator[Line]:
+def _progress(history: History) -> Iterator[BoardLine]:
     is_time = history.last.is_time
     for name, label in _TICKS.items():
-        yield Line(label, spell_tick(history.latest(name), is_time=is_time))
+        yield BoardLine(label, spell_tick(history.latest(name), is_time=is_time))
     for name, label in _LAGS.items():
         lag = history.latest(name)
         if lag is not None:
-            yield Line(label, spell_ticks(lag, is_time=is_time), history=_picture(history, attrgetter(name)))
+            yield BoardLine(label, spell_ticks(lag, is_time=is_time), history=_picture(history, attrgetter(name)))
 
 
-def _state(history: History) -> Iterator[Line]:
+def _state(history: History) -> Iterator[BoardLine]:
     for name, label in _LEVELS.items():
         level = history.latest(name)
         if level is not None:
-            yield Line(label, spell_count(level), history=_picture(history, attrgetter(name)))
+            yield BoardLine(label, spell_count(level), history=_picture(history, attrgetter(name)))
     held, written = history.latest("state_bytes"), history.totals["bytes_written"]
-    yield Line("size", spell_bytes(held), history=_picture(history, attrgetter("state_bytes")))
+    yield BoardLine("size", spell_bytes(held), history=_picture(history, attrgetter("state_bytes")))
     last = spell_bytes(history.last.bytes_written)
-    yield Line("written", last, spell_bytes(written), _picture(history, attrgetter("bytes_written")))
+    yield BoardLine("written", last, spell_bytes(written), _picture(history, attrgetter("bytes_written")))
 
 
-def _time(history: History) -> Iterator[Line]:
+def _time(history: History) -> Iterator[BoardLine]:
     yield _seconds("batch", history, attrgetter("seconds"), history.seconds["batch"])
     for stage in STAGES:
         if history.seconds[stage]:
@@ -135,7 +135,7 @@ def _time(history: History) -> Iterator[Line]:
         yield _seconds(f"in {module}", history, _part("modules", module), total)
     for module, count in history.long_calls.items():
         last, picture = history.last.long_calls.get(module, 0), _picture(history, _part("long_calls", module))
-        yield Line(f"long calls of {module}", spell_count(last), spell_count(count), picture)
+        yield BoardLine(f"long calls of {module}", spell_count(last), spell_count(count), picture)
         longest = history.longest_calls.get(module, 0.0)
         yield _seconds(f"longest call of {module}", history, _part("longest_calls", module), longest)
 
@@ -145,8 +145,8 @@ def _part(name: str, part: str) -> Callable[[BatchMetrics], float | None]:
     return lambda numbers: getattr(numbers, name).get(part)
 
 
-def _seconds(label: str, history: History, value: Callable[[BatchMetrics], float | None], total: float) -> Line:
-    return Line(label, spell_seconds(value(history.last)), spell_seconds(total), _picture(history, value))
+def _seconds(label: str, history: History, value: Callable[[BatchMetrics], float | None], total: float) -> BoardLine:
+    return BoardLine(label, spell_seconds(value(history.last)), spell_seconds(total), _picture(history, value))
 
 
 def _picture(history: History, value: Callable[[BatchMetrics], float | None]) -> str:

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any
 
-from muntin_engine.monitoring.board import Section, board_of
+from muntin_engine.monitoring.board import BoardSection, board_of
 from muntin_engine.monitoring.watch import Watch
 
 
@@ -63,7 +63,7 @@ def html_of(watch: Watch) -> str:
     return f"<div>{''.join(tables)}<p>{escape(watch.status)}</p></div>"
 
 
-def _table(sections: Iterable[Section]) -> str:
+def _table(sections: Iterable[BoardSection]) -> str:
     rows = [_row("th", "", "last", "all", "history")]
     for section in sections:
         rows.append(_row("th", section.title, "", "", ""))

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from muntin_engine.monitoring.board import Section, board_of
+from muntin_engine.monitoring.board import BoardSection, board_of
 from muntin_engine.monitoring.watch import Watch
 
 
@@ -45,7 +45,7 @@ def picture(watch: Watch) -> RenderableType:
     return Group(*panels, Text(watch.status))
 
 
-def _table(sections: Iterable[Section]) -> Table:
+def _table(sections: Iterable[BoardSection]) -> Table:
     table = Table(box=None, header_style="dim")
     table.add_column("")
     for name in ("last", "all"):

@@ -2,7 +2,7 @@
 
 from muntin_engine.plan.checks import MOST_BUCKETS, check_buckets, check_kind, check_trigger
 from muntin_engine.plan.choice import Choice
-from muntin_engine.plan.columns import Column, Columns, check_columns
+from muntin_engine.plan.columns import Columns, NamedColumn, check_columns
 from muntin_engine.plan.inputs import Input, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
 from muntin_engine.plan.plan import LATEST, Plan
@@ -12,10 +12,10 @@ __all__ = [
     "LATEST",
     "MOST_BUCKETS",
     "Choice",
-    "Column",
     "Columns",
     "Input",
     "ModulePlan",
+    "NamedColumn",
     "Plan",
     "check_buckets",
     "check_columns",

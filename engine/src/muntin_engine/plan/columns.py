@@ -10,7 +10,7 @@ from muntin import QueryError
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class NamedColumn:
     """A column of the input as the query names it, with its type in Spark's words."""
 
     name: str
@@ -34,16 +34,16 @@ class Columns:
         conditions: What insertions are tested by; one that does not meet all of them is left out.
     """
 
-    start: Column
-    end: Column | None = None
-    id: Column | None = None
-    change: Column | None = None
-    new_end: Column | None = None
-    signal: Column | None = None
-    source: Column | None = None
-    keys: tuple[Column, ...] = ()
-    inputs: tuple[Column, ...] = ()
-    conditions: tuple[Column, ...] = ()
+    start: NamedColumn
+    end: NamedColumn | None = None
+    id: NamedColumn | None = None
+    change: NamedColumn | None = None
+    new_end: NamedColumn | None = None
+    signal: NamedColumn | None = None
+    source: NamedColumn | None = None
+    keys: tuple[NamedColumn, ...] = ()
+    inputs: tuple[NamedColumn, ...] = ()
+    conditions: tuple[NamedColumn, ...] = ()
 
     @cached_property
     def names(self) -> dict[str, str]:

@@ -70,10 +70,12 @@ class BoundInputs:
     def _whole(self, columns: Sequence[int]) -> Callable[[tuple[Any, ...]], Any]:
         if self.make is not None:
             names = [field.name for field in self.reads]
-            return _Record(self.make, tuple(zip(columns, names, self.converters, strict=True)))
+            return _RecordConverter(self.make, tuple(zip(columns, names, self.converters, strict=True)))
         if not columns:
             return _nothing
-        return itemgetter(columns[0]) if self.converters[0] is None else _Single(columns[0], self.converters[0])
+        return (
+            itemgetter(columns[0]) if self.converters[0] is None else _SingleConverter(columns[0], self.converters[0])
+        )
 
 
 def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
@@ -123,9 +125,9 @@ def _converter(wanted: Field, given: Field) -> Converter | None:
         return _struct_converter(data_type, column)
     if isinstance(data_type, ListOf) and isinstance(column, ListOf):
         element = _converter(data_type.element, column.element)
-        return None if element is None else _List(element)
+        return None if element is None else _ListConverter(element)
     if isinstance(data_type, MapOf) and isinstance(column, MapOf):
-        return _Map(_converter(data_type.key, column.key), _converter(data_type.value, column.value))
+        return _MapConverter(_converter(data_type.key, column.key), _converter(data_type.value, column.value))
     return None
 
 
@@ -135,11 +137,11 @@ def _struct_converter(struct: Struct, column: Struct) -> Converter | None:
         for place, part in matching(struct, column) or ()
     )
     is_same = struct.make is dict and all(convert is None for _, _, convert in parts)
-    return None if is_same else _Struct(struct.make, parts)
+    return None if is_same else _StructConverter(struct.make, parts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Single:
+class _SingleConverter:
     place: int
     convert: Converter
 
@@ -148,7 +150,7 @@ class _Single:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _RecordConverter:
     make: Callable[..., Any]
     parts: tuple[tuple[int, str, Converter | None], ...]
 
@@ -157,7 +159,7 @@ class _Record:
 
 
 @dataclass(frozen=True, slots=True)
-class _Struct:
+class _StructConverter:
     make: Callable[..., Any]
     parts: tuple[tuple[str, str, Converter | None], ...]
 
@@ -166,7 +168,7 @@ class _Struct:
 
 
 @dataclass(frozen=True, slots=True)
-class _List:
+class _ListConverter:
     element: Converter
 
     def __call__(self, value: Sequence[Any]) -> list[Any]:
@@ -174,7 +176,7 @@ class _List:
 
 
 @dataclass(frozen=True, slots=True)
-class _Map:
+class _MapConverter:
     key: Converter | None
     value: Converter | None
 

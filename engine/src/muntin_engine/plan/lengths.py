@@ -51,7 +51,7 @@ def window_in_microseconds(window: WindowKind, unit: str) -> WindowKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """What a tick of a query's axis is.
 
     Attributes:

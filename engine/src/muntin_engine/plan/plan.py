@@ -22,7 +22,7 @@ from muntin.named_windows import to_dict
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import RegularWindows
-from muntin_engine.core.query import waits_for_ends
+from muntin_engine.core.evaluator_query import waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import Columns
 from muntin_engine.plan.inputs import Input

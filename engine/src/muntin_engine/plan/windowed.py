@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from muntin import EmitPolicy
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.meter import Meter
-from muntin_engine.core.query import Binding, WindowedQuery
 from muntin_engine.plan.plan import Plan
 
 
-def windowed_query(plan: Plan, meters: Sequence[Meter]) -> WindowedQuery:
+def windowed_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
     """Return a plan in the terms of the evaluators, with what measures the calls of each module."""
-    return WindowedQuery(
+    return EvaluatorQuery(
         axis=plan.axis,
         window=plan.window,
         bindings=tuple(

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.window_grid import settled
 
 
-def effective(query: WindowedQuery, progress: Progress) -> Progress:
+def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
     """Return the progress by which a query closes windows and takes rows for late.
 
     Where late rows correct results, windows close the allowed lateness behind the input's watermark, and come into

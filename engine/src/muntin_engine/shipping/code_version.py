@@ -54,7 +54,7 @@ def code_version(cls: type) -> str:
         >>> code_version(Twice)[:5], code_version(Twice) == code_version(Twice)
         ('code-', True)
     """
-    told = repr(_Description(cls.__module__).of(cls))
+    told = repr(_CodeDescription(cls.__module__).of(cls))
     return f"code-{hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]}"
 
 
@@ -65,7 +65,7 @@ def _declares_version(cls: type) -> bool:
     return owner is cls or is_local(owner.__module__) or not is_local(cls.__module__)
 
 
-class _Description:
+class _CodeDescription:
     """Describes code and constants as nested tuples of text."""
 
     def __init__(self, home: str) -> None:
@@ -117,7 +117,7 @@ class _Description:
         if isinstance(value, tuple | list):
             return type(value).__name__, *map(self.of, value)
         if isinstance(value, set | frozenset):
-            return type(value).__name__, *sorted(repr(_Description(self._home).of(part)) for part in value)
+            return type(value).__name__, *sorted(repr(_CodeDescription(self._home).of(part)) for part in value)
         if isinstance(value, Mapping):
             return "mapping", *((self.of(key), self.of(part)) for key, part in value.items())
         return None

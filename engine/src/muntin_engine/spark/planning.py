@@ -20,9 +20,8 @@ from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
 from muntin_engine.api.planned_query import Projection
-from muntin_engine.plan import Column as NamedColumn
-from muntin_engine.plan import Columns, Input, ModulePlan, Plan, plan_module
-from muntin_engine.plan.lengths import Scale
+from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.other_streams import with_marks
 from muntin_engine.spark.session.ended import in_session
@@ -76,7 +75,7 @@ def plan_query(stream: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[
     conditions = {str(place): condition for place, condition in enumerate(events.conditions)}
     tested = _fields_of(events.df, conditions, dict.fromkeys(conditions, "where"))
     axis = _axis([roles[name] for name in ("start", "end", "new_end") if name in roles])
-    scale = Scale(axis, events.unit, roles["start"].name)
+    scale = AxisScale(axis, events.unit, roles["start"].name)
     modules = tuple(_plan_call(inputs, output, call, scale) for output, call in calls.items())
     expressions = _plan_trigger(inputs, stream.emit.trigger) if isinstance(stream.emit, EarlyEmission) else {}
     if events.unit is not None and events.progress.idle is not None and events.progress.idle.lag is not None:
@@ -143,7 +142,7 @@ def condition_of(df: DataFrame, condition: ColumnLike) -> Column:
     return column
 
 
-def _plan_call(inputs: _Inputs, output: str, call: ModuleCall, scale: Scale) -> ModulePlan:
+def _plan_call(inputs: _Inputs, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
     columns = {str(number): column for number, column in enumerate(call.inputs)}
     parts = list(_fields_of(inputs.df, columns, dict.fromkeys(columns, call.cls.name)).values())
     given = [field_of(part.name, part.dataType) for part in parts]

@@ -38,7 +38,7 @@ _MOST_QUERIES: Final = 1000
 
 
 @dataclass(slots=True)
-class _Query:
+class _ComputedQuery:
     name: str
     buckets: int
     counts: dict[int, tuple[int, Mapping[str, int]]] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Rejections:
         self._later = later
         self._is_idle = is_idle
         self._numbers = count()
-        self._queries: dict[int, _Query] = {}
+        self._queries: dict[int, _ComputedQuery] = {}
         self._is_waiting = False
         self._lock = threading.RLock()
 
@@ -90,7 +90,7 @@ class Rejections:
         """Return a number for a query that may be computed from now on."""
         with self._lock:
             number = next(self._numbers)
-            self._queries[number] = _Query(name, buckets)
+            self._queries[number] = _ComputedQuery(name, buckets)
             if len(self._queries) > _MOST_QUERIES:  # nobody knows whether it will ever be computed
                 del self._queries[min(self._queries)]
             return number
@@ -125,7 +125,7 @@ class Rejections:
         else:
             self._later(self._look)
 
-    def _say(self, query: _Query) -> None:
+    def _say(self, query: _ComputedQuery) -> None:
         message = query.message()
         if message and message != query.said:
             query.said = message

@@ -10,7 +10,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.held import Held
+from muntin_engine.state.held import HeldState
 from muntin_engine.state.schema_versions import SchemaVersion
 
 LAYOUT: Final = 4
@@ -26,7 +26,7 @@ LAYOUTS: Final = (LAYOUT, SLICES)
 """The layouts of this version of Muntin."""
 
 
-class Timer(NamedTuple):
+class KeyTimer(NamedTuple):
     """When a key, or a key group, must be looked at again, and how far its output is settled.
 
     A tick may be earlier than need be, never later.
@@ -59,10 +59,10 @@ class Timer(NamedTuple):
         return list(self if self[3:] != (INFINITY, INFINITY) else self[:3])
 
 
-_NEVER: Final = Timer(INFINITY, INFINITY, INFINITY)
+_NEVER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
 
 
-def soonest(timers: Iterable[Timer]) -> Timer:
+def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
     """Return the smallest of each.
 
     Example:
@@ -70,7 +70,7 @@ def soonest(timers: Iterable[Timer]) -> Timer:
         (3, 2, 0)
     """
     found = list(timers)
-    return Timer(*map(min, zip(*found, strict=True))) if found else _NEVER
+    return KeyTimer(*map(min, zip(*found, strict=True))) if found else _NEVER
 
 
 class BucketMetadata:
@@ -92,8 +92,8 @@ class BucketMetadata:
         self.schema_versions: list[SchemaVersion] = compatibility.schema_versions(schema_versions)
         self.progress = Progress()
         self.tracked: Sequence[Any] = ()
-        self.timers: dict[int, Timer] = {}
-        self.held: dict[int, Held] = {}
+        self.timers: dict[int, KeyTimer] = {}
+        self.held: dict[int, HeldState] = {}
         self.serial = 0
 
     def to_bytes(self, codec: Codec) -> bytes:
@@ -121,8 +121,8 @@ class BucketMetadata:
         metadata = cls(compatibility, schema_versions)
         progress, metadata.tracked, timers, metadata.serial, held = rest
         metadata.progress = Progress(*progress)
-        metadata.timers = {key_group: Timer(*timer) for key_group, *timer in timers}
-        metadata.held = {key_group: Held(*part) for key_group, *part in held}
+        metadata.timers = {key_group: KeyTimer(*timer) for key_group, *timer in timers}
+        metadata.held = {key_group: HeldState(*part) for key_group, *part in held}
         return metadata
 
 

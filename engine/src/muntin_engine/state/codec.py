@@ -22,7 +22,7 @@ from muntin.safe_text import safe_message, safe_repr
 from muntin_engine.errors import StateError
 from muntin_engine.state.plain_kinds import COLUMN, DEEPEST, NUMBER, READERS, RECORD, WRITERS, too_deep
 from muntin_engine.state.records import field_names, is_record, make_record, record_name
-from muntin_engine.state.value_columns import Column, join, split
+from muntin_engine.state.value_columns import ValueColumn, join, split
 
 _ON_STACK: Final = 6
 """So many levels are read on the thread's stack, which is fast."""
@@ -102,7 +102,7 @@ class Codec:
 
     def _extend(self, value: Any, depth: int = 0) -> msgpack.ExtType:
         cls = type(value)
-        if cls is Column:
+        if cls is ValueColumn:
             return msgpack.ExtType(COLUMN, self._packed(split(value.values, self._declares), depth + 1))
         if cls in WRITERS:
             code, write = WRITERS[cls]

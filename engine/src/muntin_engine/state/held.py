@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class Held(NamedTuple):
+class HeldState(NamedTuple):
     """What a bucket, or a part of one, holds.
 
     Attributes:
@@ -22,11 +22,11 @@ class Held(NamedTuple):
     windows: int = 0
 
 
-def total(parts: Iterable[Held]) -> Held:
+def total(parts: Iterable[HeldState]) -> HeldState:
     """Return what several parts hold.
 
     Example:
         >>> total([Held(100, 1, 5, 2), Held(20, 3)])
         Held(bytes=120, keys=4, events=5, windows=2)
     """
-    return Held(*map(sum, zip(Held(), *parts, strict=True)))
+    return HeldState(*map(sum, zip(HeldState(), *parts, strict=True)))

@@ -15,7 +15,7 @@ _NULL: Final = type(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ValueColumn:
     """A list for the codec to write by columns; it is read back as a list of equal values.
 
     Tuples of one length and records of one class are written field by field, at any depth, and values of a kind that

@@ -27,7 +27,7 @@ from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.fitting import misfit
 from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
-from muntin_engine.plan import Column, Columns, ModulePlan, Plan, check_trigger
+from muntin_engine.plan import Columns, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.codec import Codec, records_of
 
@@ -130,11 +130,11 @@ class Asked:
         return checked_plan(
             Plan(
                 columns=Columns(
-                    start=Column("start", _TICKS),
-                    end=None if self.is_point else Column("end", _TICKS),
-                    id=Column("id", _TICKS) if has_ids else None,
-                    keys=(Column("key", _TICKS),),
-                    inputs=tuple(Column(f"input {place}", "") for place in range(len(self.inputs))),
+                    start=NamedColumn("start", _TICKS),
+                    end=None if self.is_point else NamedColumn("end", _TICKS),
+                    id=NamedColumn("id", _TICKS) if has_ids else None,
+                    keys=(NamedColumn("key", _TICKS),),
+                    inputs=tuple(NamedColumn(f"input {place}", "") for place in range(len(self.inputs))),
                 ),
                 axis=Axis.TICKS,
                 window=self.query.window,

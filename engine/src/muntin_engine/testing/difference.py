@@ -13,7 +13,7 @@ from muntin.testing.timeline import spell_value
 from muntin_engine.core.changes import Timing
 from muntin_engine.errors import StateError
 from muntin_engine.testing.asked import Asked
-from muntin_engine.testing.following import Line, Mishap
+from muntin_engine.testing.following import LiveResult, Mishap
 
 _IN_THE_STATE: Final = (
     "keep all that a result depends on in the state, as plain data:\n"
@@ -46,7 +46,7 @@ _NOT_PLAIN: Final = (
 
 
 @dataclass(frozen=True)
-class Difference:
+class OutputDifference:
     """A mishap that shows in the output.
 
     Attributes:
@@ -64,8 +64,8 @@ class Difference:
     evaluator: str
     mishap: Mishap
     place: int
-    wanted: Sequence[Line] = ()
-    got: Sequence[Line] = ()
+    wanted: Sequence[LiveResult] = ()
+    got: Sequence[LiveResult] = ()
     error: Exception | None = None
     only_after: int | None = None
 
@@ -110,9 +110,9 @@ class Difference:
                 yield Boundary.RESTART
 
 
-def bag_difference(left: Sequence[Line], right: Sequence[Line], tolerance: float) -> list[Line]:
+def bag_difference(left: Sequence[LiveResult], right: Sequence[LiveResult], tolerance: float) -> list[LiveResult]:
     """Return the lines on the left that are not on the right; values are compared within a tolerance."""
-    rest, missing = list(right), list[Line]()
+    rest, missing = list(right), list[LiveResult]()
     for line in left:
         place = next((place for place, other in enumerate(rest) if _is_same(line, other, tolerance)), None)
         if place is None:
@@ -122,11 +122,11 @@ def bag_difference(left: Sequence[Line], right: Sequence[Line], tolerance: float
     return missing
 
 
-def _is_same(line: Line, other: Line, tolerance: float) -> bool:
+def _is_same(line: LiveResult, other: LiveResult, tolerance: float) -> bool:
     return line._replace(value=None) == other._replace(value=None) and equal(line.value, other.value, tolerance)
 
 
-def _bar(label: str, line: Line, asked: Asked) -> Bar:
+def _bar(label: str, line: LiveResult, asked: Asked) -> Bar:
     name = label if line.key is None else f"{label} {line.key!r}"
     early = f", early, firing {line.firing}" if line.timing is Timing.EARLY else ""
     return Bar(name, line.start, line.end, f"{spell_value(line.value, asked.query)}{early}")

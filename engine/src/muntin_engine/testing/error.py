@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muntin import ModuleError
-from muntin_engine.testing.difference import Difference
+from muntin_engine.testing.difference import OutputDifference
 from muntin_engine.testing.following import Mishap
 
 _CLAIMS = {
@@ -24,7 +24,7 @@ class RestartError(ModuleError, AssertionError):
         stream: The smallest stream found that shows it, as a time line.
     """
 
-    def __init__(self, found: Difference) -> None:
+    def __init__(self, found: OutputDifference) -> None:
         self.evaluator: str = found.evaluator
         self.mishap: Mishap = found.mishap
         self.step = found.place + 1

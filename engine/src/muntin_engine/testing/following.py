@@ -32,7 +32,7 @@ class Mishap(StrEnum):
     """It evaluates a step, what it wrote is lost, and it evaluates the step again."""
 
 
-class Line(NamedTuple):
+class LiveResult(NamedTuple):
     """A result that stands: put out, and not taken back."""
 
     key: Hashable
@@ -45,14 +45,14 @@ class Line(NamedTuple):
 
 
 @dataclass
-class Standing:
+class LiveOutput:
     """The output as it stands."""
 
-    _lines: list[tuple[int, int, Line]] = field(default_factory=list)
+    _lines: list[tuple[int, int, LiveResult]] = field(default_factory=list)
 
     def apply(self, key: int, named: Hashable, change: OutputChange) -> None:
         """Take a change of the output. One that takes back what was never put out takes nothing back."""
-        line = Line(named, change.window, change.start, change.end, change.value, change.timing, change.firing)
+        line = LiveResult(named, change.window, change.start, change.end, change.value, change.timing, change.firing)
         known = (key, change.id, line)
         if change.kind is OutputKind.INSERT:
             self._lines.append(known)
@@ -64,12 +64,12 @@ class Standing:
         if change.kind is OutputKind.REVISE and change.new_end is not None:
             self._lines.append((key, change.id, line._replace(end=change.new_end)))
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[LiveResult]:
         """Return what stands."""
         return [line for _, _, line in self._lines]
 
 
-def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Iterator[list[Line]]:
+def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Iterator[list[LiveResult]]:
     """Yield the output as it stands after each step.
 
     Args:
@@ -81,7 +81,7 @@ def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None 
     Raises:
         Exception: Whatever the module, or the engine on its behalf, raises.
     """
-    cells, standing = MemoryCells(), Standing()
+    cells, standing = MemoryCells(), LiveOutput()
     names = {number: key for key, number in asked.keys.items()}
     process = _start(asked, evaluator, cells)
     for place, batch in enumerate(asked.batches):
@@ -96,7 +96,7 @@ def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None 
         yield standing.lines()
 
 
-def meant(asked: Asked) -> Iterator[list[Line]]:
+def meant(asked: Asked) -> Iterator[list[LiveResult]]:
     """Yield what must stand after each step, according to the reference evaluator; of early results, the final ones."""
     stream, progress = StreamHistory(), Progress()
     for batch in asked.batches:
@@ -107,10 +107,10 @@ def meant(asked: Asked) -> Iterator[list[Line]]:
         yield [line for key, some in events.items() for line in _meant(asked, key, some, progress)]
 
 
-def _meant(asked: Asked, key: Hashable, events: list[Event[Any]], progress: Progress) -> Iterator[Line]:
+def _meant(asked: Asked, key: Hashable, events: list[Event[Any]], progress: Progress) -> Iterator[LiveResult]:
     emit = EmitPolicy.FINAL if isinstance(asked.emit, EarlyEmission) else asked.emit
     for row in standing_output(asked.meaning, emit, events, progress):
-        yield Line(key, row.window, row.start, row.end, row.value)
+        yield LiveResult(key, row.window, row.start, row.end, row.value)
 
 
 def _start(asked: Asked, evaluator: str, cells: MemoryCells) -> InMemory:

@@ -20,7 +20,7 @@ from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
 from muntin_engine.testing.asked import Asked
-from muntin_engine.testing.difference import Difference
+from muntin_engine.testing.difference import OutputDifference
 from muntin_engine.testing.searching import Search
 from muntin_engine.testing.streams import scripts
 
@@ -73,7 +73,7 @@ class RestartTrial(Trial):
             told = search.alone(found)
             raise self._report(told) from told.error
 
-    def _report(self, found: Difference) -> LawError:
+    def _report(self, found: OutputDifference) -> LawError:
         return LawError(self.law.name, self.law.statement, self.module, found.facts, found.drawing, found.remedy)
 
 

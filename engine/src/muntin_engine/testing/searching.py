@@ -11,8 +11,8 @@ from muntin import EarlyEmission, MuntinError, Refinement, TimestampPolicy
 from muntin.testing import Script, smallest_failing
 from muntin_engine.core.changes import Timing
 from muntin_engine.testing.asked import Asked
-from muntin_engine.testing.difference import Difference, bag_difference
-from muntin_engine.testing.following import Line, Mishap, follow, meant
+from muntin_engine.testing.difference import OutputDifference, bag_difference
+from muntin_engine.testing.following import LiveResult, Mishap, follow, meant
 
 
 class Search:
@@ -27,9 +27,9 @@ class Search:
         """
         self._asked = asked
         self._tolerance = tolerance
-        self._straight: dict[str, _Record] = {}
+        self._straight: dict[str, _OutputHistory] = {}
 
-    def first(self, evaluators: Iterable[str]) -> Difference | None:
+    def first(self, evaluators: Iterable[str]) -> OutputDifference | None:
         """Return the first difference that any mishap makes to one of some evaluators, or None."""
         found = (
             self.difference(evaluator, mishap)
@@ -38,7 +38,7 @@ class Search:
         )
         return next((one for one in found if one is not None), None)
 
-    def difference(self, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Difference | None:
+    def difference(self, evaluator: str, mishap: Mishap, only_after: int | None = None) -> OutputDifference | None:
         """Return the first difference that a mishap makes to an evaluator, or None.
 
         Nothing happening is compared with the reference, and all else with nothing happening. What raises without a
@@ -46,7 +46,7 @@ class Search:
         """
         straight = self._run_straight(evaluator)
         if straight.error is not None:
-            return Difference(self._asked, evaluator, Mishap.NOTHING, len(straight.steps), error=straight.error)
+            return OutputDifference(self._asked, evaluator, Mishap.NOTHING, len(straight.steps), error=straight.error)
         if mishap is Mishap.NOTHING:
             seen = _seen_against_reference(self._asked, straight, self._tolerance)
         else:
@@ -55,9 +55,9 @@ class Search:
         if seen is None:
             return None
         is_chance = mishap is not Mishap.SECOND_RUN and self.difference(evaluator, Mishap.SECOND_RUN)
-        return is_chance or Difference(self._asked, evaluator, mishap, *seen, only_after=only_after)
+        return is_chance or OutputDifference(self._asked, evaluator, mishap, *seen, only_after=only_after)
 
-    def alone(self, found: Difference) -> Difference:
+    def alone(self, found: OutputDifference) -> OutputDifference:
         """Return the difference that a single mishap makes; the one that was found, if a single one is not enough."""
         if found.mishap not in (Mishap.RESTART, Mishap.CRASH):
             return found
@@ -65,16 +65,16 @@ class Search:
         alone = (self.difference(found.evaluator, found.mishap, place) for place in places)
         return next((one for one in alone if one is not None), found)
 
-    def _run_straight(self, evaluator: str) -> _Record:
+    def _run_straight(self, evaluator: str) -> _OutputHistory:
         if evaluator not in self._straight:
             self._straight[evaluator] = _record(self._asked, evaluator, Mishap.NOTHING)
         return self._straight[evaluator]
 
 
-def smallest(found: Difference, tolerance: float) -> Difference:
+def smallest(found: OutputDifference, tolerance: float) -> OutputDifference:
     """Return the same kind of difference on the smallest stream that shows it, with the one step that it takes."""
 
-    def on(script: Script) -> Difference | None:
+    def on(script: Script) -> OutputDifference | None:
         try:
             again = Search(replace(found.asked, script=script), tolerance).difference(found.evaluator, found.mishap)
         except MuntinError:  # the evaluator cannot run what is left
@@ -87,10 +87,10 @@ def smallest(found: Difference, tolerance: float) -> Difference:
 
 
 @dataclass(slots=True)
-class _Record:
+class _OutputHistory:
     """What stood after each step, up to one that raised."""
 
-    steps: list[Sequence[Line]] = field(default_factory=list)
+    steps: list[Sequence[LiveResult]] = field(default_factory=list)
     error: Exception | None = None
 
 
@@ -98,13 +98,13 @@ class _Seen(NamedTuple):
     """Where two records differ first, and in what."""
 
     place: int
-    wanted: Sequence[Line] = ()
-    got: Sequence[Line] = ()
+    wanted: Sequence[LiveResult] = ()
+    got: Sequence[LiveResult] = ()
     error: Exception | None = None
 
 
-def _record(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> _Record:
-    record = _Record()
+def _record(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> _OutputHistory:
+    record = _OutputHistory()
     try:
         for lines in follow(asked, evaluator, mishap, only_after):
             record.steps.append(lines)
@@ -113,7 +113,7 @@ def _record(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None
     return record
 
 
-def _seen(wanted: Sequence[Sequence[Line]], record: _Record, tolerance: float) -> _Seen | None:
+def _seen(wanted: Sequence[Sequence[LiveResult]], record: _OutputHistory, tolerance: float) -> _Seen | None:
     for place, (some, others) in enumerate(zip_longest(wanted, record.steps)):
         if others is None:
             return _Seen(place, error=record.error)
@@ -123,7 +123,7 @@ def _seen(wanted: Sequence[Sequence[Line]], record: _Record, tolerance: float) -
     return None
 
 
-def _seen_against_reference(asked: Asked, straight: _Record, tolerance: float) -> _Seen | None:
+def _seen_against_reference(asked: Asked, straight: _OutputHistory, tolerance: float) -> _Seen | None:
     """Compare with the reference evaluator, which knows of no early results, nor in which pieces results stand."""
     if asked.query.timestamps is TimestampPolicy.TIME_BOUND:
         return None  # the same stands at each tick, but what was shortened and continued is in two pieces
@@ -132,4 +132,4 @@ def _seen_against_reference(asked: Asked, straight: _Record, tolerance: float) -
     if asked.emit.refinement is Refinement.DISCARD:
         return None  # a final result then holds what no early one held
     finals = [[line._replace(firing=0) for line in lines if line.timing is Timing.FINAL] for lines in straight.steps]
-    return _seen(list(meant(asked)), _Record(list(finals)), tolerance)
+    return _seen(list(meant(asked)), _OutputHistory(list(finals)), tolerance)

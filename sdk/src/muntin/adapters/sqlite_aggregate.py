@@ -54,7 +54,7 @@ def from_sqlite_aggregate(aggregate: Any, **options: Unpack[AdapterOptions]) -> 
     spread = foreign.spread(payload, "step")
     return adapt(
         foreign,
-        lambda *arguments, **parameters: _Aggregate(lambda: foreign.make(*arguments, **parameters), spread, last),
+        lambda *arguments, **parameters: _SqlAggregate(lambda: foreign.make(*arguments, **parameters), spread, last),
         payload,
         foreign.result_type(options.get("result"), last),
         {"remove_events": foreign.has("inverse")},
@@ -62,7 +62,7 @@ def from_sqlite_aggregate(aggregate: Any, **options: Unpack[AdapterOptions]) -> 
     )
 
 
-class _Aggregate:
+class _SqlAggregate:
     def __init__(self, create: Callable[[], Any], spread: Spread, last: str) -> None:
         self.create = create
         self._spread = spread

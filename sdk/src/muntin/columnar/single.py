@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from muntin.columnar.lifting import contributions
+from muntin.columnar.contributions import contributions
 from muntin.columnar.merging import fold_rows, identities, merge
 from muntin.columnar.on_arrays import OnArrays
 from muntin.columnar.payloads import payload_arrays

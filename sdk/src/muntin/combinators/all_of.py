@@ -54,7 +54,7 @@ def all_of(**modules: str | type[Module]) -> type[Any]:
     return _all_of(**{name: module_class(module) for name, module in modules.items()})
 
 
-class _AllOf(Made):
+class _AllModules(Made):
     """Keeps one state per aggregate; a payload is seen by each in the way it wants."""
 
     _parts: ClassVar[Mapping[str, type[Module]]]
@@ -184,7 +184,7 @@ def _all_of(**parts: type[Module]) -> type[Any]:
     states = tuple(cls.state_type() for cls in parts.values())
     types = (payload, tuple[states], record) if is_incremental else (payload, record)  # type: ignore[valid-type]
     return make_module(
-        (_AllOf, _base(parts, is_incremental=is_incremental)[types]),
+        (_AllModules, _base(parts, is_incremental=is_incremental)[types]),
         {
             "name": "muntin.all_of",
             "version": ", ".join(f"{name}: {cls.name} {cls.version}" for name, cls in parts.items()),
@@ -231,9 +231,9 @@ def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict
     names = [name for name in wanted if all(hasattr(cls, name) for cls in parts.values())]
     if is_incremental and any(hasattr(cls, "upgrade_state") for cls in parts.values()):
         names.append("upgrade_state")
-    methods = {name: getattr(_AllOf, f"_{name}") for name in names}
+    methods = {name: getattr(_AllModules, f"_{name}") for name in names}
     if all(issubclass(cls, SupportsColumns) for cls in parts.values()):
-        methods["columnar_form"] = _AllOf._columnar_form
+        methods["columnar_form"] = _AllModules._columnar_form
     return methods
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from muntin.columnar.lifting import contributions
+from muntin.columnar.contributions import contributions
 from muntin.columnar.merging import fold_rows
 from muntin.columnar.payloads import has_null, payload_arrays
 from muntin.columnar.ragged import Ragged

@@ -17,7 +17,7 @@ _MOST_PIECES: Final = 8
 """In how many pieces partial states may lie before some are merged."""
 
 
-class Held:
+class HeldPartials:
     """The partial states of a bucket, each piece in the order of its slices, or of the first windows of its ranges.
 
     Cost: adding a piece costs, amortised, a few times its length and the logarithm of the number of batches; there is

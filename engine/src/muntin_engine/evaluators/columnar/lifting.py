@@ -45,7 +45,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class RowGroups:
     """Rows by bucket, slice and key.
 
     Attributes:
@@ -73,7 +73,7 @@ class Groups:
         return self.first[self.ends[bucket] : self.ends[bucket + 1]]
 
 
-def group_rows(grid: Grid, rows: Rows) -> Groups:
+def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     """Return the groups of rows.
 
     Cost: a few passes over the rows, and no sorting of them.
@@ -96,7 +96,7 @@ def group_rows(grid: Grid, rows: Rows) -> Groups:
     codes = base[keyed.codes] + relative * sizes[bucket_of_key][keyed.codes]
     codes, size = compress(codes, product(keyed.size, span))
     first = first_places(codes, size)
-    return Groups(
+    return RowGroups(
         codes,
         size,
         rows.buckets[first],
@@ -146,7 +146,7 @@ def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
     return key, grid.windows.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
 
 
-def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: Groups) -> Partials:
+def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> Partials:
     counts = np.bincount(groups.codes, minlength=groups.size)
     parts: dict[Part, Any] = {}
     for place, form in enumerate(forms):

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from muntin_engine.core.slice_grid import Grid
-from muntin_engine.evaluators.columnar.held_partials import Held
+from muntin_engine.evaluators.columnar.held_partials import HeldPartials
 from muntin_engine.evaluators.columnar.key_table import KeyTable
 from muntin_engine.evaluators.columnar.partials import Partials, concat, merge_alike, parts_of
 from muntin_engine.evaluators.columnar.upgrading import from_old_blob
 from muntin_engine.evaluators.columnar.window_closing import Windows
 from muntin_engine.evaluators.columnar.wire import from_blob, to_blob
-from muntin_engine.evaluators.over_slices.slice_store import Entry, Stored, Taken
+from muntin_engine.evaluators.over_slices.slice_store import Entry, StoredEntry, Taken
 from muntin_engine.exchange.bound_form import BoundForm
 
 ENTRY_BYTES: Final = 2 * 2**20
@@ -60,7 +60,7 @@ class ColumnarStore:
         self._forms = forms
         self._parts = parts_of(forms)
         self._keys = KeyTable()
-        self._held = Held(grids)
+        self._held = HeldPartials(grids)
         self._most_keys = FEW_KEYS
 
     def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[Partials]:
@@ -78,7 +78,7 @@ class ColumnarStore:
         self._held.add(delta)
         return Taken(delta, accepted, rows - accepted, keys)
 
-    def restore(self, entry: Stored) -> None:
+    def restore(self, entry: StoredEntry) -> None:
         """Merge an entry; what an older schema version wrote is upgraded."""
         self._held.add(self._read(entry).partials)
 
@@ -97,11 +97,11 @@ class ColumnarStore:
         rows = max(1, len(live) * ENTRY_BYTES // max(live.nbytes, 1))
         return [self._entry(live.slice(start, start + rows)) for start in range(0, len(live), rows)]
 
-    def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, upgraded and in as few as possible, without slices below a first one."""
         return self.write(merge_alike(concat([self._read(entry).partials for entry in entries])), first_live)
 
-    def _read(self, entry: Stored) -> _Decoded:
+    def _read(self, entry: StoredEntry) -> _Decoded:
         if entry.schema_version is None:
             return self._decode(entry.data)
         return self._coded(*from_old_blob(entry.data, self._forms, entry.schema_version))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from muntin import INFINITY, EmitPolicy, Window
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.admission import Admission
-from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
@@ -63,7 +63,7 @@ class AffectedWindows:
     the windows in sight on these stretches.
     """
 
-    def __init__(self, query: WindowedQuery, computations: Sequence[Computation]) -> None:
+    def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation]) -> None:
         self._query = query
         self._computations = computations
 

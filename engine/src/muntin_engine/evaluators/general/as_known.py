@@ -12,9 +12,9 @@ from itertools import count, pairwise
 from typing import Any
 
 from muntin import INFINITY, Window
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.core.query import WindowedQuery
-from muntin_engine.evaluators.general.computation import Computation, OutputRow, Stamper
+from muntin_engine.evaluators.general.computation import ModuleComputation, OutputRow, Stamper
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.general.row_replacement import replace_rows_from
 from muntin_engine.evaluators.general.window_index import LiveRow
@@ -27,7 +27,7 @@ class ResultsAsKnown:
     reads ends which may move, is computed from the members known so far, for each piece.
     """
 
-    def __init__(self, query: WindowedQuery, computations: Sequence[Computation], stamper: Stamper) -> None:
+    def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation], stamper: Stamper) -> None:
         self._query = query
         self._computations = computations
         self._stamper = stamper

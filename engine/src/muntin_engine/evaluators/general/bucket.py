@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import EARLIEST, LatePolicy
 from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.keys import Key, canonical
-from muntin_engine.core.query import WindowedQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment import assigner_of
@@ -28,12 +28,12 @@ from muntin_engine.evaluators.general.output_progress import output_watermark
 from muntin_engine.evaluators.general.timers import sight, timer
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.lateness import effective, for_key, seen_to
-from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata, Timer, soonest
+from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata, KeyTimer, soonest
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.checked_cells import damaged
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.held import Held, total
+from muntin_engine.state.held import HeldState, total
 
 _METADATA: Final = "metadata"
 
@@ -56,10 +56,10 @@ _Rows: TypeAlias = dict[bytes, _Work]
 """What a batch brings some keys, by the bytes that name a key."""
 
 
-class _Stored(NamedTuple):
+class _StoredKey(NamedTuple):
     """A key of a key group."""
 
-    timer: Timer
+    timer: KeyTimer
     data: bytes
 
 
@@ -86,7 +86,7 @@ class BatchResult:
     accepted: int = 0
     keys: int = 0
     windows_closed: int = 0
-    held: Held = field(default_factory=Held)
+    held: HeldState = field(default_factory=HeldState)
 
 
 class Bucket:
@@ -99,7 +99,7 @@ class Bucket:
 
     def __init__(
         self,
-        query: WindowedQuery,
+        query: EvaluatorQuery,
         cells: Cells,
         codec: Codec,
         identity: Mapping[str, Any],
@@ -152,14 +152,14 @@ class Bucket:
         said = seen_to(arrived, (key_watermark for *_, key_watermark in promised))
         now, metadata.tracked = self._tracker.advance(metadata.progress, metadata.tracked, said, observed)
         work = self._by_key_group(chain(((key, rows, EARLIEST) for key, rows in changes), promised))
-        batch = _Batch(self._query, self._codec, metadata, now, signals)
+        batch = _BatchRun(self._query, self._codec, metadata, now, signals)
         written: dict[str, bytes] = {}
         for key_group in sorted({*work, *batch.due_key_groups()}):
             name = f"key_group {key_group}"
             written[name] = batch.process_key_group(key_group, self._cells.get(name), work.get(key_group, {}))
         written[_METADATA] = batch.close()
         self._write(written)
-        batch.result.held = total([*metadata.held.values(), Held(len(written[_METADATA]))])
+        batch.result.held = total([*metadata.held.values(), HeldState(len(written[_METADATA]))])
         bound, closing = soonest(metadata.timers.values()).bound, effective(self._query, now)
         batch.result.watermark = output_watermark(self._query, self._assigner, closing, bound)
         return batch.result
@@ -183,12 +183,12 @@ class Bucket:
                 self._cells.remove(name)
 
 
-class _Batch:
+class _BatchRun:
     """One micro-batch on its way through the key groups."""
 
     def __init__(
         self,
-        query: WindowedQuery,
+        query: EvaluatorQuery,
         codec: Codec,
         metadata: BucketMetadata,
         now: Progress,
@@ -231,12 +231,12 @@ class _Batch:
             return b""
         self._metadata.timers[key_group] = soonest(key.timer for key in stored.values())
         packed = self._codec.pack({name: [*key.timer.to_data(), key.data] for name, key in stored.items()})
-        _, _, events, windows = self._metadata.held.get(key_group, Held())
-        held = Held(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
+        _, _, events, windows = self._metadata.held.get(key_group, HeldState())
+        held = HeldState(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
         self._metadata.held[key_group] = held
         return packed
 
-    def _is_at_hand(self, timer: Timer) -> bool:
+    def _is_at_hand(self, timer: KeyTimer) -> bool:
         return self._evaluation.emission.is_signalled or timer.is_at(*self._at)
 
     def close(self) -> bytes:
@@ -245,10 +245,10 @@ class _Batch:
         self.result.windows_closed = self._evaluation.windows_closed
         return self._metadata.to_bytes(self._codec)
 
-    def _read(self, data: bytes) -> dict[bytes, _Stored]:
-        return {name: _Stored(Timer(*timer), data) for name, (*timer, data) in self._codec.unpack(data).items()}
+    def _read(self, data: bytes) -> dict[bytes, _StoredKey]:
+        return {name: _StoredKey(KeyTimer(*timer), data) for name, (*timer, data) in self._codec.unpack(data).items()}
 
-    def _process_key(self, work: _Work, stored: _Stored | None) -> _Stored | None:
+    def _process_key(self, work: _Work, stored: _StoredKey | None) -> _StoredKey | None:
         state = KeyState(self._query, self._serial) if stored is None else self._restore(work.key, stored.data)
         waiting, before = state.waiting_count, self._progress(self._before, state)
         if stored is not None:
@@ -272,7 +272,7 @@ class _Batch:
             state.key_watermark = EARLIEST
         if not state.is_empty:
             self._count(state, +1)
-            return _Stored(timer(self._query, state, now), self._packed(work.key, state))
+            return _StoredKey(timer(self._query, state, now), self._packed(work.key, state))
         self._metadata.serial = max(self._metadata.serial, state.serial)
         return None
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment import Assigner
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
 
-def boundary_limit(query: WindowedQuery, watermark: int) -> int:
+def boundary_limit(query: EvaluatorQuery, watermark: int) -> int:
     """Return the largest end of a window whose extent no legal change can alter.
 
     That is the watermark; one tick less where a boundary at the watermark can still move.
@@ -18,7 +18,7 @@ def boundary_limit(query: WindowedQuery, watermark: int) -> int:
     return watermark - 1 if is_movable else watermark
 
 
-def closing_limit(query: WindowedQuery, state: KeyState, watermark: int) -> int:
+def closing_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
     """Return a tick such that no legal change can alter a window that ends there or before.
 
     Where results depend on ends outside the window, it is no later than the earliest membership of an event that can
@@ -31,7 +31,7 @@ def closing_limit(query: WindowedQuery, state: KeyState, watermark: int) -> int:
     return min([limit, *(event.since for event in movable(state, watermark))])
 
 
-def closes_out_of_order(query: WindowedQuery, assigner: Assigner) -> bool:
+def closes_out_of_order(query: EvaluatorQuery, assigner: Assigner) -> bool:
     """True if a window may close before an earlier one: an event that one waits for may be no member of the next."""
     return query.waits_for_ends and not assigner.closes_in_order
 

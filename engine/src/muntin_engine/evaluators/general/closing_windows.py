@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.closing_limits import boundary_limit, closes_out_of_order, closing_limit
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.sweep import Step, sweep
+from muntin_engine.evaluators.general.sweep import SweptWindow, sweep
 
 
-class Closing:
+class ClosingWindows:
     """Finds the windows that no legal change can alter any more.
 
     Cost: a key without one costs constant time, unless windows wait for the ends of events; the others one sweep over
     the key's open events.
     """
 
-    def __init__(self, query: WindowedQuery) -> None:
+    def __init__(self, query: EvaluatorQuery) -> None:
         self._query = query
 
     def limit(self, state: KeyState, watermark: int) -> int | None:
@@ -30,7 +30,7 @@ class Closing:
         first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
         return limit if first is not None and first.end <= limit else None
 
-    def steps(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterator[Step]:
+    def steps(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterator[SweptWindow]:
         """Yield the windows that close now, and those that are empty after one that is not.
 
         Windows close out of order where a module waits for the ends of members. One that is passed over then comes as
@@ -50,7 +50,7 @@ class Closing:
             else:
                 yield step._replace(members={})
 
-    def has_closed(self, step: Step, watermark: int) -> bool:
+    def has_closed(self, step: SweptWindow, watermark: int) -> bool:
         """True if a window closed at a watermark, where they close out of order.
 
         What closed then has not changed since.

@@ -17,7 +17,7 @@ from muntin import (
     Window,
 )
 from muntin.safe_text import safe_cause, safe_repr
-from muntin_engine.core.query import Binding, WindowedQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.running import RUNNING, Call, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.event_index import StoredEvent
@@ -34,7 +34,7 @@ class OutputRow(NamedTuple):
     value: Any
 
 
-class Computation:
+class ModuleComputation:
     """One module of a query. A failure inside it names module, version, key, window and method.
 
     Attributes:
@@ -146,13 +146,13 @@ def _described(local: Mapping[str, Any]) -> Call:
     return Call(computation._label, local["name"], local["key"], local["window"], meter=computation._meter)
 
 
-at(Computation._call, _described)
+at(ModuleComputation._call, _described)
 
 
 class Stamper:
     """Turns the results of a window into rows with lifetimes (SI-44 to SI-49, SI-58)."""
 
-    def __init__(self, query: WindowedQuery) -> None:
+    def __init__(self, query: EvaluatorQuery) -> None:
         self._policy = query.timestamps
         self._is_operator = query.is_operator
         self._module = query.bindings[0].module

@@ -13,7 +13,7 @@ from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
-    from muntin_engine.evaluators.batch import Batch, Evaluated
+    from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
@@ -68,7 +68,7 @@ class GeneralEvaluator(Evaluator):
         """Import what micro-batches need."""
         import muntin_engine.evaluators.general.processing  # noqa: F401
 
-    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.general.processing import process
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from muntin import Window
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing_windows import Closing
+from muntin_engine.evaluators.general.closing_windows import ClosingWindows
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.window_results import WindowResults
@@ -21,9 +21,9 @@ class FinalEmission(Emission):
 
     follows_windows = False
 
-    def __init__(self, query: WindowedQuery, results: WindowResults) -> None:
+    def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
         super().__init__()
-        self._closing = Closing(query)
+        self._closing = ClosingWindows(query)
         self._results = results
 
     def emit(

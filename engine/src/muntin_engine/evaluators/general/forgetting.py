@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.closing_limits import boundary_limit, closes_out_of_order, closing_limit, movable
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
 
-def forget_closed(query: WindowedQuery, state: KeyState, watermark: int) -> int:
+def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
     """Close windows and drop the events that belong to closed windows alone.
 
     Returns:
@@ -37,7 +37,7 @@ def forget_closed(query: WindowedQuery, state: KeyState, watermark: int) -> int:
     return closed
 
 
-def may_be_revised(query: WindowedQuery, event: StoredEvent, watermark: int) -> bool:
+def may_be_revised(query: EvaluatorQuery, event: StoredEvent, watermark: int) -> bool:
     """True if a legal revision, or an edge stream's next sample, may still move the event's end."""
     return query.ends_move and event.end >= watermark and watermark != INFINITY
 

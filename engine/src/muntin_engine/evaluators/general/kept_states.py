@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from muntin import Window
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
@@ -24,7 +24,7 @@ class KeptStates:
     """
 
     def __init__(
-        self, query: WindowedQuery, codec: Codec, schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),)
+        self, query: EvaluatorQuery, codec: Codec, schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),)
     ) -> None:
         """Prepare for the states of a query.
 
@@ -37,7 +37,7 @@ class KeptStates:
         self._codec = codec
         self._schema_versions = schema_versions
         self._axis = query.axis
-        self._computations = [Computation(binding, query.clip) for binding in query.bindings]
+        self._computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
 
     def pack(self, states: Sequence[Sequence[Any]], key: object, windows: Sequence[Window]) -> list[bytes]:
         """Return the states of windows, of each one state per module or none, as bytes per module.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from muntin import EarlyEmission, EmitPolicy
 from muntin_engine.core.changes import OutputChange, Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.affected import AffectedWindows
 from muntin_engine.evaluators.general.emission import Emission
@@ -24,7 +24,7 @@ class KeyEvaluation:
         windows_closed: How many windows with members have closed.
     """
 
-    def __init__(self, query: WindowedQuery, signals: frozenset[str] = frozenset()) -> None:
+    def __init__(self, query: EvaluatorQuery, signals: frozenset[str] = frozenset()) -> None:
         """Prepare for a micro-batch.
 
         Args:

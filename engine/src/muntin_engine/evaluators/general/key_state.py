@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from muntin import EARLIEST, LatePolicy, Window
 from muntin_engine.core.changes import InputChange
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.assignment import assigner_of
 from muntin_engine.evaluators.general.computation import OutputRow
@@ -37,7 +37,7 @@ class KeyState:
         serial: The last number given out.
     """
 
-    def __init__(self, query: WindowedQuery, serial: int = 0) -> None:
+    def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Start a key.
 
         Args:
@@ -107,7 +107,7 @@ class KeyState:
         ]
 
     @classmethod
-    def from_data(cls, query: WindowedQuery, data: list[Any], kept: KeptStates, key: object) -> KeyState:
+    def from_data(cls, query: EvaluatorQuery, data: list[Any], kept: KeptStates, key: object) -> KeyState:
         """Return the state that `to_data` wrote; what modules kept in older schema versions is upgraded.
 
         Raises:

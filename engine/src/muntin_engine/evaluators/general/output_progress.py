@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy, Window
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment import Assigner
 from muntin_engine.evaluators.general.key_state import KeyState
 
 
-def output_watermark(query: WindowedQuery, assigner: Assigner, progress: Progress, bound: int) -> int:
+def output_watermark(query: EvaluatorQuery, assigner: Assigner, progress: Progress, bound: int) -> int:
     """Return a tick below which the output does not change any more (the paper, section V.F).
 
     Args:
@@ -28,7 +28,7 @@ def output_watermark(query: WindowedQuery, assigner: Assigner, progress: Progres
     return min(assigner.start_after(watermark), bound)
 
 
-def output_bound(query: WindowedQuery, state: KeyState, first: Window | None, earliest: int) -> int:
+def output_bound(query: EvaluatorQuery, state: KeyState, first: Window | None, earliest: int) -> int:
     """Return the least time of an output that a key may still make or change.
 
     Args:

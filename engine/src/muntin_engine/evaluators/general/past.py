@@ -11,13 +11,13 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 
 from muntin import INFINITY, Window
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.window_index import WindowEntry, WindowIndex, by_start
 
 
 def shortened(
-    query: WindowedQuery, index: WindowIndex, affected: dict[Window, Affected], changed: Collection[Window]
+    query: EvaluatorQuery, index: WindowIndex, affected: dict[Window, Affected], changed: Collection[Window]
 ) -> dict[Window, int]:
     """Return where a batch ends what stands of windows that are past.
 
@@ -48,7 +48,7 @@ def shortened(
 
 
 def _successors(
-    query: WindowedQuery, past: Iterable[tuple[Window, WindowEntry]], existing: Iterable[Window]
+    query: EvaluatorQuery, past: Iterable[tuple[Window, WindowEntry]], existing: Iterable[Window]
 ) -> Iterator[tuple[Window, Window]]:
     """Yield the windows that are past with their successors, if these are among the existing ones."""
     successors = sorted(existing, key=by_start)

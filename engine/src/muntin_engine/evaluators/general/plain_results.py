@@ -31,13 +31,13 @@ def plain_of(field: Field) -> Plain | None:
     """
     data_type = field.type
     if isinstance(data_type, ListOf):
-        return _List(plain_of(data_type.element))
+        return _PlainList(plain_of(data_type.element))
     if isinstance(data_type, MapOf):
-        return _Map(plain_of(data_type.value))
+        return _PlainMap(plain_of(data_type.value))
     if isinstance(data_type, Struct):
         parts = {part.name: plain for part in data_type.fields if (plain := plain_of(part)) is not None}
         places = {place: parts[part.name] for place, part in enumerate(data_type.fields) if part.name in parts}
-        return _Record(parts, places) if parts else None
+        return _PlainRecord(parts, places) if parts else None
     return None
 
 
@@ -55,7 +55,7 @@ class PlainRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _List:
+class _PlainList:
     element: Plain | None
 
     def __call__(self, value: Any) -> Any:
@@ -67,7 +67,7 @@ class _List:
 
 
 @dataclass(frozen=True, slots=True)
-class _Map:
+class _PlainMap:
     value: Plain | None
 
     def __call__(self, value: Any) -> Any:
@@ -77,7 +77,7 @@ class _Map:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _PlainRecord:
     """Makes the fields of a record plain: a dict, a named or a plain tuple, or a dataclass."""
 
     parts: Mapping[str, Plain]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from muntin import EarlyEmission
 from muntin_engine.core.changes import OutputChange, OutputKind, Timing
-from muntin_engine.evaluators.batch import Batch, Evaluated
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.result_tables import result_tables
 from muntin_engine.evaluators.progress_metrics import progress_metrics
@@ -15,7 +15,7 @@ from muntin_engine.state.cells import Cells
 from muntin_engine.state.measured_cells import MeasuredCells
 
 
-def process(task: TaskPayload, cells: Cells, batch: Batch) -> Evaluated:
+def process(task: TaskPayload, cells: Cells, batch: BucketBatch) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state."""
     measured = MeasuredCells(cells)
     result = Bucket(task.query, measured, task.codec, task.identity, task.tracker).process(

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 from muntin import INFINITY, Window
 from muntin_engine.core.changes import OutputChange, Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.as_known import ResultsAsKnown
-from muntin_engine.evaluators.general.computation import Computation, OutputRow
+from muntin_engine.evaluators.general.computation import ModuleComputation, OutputRow
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.past import shortened
 from muntin_engine.evaluators.general.row_replacement import replace_rows, replace_rows_from
-from muntin_engine.evaluators.general.sweep import Slide, Step, sweep
+from muntin_engine.evaluators.general.sweep import Slide, SweptWindow, sweep
 from muntin_engine.evaluators.general.window_index import WindowEntry, by_extent
 from muntin_engine.evaluators.general.window_results import WindowResults
 
@@ -45,7 +45,7 @@ class SpeculativeEmission(Emission):
     change; any other is computed from the members, which one sweep finds for all windows of the batch.
     """
 
-    def __init__(self, query: WindowedQuery, results: WindowResults) -> None:
+    def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
         super().__init__()
         self._query = query
         self._results = results
@@ -106,7 +106,9 @@ class SpeculativeEmission(Emission):
         since = max(window.start, change.sync_time)
         return not self._query.hides_later_ends and bisect_right(starts, since) == bisect_left(starts, window.end)
 
-    def _content(self, key: object, step: Step, slides: list[Slide], entry: WindowEntry, change: Affected) -> Content:
+    def _content(
+        self, key: object, step: SweptWindow, slides: list[Slide], entry: WindowEntry, change: Affected
+    ) -> Content:
         pieces = self._pieces(key, step, entry, change)
         if pieces is not None:
             for slide in slides:
@@ -128,7 +130,7 @@ class SpeculativeEmission(Emission):
         kept = states if any(kept is not None for kept in states) else []
         return Content(len(step.members), kept, self._stamper.rows(key, step.window, results))
 
-    def _pieces(self, key: object, step: Step, entry: WindowEntry, change: Affected) -> list[OutputRow] | None:
+    def _pieces(self, key: object, step: SweptWindow, entry: WindowEntry, change: Affected) -> list[OutputRow] | None:
         """Return the rows of a window of which more becomes known tick by tick; None if one result is all."""
         window, members = step.window, step.members.values()
         if self._query.is_cut_at_changes:
@@ -179,6 +181,6 @@ class SpeculativeEmission(Emission):
         return output
 
 
-def _update(computation: Computation, state: Any, key: object, window: Window, change: Affected) -> Any:
+def _update(computation: ModuleComputation, state: Any, key: object, window: Window, change: Affected) -> Any:
     kept = computation.remove(state, change.removed, key, window)
     return computation.add(kept, change.added, key, window)

@@ -7,11 +7,11 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from muntin import Window
-from muntin_engine.evaluators.general.computation import Computation
+from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_since, by_until
 
 
-class Step(NamedTuple):
+class SweptWindow(NamedTuple):
     """One window of a sweep.
 
     Attributes:
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     left: list[StoredEvent]
 
 
-def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[Step]:
+def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[SweptWindow]:
     """Yield the windows that have members, or had some just before, with their members.
 
     Args:
@@ -51,7 +51,7 @@ def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[
         left = [members.pop(event.id) for event in leaving[went:place] if event.id in members]
         went = place
         if members or left:
-            yield Step(window, members, entered, left)
+            yield SweptWindow(window, members, entered, left)
 
 
 class Slide:
@@ -61,13 +61,13 @@ class Slide:
     where more left than stayed, it is built anew from the members.
     """
 
-    def __init__(self, computation: Computation, key: object) -> None:
+    def __init__(self, computation: ModuleComputation, key: object) -> None:
         self._computation = computation
         self._key = key
         self._state: Any = None
         self._is_at_step = False
 
-    def result(self, step: Step) -> Any:
+    def result(self, step: SweptWindow) -> Any:
         """Return the module's result for a step that has members."""
         if not self._computation.can_slide:
             return self._computation.result_of_members(step.members.values(), self._key, step.window)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, Window
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.closing_limits import boundary_limit, closes_out_of_order, movable
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.output_progress import output_bound
-from muntin_engine.state.bucket_metadata import Timer
+from muntin_engine.state.bucket_metadata import KeyTimer
 
 
-def timer(query: WindowedQuery, state: KeyState, now: Progress) -> Timer:
+def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     """Return when a key must be looked at again, and how far its output is settled.
 
     A trigger that waits for no more than its key has reached is timer in any batch: the key may be ahead of the input.
@@ -21,7 +21,7 @@ def timer(query: WindowedQuery, state: KeyState, now: Progress) -> Timer:
     earliest = state.events.earliest(state.assigner.frontier)
     first = state.assigner.first_open(earliest)
     clock, max_event_time = state.windows.wake_ups()
-    return Timer(
+    return KeyTimer(
         min([INFINITY, _closing(query, state, first, now.watermark), *_forgetting(state, now.watermark)]),
         _visibility(query, state, now),
         output_bound(query, state, first, earliest),
@@ -30,12 +30,12 @@ def timer(query: WindowedQuery, state: KeyState, now: Progress) -> Timer:
     )
 
 
-def sight(query: WindowedQuery, progress: Progress) -> int:
-    """Return how far the input must be for a window to be put out before it closes, in the terms of `Timer.sight`."""
+def sight(query: EvaluatorQuery, progress: Progress) -> int:
+    """Return how far the input must be for a window to be emitted before it closes, as `KeyTimer.sight` has it."""
     return progress.max_event_time if query.emit is EmitPolicy.SPECULATIVE else progress.horizon
 
 
-def _closing(query: WindowedQuery, state: KeyState, first: Window | None, watermark: int) -> int:
+def _closing(query: EvaluatorQuery, state: KeyState, first: Window | None, watermark: int) -> int:
     """Return the smallest watermark that closes a window."""
     if first is None:
         return INFINITY
@@ -60,7 +60,7 @@ def _forgetting(state: KeyState, watermark: int) -> list[int]:
     return times + list(state.windows.unsettled())
 
 
-def _visibility(query: WindowedQuery, state: KeyState, now: Progress) -> int:
+def _visibility(query: EvaluatorQuery, state: KeyState, now: Progress) -> int:
     if query.emit is EmitPolicy.SPECULATIVE:
         return state.assigner.next_end(state.events, now.max_event_time)
     has_open_event = query.follows_open_windows and bool(state.events.until_after(INFINITY - 1))

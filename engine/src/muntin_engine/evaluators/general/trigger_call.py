@@ -7,7 +7,7 @@ from typing import Any
 
 from muntin import EARLIEST, INFINITY, Decision, ModuleContractError, ModuleFailedError, Trigger, TriggerView, Window
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.general.trigger_state import TriggerState
 
@@ -19,7 +19,7 @@ class TriggerCall:
         is_signalled: True if the batch brought a signal that the trigger listens to.
     """
 
-    def __init__(self, query: WindowedQuery, trigger: Trigger, signals: frozenset[str]) -> None:
+    def __init__(self, query: EvaluatorQuery, trigger: Trigger, signals: frozenset[str]) -> None:
         self.is_signalled = bool(signals & trigger.signals)
         self._trigger = trigger
         self._signals = signals

@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from muntin import EarlyEmission, Refinement, Window
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
-from muntin_engine.core.query import WindowedQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing_limits import closes_out_of_order
-from muntin_engine.evaluators.general.closing_windows import Closing
+from muntin_engine.evaluators.general.closing_windows import ClosingWindows
 from muntin_engine.evaluators.general.computation import OutputRow
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.sweep import Step, sweep
+from muntin_engine.evaluators.general.sweep import SweptWindow, sweep
 from muntin_engine.evaluators.general.trigger_call import TriggerCall
 from muntin_engine.evaluators.general.trigger_state import TriggerState
 from muntin_engine.evaluators.general.window_index import NEW, LiveRow, WindowEntry, by_extent
@@ -44,7 +44,7 @@ class TriggeredEmission(Emission):
     """
 
     def __init__(
-        self, query: WindowedQuery, results: WindowResults, emission: EarlyEmission, signals: frozenset[str]
+        self, query: EvaluatorQuery, results: WindowResults, emission: EarlyEmission, signals: frozenset[str]
     ) -> None:
         """Prepare for a batch.
 
@@ -59,7 +59,7 @@ class TriggeredEmission(Emission):
         self._refinement = emission.refinement
         self._trigger_call = TriggerCall(query, emission.trigger, signals)
         self.is_signalled = self._trigger_call.is_signalled
-        self._closing = Closing(query)
+        self._closing = ClosingWindows(query)
         self._results = results
 
     def emit(
@@ -142,12 +142,14 @@ class TriggeredEmission(Emission):
                 firing.append(window)
         return firing
 
-    def _rows(self, key: object, state: KeyState, steps: Iterable[Step]) -> Iterator[tuple[Step, list[OutputRow]]]:
+    def _rows(
+        self, key: object, state: KeyState, steps: Iterable[SweptWindow]
+    ) -> Iterator[tuple[SweptWindow, list[OutputRow]]]:
         if self._refinement is Refinement.DISCARD:
             return ((step, self._rest(key, state, step)) for step in steps if step.members)
         return self._results.rows(key, steps)
 
-    def _rest(self, key: object, state: KeyState, step: Step) -> list[OutputRow]:
+    def _rest(self, key: object, state: KeyState, step: SweptWindow) -> list[OutputRow]:
         """Return the rows of the members that came since the window was last put out."""
         trigger_state = state.windows.get(step.window).trigger_state or TriggerState()
         rest = [event for event in step.members.values() if _serial(event) > trigger_state.since]
@@ -171,7 +173,7 @@ class TriggeredEmission(Emission):
         return output
 
 
-def _sweep(state: KeyState, windows: list[Window]) -> Iterator[Step]:
+def _sweep(state: KeyState, windows: list[Window]) -> Iterator[SweptWindow]:
     """Go through some open windows with their members; those in between that are none of them are passed over."""
     ordered = sorted(windows, key=by_extent)
     return sweep(ordered, state.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])

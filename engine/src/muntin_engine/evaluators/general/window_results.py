@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from muntin_engine.core.query import WindowedQuery
-from muntin_engine.evaluators.general.computation import Computation, OutputRow, Stamper
-from muntin_engine.evaluators.general.sweep import Slide, Step
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.general.computation import ModuleComputation, OutputRow, Stamper
+from muntin_engine.evaluators.general.sweep import Slide, SweptWindow
 
 
 class WindowResults:
@@ -17,15 +17,15 @@ class WindowResults:
         stamper: Gives results their lifetimes.
     """
 
-    def __init__(self, query: WindowedQuery) -> None:
-        self.computations = [Computation(binding, query.clip) for binding in query.bindings]
+    def __init__(self, query: EvaluatorQuery) -> None:
+        self.computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
         self.stamper = Stamper(query)
 
     def slides(self, key: object) -> list[Slide]:
         """Return what carries each module's state from window to window of a key."""
         return [Slide(computation, key) for computation in self.computations]
 
-    def rows(self, key: object, steps: Iterable[Step]) -> Iterator[tuple[Step, list[OutputRow]]]:
+    def rows(self, key: object, steps: Iterable[SweptWindow]) -> Iterator[tuple[SweptWindow, list[OutputRow]]]:
         """Yield the steps of a sweep that have members, with their rows."""
         slides = self.slides(key)
         for step in steps:

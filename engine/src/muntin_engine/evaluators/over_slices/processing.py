@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from muntin import TimestampPolicy
 from muntin_engine.core.slice_grid import output_watermark
-from muntin_engine.evaluators.batch import Batch, Evaluated
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
 from muntin_engine.evaluators.progress_metrics import progress_metrics
@@ -28,7 +28,7 @@ def process_slices(
     task: TaskPayload,
     bucket: int,
     cells: Cells,
-    batch: Batch,
+    batch: BucketBatch,
     make_store: Callable[[], SliceStore[Any, Output]],
     to_tables: Callable[[TaskPayload, Complete[Output]], Iterator[pa.Table]],
     count: Callable[[Output], int],

@@ -16,7 +16,7 @@ from muntin_engine.progress import Observation, ProgressTracker, Tracked
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.held import Held
+from muntin_engine.state.held import HeldState
 from muntin_engine.state.kept_stores import KeptStores
 
 Output = TypeVar("Output")
@@ -55,7 +55,7 @@ class SliceResult(Generic[Output]):
     late: int
     progress: Progress
     keys: int = 0
-    held: Held = field(default_factory=Held)
+    held: HeldState = field(default_factory=HeldState)
 
 
 class SliceBucket(Generic[Output]):
@@ -126,7 +126,7 @@ class SliceBucket(Generic[Output]):
         if not brought and before == after:
             has_moved = (now, tracked) != (metadata.progress, metadata.tracked)
             size = self._put(metadata, now, tracked) if has_moved else len(stored or b"")
-            return SliceResult((), 0, 0, now, held=Held(size + log.size))
+            return SliceResult((), 0, 0, now, held=HeldState(size + log.size))
         metadata.tracked = tracked
         store = self._kept.take(self._name, metadata.version) or self._read(log)
         taken = store.take(brought, max(map(_first_legal, self._grids, before)))
@@ -135,7 +135,7 @@ class SliceBucket(Generic[Output]):
         if after != before:
             store.forget(first_live)
         size = self._write(metadata, log, store, taken, now, first_live)
-        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, Held(size + log.size))
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, HeldState(size + log.size))
 
     def _put(self, metadata: SliceMetadata, now: Progress, tracked: Tracked) -> int:
         """Write the metadata and return its size; what was not changed in it, such as the version, stays."""

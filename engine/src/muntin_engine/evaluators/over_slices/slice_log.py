@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, Stored
+from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, StoredEntry
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.checked_cells import damaged
 from muntin_engine.state.schema_versions import SchemaVersion
@@ -91,7 +91,7 @@ class SliceLog:
         """The bytes of all entries."""
         return sum(segment.size for segment in self._segments)
 
-    def read(self) -> list[Stored]:
+    def read(self) -> list[StoredEntry]:
         """Return all entries."""
         return [self._read(segment) for segment in self._segments]
 
@@ -133,9 +133,9 @@ class SliceLog:
         self._cells.put(segment.cell, entry.data)
         self._segments.append(segment)
 
-    def _read(self, segment: Segment) -> Stored:
+    def _read(self, segment: Segment) -> StoredEntry:
         data = self._cells.get(segment.cell)
         if data is None:
             raise damaged(segment.cell, f"the metadata lists its {segment.size:,} bytes, and it is empty")
         is_present = segment.schema_version == len(self._schema_versions) - 1
-        return Stored(data, None if is_present else self._schema_versions[segment.schema_version])
+        return StoredEntry(data, None if is_present else self._schema_versions[segment.schema_version])

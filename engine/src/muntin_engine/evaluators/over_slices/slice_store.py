@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     data: bytes
 
 
-class Stored(NamedTuple):
+class StoredEntry(NamedTuple):
     """An entry as it lies in a checkpoint.
 
     Attributes:
@@ -64,7 +64,7 @@ class SliceStore(Protocol[Delta, Output]):
         """Merge the partial states of a batch, as the map side sent them; leave out those of slices below a first."""
         ...
 
-    def restore(self, entry: Stored) -> None:
+    def restore(self, entry: StoredEntry) -> None:
         """Merge an entry; what an older schema version wrote is upgraded."""
         ...
 
@@ -86,6 +86,6 @@ class SliceStore(Protocol[Delta, Output]):
         """Return what a batch added, without slices below a first, as entries of a few megabytes at the most."""
         ...
 
-    def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, upgraded and in as few as possible, without slices below a first."""
         ...

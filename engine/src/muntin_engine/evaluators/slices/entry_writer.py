@@ -9,11 +9,19 @@ from typing import Any
 
 from muntin_engine.evaluators.over_slices.slice_log import MOST_BYTES
 from muntin_engine.evaluators.over_slices.slice_store import Entry
-from muntin_engine.evaluators.slices.groups import CHUNK_GROUPS, Blob, Chunk, Groups, Kind, UnstorableError, encode_blob
+from muntin_engine.evaluators.slices.groups import (
+    CHUNK_GROUPS,
+    Blob,
+    Chunk,
+    EntryKind,
+    SliceGroups,
+    UnstorableError,
+    encode_blob,
+)
 from muntin_engine.evaluators.slices.key_names import key_of
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.value_columns import Column
+from muntin_engine.state.value_columns import ValueColumn
 
 
 def entry_of(blobs: Sequence[bytes], first: int, last: int, codec: Codec) -> Entry:
@@ -53,13 +61,13 @@ class EntryWriter:
         self._start()
 
     def add(
-        self, kind: Kind, number: int, names: Sequence[Hashable], counts: list[int], columns: list[list[Any]]
+        self, kind: EntryKind, number: int, names: Sequence[Hashable], counts: list[int], columns: list[list[Any]]
     ) -> None:
         """Add groups of a slice; slices come in their order."""
         row = 0
         for start in range(0, len(names), CHUNK_GROUPS):
             some = counts[start : start + CHUNK_GROUPS]
-            low, row = (row, row + sum(some)) if kind is Kind.ROWS else (start, start + len(some))
+            low, row = (row, row + sum(some)) if kind is EntryKind.ROWS else (start, start + len(some))
             self._buffer(kind, number, names[start : start + CHUNK_GROUPS], some, [c[low:row] for c in columns])
 
     def finish(self) -> list[Entry]:
@@ -71,10 +79,10 @@ class EntryWriter:
         self._places: dict[Hashable, int] = {}
         self._chunks: list[Chunk] = []
         self._bytes = self._weighed = 0
-        self._buffers = {Kind.STATES: _Buffer(), Kind.ROWS: _Buffer()}
+        self._buffers = {EntryKind.STATES: _Buffer(), EntryKind.ROWS: _Buffer()}
 
     def _buffer(
-        self, kind: Kind, number: int, names: Sequence[Hashable], counts: list[int], columns: list[list[Any]]
+        self, kind: EntryKind, number: int, names: Sequence[Hashable], counts: list[int], columns: list[list[Any]]
     ) -> None:
         buffer, places = self._buffers[kind], self._places
         buffer.numbers += [number] * len(names)
@@ -86,10 +94,10 @@ class EntryWriter:
             if self._bytes >= MOST_BYTES:
                 self._close()
 
-    def _flush(self, kind: Kind) -> None:
+    def _flush(self, kind: EntryKind) -> None:
         buffer, self._buffers[kind] = self._buffers[kind], _Buffer()
         if buffer.places:
-            groups = Groups.of(kind, buffer.numbers, buffer.places, buffer.counts, buffer.columns)
+            groups = SliceGroups.of(kind, buffer.numbers, buffer.places, buffer.counts, buffer.columns)
             try:
                 chunks = list(groups.encode(self._codec))
             except UnstorableError as failure:
@@ -101,7 +109,7 @@ class EntryWriter:
         """Return how many bytes the keys take that were not weighed yet."""
         fresh = [key_of(name) for name in islice(self._places, self._weighed, None)]
         self._weighed = len(self._places)
-        return len(self._codec.pack(Column(fresh)))
+        return len(self._codec.pack(ValueColumn(fresh)))
 
     def _close(self) -> None:
         for kind in self._buffers:

@@ -17,7 +17,7 @@ from muntin_engine.state.codec import Codec
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from muntin_engine.evaluators.batch import Batch, Evaluated
+    from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
@@ -62,7 +62,7 @@ class SlicedEvaluator(OverSlices):
         import muntin_engine.evaluators.slices.lifting
         import muntin_engine.evaluators.slices.processing  # noqa: F401
 
-    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.slices.processing import process
 

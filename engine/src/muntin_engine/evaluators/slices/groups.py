@@ -19,7 +19,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.slices.key_names import names_of
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.unstorable import find_unstorable
-from muntin_engine.state.value_columns import Column
+from muntin_engine.state.value_columns import ValueColumn
 
 CHUNK_GROUPS: Final = 2048
 """How many groups a chunk has at the most."""
@@ -46,7 +46,7 @@ class UnstorableError(Exception):
         self.reason = reason
 
 
-class Kind(IntEnum):
+class EntryKind(IntEnum):
     """What there is of a group."""
 
     STATES = 0
@@ -58,7 +58,7 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class SliceGroups:
     """Groups of rows, each of a key and a slice, in order of their slices.
 
     Attributes:
@@ -72,7 +72,7 @@ class Groups:
     Each column is written for itself: the states of one module may be of an older version than those of another.
     """
 
-    kind: Kind
+    kind: EntryKind
     slices: list[int]
     sizes: list[int]
     places: list[int]
@@ -81,8 +81,8 @@ class Groups:
 
     @classmethod
     def of(
-        cls, kind: Kind, numbers: Iterable[int], places: list[int], counts: list[int], columns: list[list[Any]]
-    ) -> Groups:
+        cls, kind: EntryKind, numbers: Iterable[int], places: list[int], counts: list[int], columns: list[list[Any]]
+    ) -> SliceGroups:
         """Return groups whose slices are given one by one."""
         runs = [(number, sum(1 for _ in run)) for number, run in groupby(numbers)]
         return cls(kind, [number for number, _ in runs], [size for _, size in runs], places, counts, columns)
@@ -92,7 +92,7 @@ class Groups:
         """The places between the groups among their rows."""
         return [0, *accumulate(self.counts)]
 
-    def since(self, first: int) -> Groups:
+    def since(self, first: int) -> SliceGroups:
         """Return them without slices below a first one."""
         late = sum(size for number, size in zip(self.slices, self.sizes, strict=True) if number < first)
         return self.cut(late, len(self.places))
@@ -102,14 +102,14 @@ class Groups:
         """The slice of each group."""
         return [number for number, size in zip(self.slices, self.sizes, strict=True) for _ in range(size)]
 
-    def cut(self, start: int, stop: int) -> Groups:
+    def cut(self, start: int, stop: int) -> SliceGroups:
         """Return those from one up to another."""
         numbers = self.numbers
         low, high = start, stop
-        if self.kind is Kind.ROWS:
+        if self.kind is EntryKind.ROWS:
             low, high = sum(self.counts[:start]), sum(self.counts[:stop])
         columns = [column[low:high] for column in self.columns]
-        return Groups.of(self.kind, numbers[start:stop], self.places[start:stop], self.counts[start:stop], columns)
+        return SliceGroups.of(self.kind, numbers[start:stop], self.places[start:stop], self.counts[start:stop], columns)
 
     def encode(self, codec: Codec) -> Iterator[Chunk]:
         """Yield them as chunks.
@@ -120,10 +120,10 @@ class Groups:
         packed: list[bytes] = []
         for place, column in enumerate(self.columns):
             try:
-                packed.append(codec.pack(Column(column)))
+                packed.append(codec.pack(ValueColumn(column)))
             except StateError as error:
                 found = find_unstorable(column, codec)
-                if found is None or self.kind is not Kind.STATES:
+                if found is None or self.kind is not EntryKind.STATES:
                     raise
                 raise UnstorableError(place, self.places[found[0]], self.numbers[found[0]], found[1]) from error
         body = codec.pack([self.slices, self.sizes, self.places, self.counts, *packed])
@@ -152,7 +152,7 @@ class Chunk(NamedTuple):
     kind: int
     body: bytes
 
-    def decode(self, codec: Codec, readers: Mapping[int, Codec] | None = None) -> Groups:
+    def decode(self, codec: Codec, readers: Mapping[int, Codec] | None = None) -> SliceGroups:
         """Return the groups.
 
         Args:
@@ -161,7 +161,7 @@ class Chunk(NamedTuple):
         """
         slices, sizes, places, counts, *packed = codec.unpack(self.body)
         columns = [(readers or {}).get(place, codec).unpack(column) for place, column in enumerate(packed)]
-        return Groups(Kind(self.kind), slices, sizes, places, counts, columns)
+        return SliceGroups(EntryKind(self.kind), slices, sizes, places, counts, columns)
 
 
 class Blob:
@@ -186,14 +186,14 @@ class Blob:
     @cached_property
     def first(self) -> int:
         """The first slice that it says more of than a number of rows; `NEVER` if there is none."""
-        return min((chunk.first for chunk in self.chunks if chunk.kind != Kind.GAPS), default=NEVER)
+        return min((chunk.first for chunk in self.chunks if chunk.kind != EntryKind.GAPS), default=NEVER)
 
     @cached_property
     def last(self) -> int:
         """The last such slice; below `-NEVER` if there is none."""
-        return max((chunk.last for chunk in self.chunks if chunk.kind != Kind.GAPS), default=-NEVER - 1)
+        return max((chunk.last for chunk in self.chunks if chunk.kind != EntryKind.GAPS), default=-NEVER - 1)
 
 
 def encode_blob(keys: Sequence[Key], chunks: Sequence[Chunk], codec: Codec) -> bytes:
     """Return keys and chunks as bytes."""
-    return codec.pack([codec.pack(Column(list(keys))), [list(chunk) for chunk in chunks]])
+    return codec.pack([codec.pack(ValueColumn(list(keys))), [list(chunk) for chunk in chunks]])

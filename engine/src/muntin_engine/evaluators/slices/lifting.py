@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin_engine.evaluators.columnar.coding import stable_order
-from muntin_engine.evaluators.columnar.lifting import Groups, Rows, group_rows
+from muntin_engine.evaluators.columnar.lifting import RowGroups, Rows, group_rows
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
 from muntin_engine.evaluators.slices.query_of_task import sliced_query_of
@@ -39,7 +39,7 @@ def lift_states(task: TaskPayload, table: pa.Table) -> Iterator[BucketBlob]:
         yield BucketBlob(int(bucket), lift(query, grouped))
 
 
-def _keys(rows: Rows, groups: Groups, bucket: int) -> list[tuple[Any, ...]]:
+def _keys(rows: Rows, groups: RowGroups, bucket: int) -> list[tuple[Any, ...]]:
     places = groups.keys_of(bucket)
     columns = [key.take(pa.array(places)).to_pylist() for key in rows.keys]
     return list(zip(*columns, strict=True)) if columns else [()] * len(places)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
 from muntin.safe_text import safe_cause
-from muntin_engine.core.query import Binding
+from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.running import Call, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.slices.key_names import key_of
@@ -20,7 +20,7 @@ State: TypeAlias = Any
 _ABSENT: Final = object()
 
 
-class CallError(Exception):
+class ModuleCallError(Exception):
     """A module raised an exception, which is the cause of this one. It never leaves evaluation over slices.
 
     Attributes:
@@ -85,7 +85,7 @@ class SlicedModule:
         try:
             return self._called.create_state()
         except BaseException as error:
-            raise CallError(self.module, "create_state") from safe_cause(error)
+            raise ModuleCallError(self.module, "create_state") from safe_cause(error)
 
     def create_states(self, count: int) -> list[State]:
         """Return states of nothing."""
@@ -96,7 +96,7 @@ class SlicedModule:
             for _ in range(count):
                 states.append(create())
         except BaseException as error:
-            raise CallError(self.module, "create_state", len(states)) from safe_cause(error)
+            raise ModuleCallError(self.module, "create_state", len(states)) from safe_cause(error)
         self.meter.since(started)
         return states
 
@@ -110,7 +110,7 @@ class SlicedModule:
                 some = payloads[start:stop]
                 after.append(add(state, [one for one in some if one is not SKIPPED] if is_choosy else some))
         except BaseException as error:
-            raise CallError(self.module, "add_events", len(after)) from safe_cause(error)
+            raise ModuleCallError(self.module, "add_events", len(after)) from safe_cause(error)
         self.meter.since(started)
         return after
 
@@ -124,7 +124,7 @@ class SlicedModule:
                 mine = find(name, _ABSENT)
                 states[name] = other if mine is _ABSENT else combine(mine, other)
         except BaseException as error:
-            raise CallError(self.module, "combine", place) from safe_cause(error)
+            raise ModuleCallError(self.module, "combine", place) from safe_cause(error)
         self.meter.since(started)
 
     def upgrade(self, states: Sequence[State], version: str) -> list[State]:
@@ -136,7 +136,7 @@ class SlicedModule:
             for state in states:
                 after.append(upgrade(state, version))
         except BaseException as error:
-            raise CallError(self.module, "upgrade_state", len(after)) from safe_cause(error)
+            raise ModuleCallError(self.module, "upgrade_state", len(after)) from safe_cause(error)
         self.meter.since(started)
         return after
 
@@ -145,7 +145,7 @@ class SlicedModule:
         try:
             return self._called.combine(state, other)
         except BaseException as error:
-            raise CallError(self.module, "combine") from safe_cause(error)
+            raise ModuleCallError(self.module, "combine") from safe_cause(error)
 
     def merged(self, first: State, second: State) -> State:
         """Return the state of both as one of its own: neither is changed, now or later."""
@@ -154,21 +154,21 @@ class SlicedModule:
         try:
             return combine(combine(fresh, first), second)
         except BaseException as error:
-            raise CallError(self.module, "combine") from safe_cause(error)
+            raise ModuleCallError(self.module, "combine") from safe_cause(error)
 
     def deduct(self, state: State, other: State) -> State:
         """Return a state without another that was merged into it."""
         try:
             return self._called.deduct(state, other)
         except BaseException as error:
-            raise CallError(self.module, "deduct") from safe_cause(error)
+            raise ModuleCallError(self.module, "deduct") from safe_cause(error)
 
     def result(self, state: State) -> Any:
         """Return the result of a state, which stays as it is."""
         try:
             return self._called.compute_result(state)
         except BaseException as error:
-            raise CallError(self.module, "compute_result") from safe_cause(error)
+            raise ModuleCallError(self.module, "compute_result") from safe_cause(error)
 
     def results(self, states: Iterable[State]) -> list[Any]:
         """Return the result of each state; the states stay as they are."""
@@ -179,7 +179,7 @@ class SlicedModule:
             for state in states:
                 results.append(compute(state))
         except BaseException as error:
-            raise CallError(self.module, "compute_result", len(results)) from safe_cause(error)
+            raise ModuleCallError(self.module, "compute_result", len(results)) from safe_cause(error)
         self.meter.since(started)
         return results
 

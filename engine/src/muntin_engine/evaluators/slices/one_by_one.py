@@ -9,13 +9,13 @@ from muntin import Window
 from muntin_engine.core.running import RUNNING
 from muntin_engine.evaluators.slices.adaptive import Monitor, Volume
 from muntin_engine.evaluators.slices.key_names import key_of
-from muntin_engine.evaluators.slices.modules import CallError
+from muntin_engine.evaluators.slices.modules import ModuleCallError
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.slices import Slices
 
 
-class Closing(Protocol):
+class WindowCloser(Protocol):
     """Makes windows; keeps in mind what the next ones have in common with the last."""
 
     def close(self, first: int, last: int) -> WindowRuns:
@@ -57,7 +57,7 @@ class OneByOne:
                 for module, states in zip(self._query.modules, held.states, strict=True):
                     RUNNING.many(module.label, locate)
                     values.append(module.results(states.values()))
-            except CallError as failure:
+            except ModuleCallError as failure:
                 raise failure.located(names[failure.place], extent) from failure.__cause__
             runs.add_window(grid.runs.first_ending_after(number), names, values)
             volumes |= {name: Volume(name, rows, 1) for name, rows in held.counts.items()}

@@ -10,12 +10,12 @@ from muntin_engine.core.running import RUNNING
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.slices.adaptive import Monitor, Volume
 from muntin_engine.evaluators.slices.key_names import key_of
-from muntin_engine.evaluators.slices.modules import CallError, SlicedModule, State
+from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule, State
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.slices import Slices
 from muntin_engine.evaluators.slices.sliding import Sliding, slide
-from muntin_engine.evaluators.slices.steps import Step, steps_of
+from muntin_engine.evaluators.slices.steps import SlideStep, steps_of
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class Overlapping:
         return True
 
     def _make_windows(
-        self, runs: WindowRuns, name: Hashable, numbers: list[int], queue: _Queue, steps: list[Step]
+        self, runs: WindowRuns, name: Hashable, numbers: list[int], queue: _Queue, steps: list[SlideStep]
     ) -> None:
         """Move a key through its steps."""
         values: list[list[Any]] = []
@@ -110,7 +110,7 @@ class Overlapping:
         runs.add_key(name, [step.first for step in made], [step.last for step in made], values)
 
     def _slide(
-        self, name: Hashable, module: SlicedModule, sliding: Sliding, states: list[State], steps: list[Step]
+        self, name: Hashable, module: SlicedModule, sliding: Sliding, states: list[State], steps: list[SlideStep]
     ) -> list[Any]:
         """Return a module's results for the steps that make windows."""
         results: list[Any] = []
@@ -124,11 +124,11 @@ class Overlapping:
                 place += coming
                 if members and last > window:
                     results.append(module.result(sliding.state()))
-        except CallError as failure:
+        except ModuleCallError as failure:
             raise failure.located(name, self._grid.windows.window(window)) from failure.__cause__
         return results
 
-    def _volume(self, name: Hashable, numbers: list[int], queue: _Queue, steps: list[Step]) -> Volume:
+    def _volume(self, name: Hashable, numbers: list[int], queue: _Queue, steps: list[SlideStep]) -> Volume:
         """Return what the key's last closed window had."""
         low, high, members = 0, len(queue.numbers), []
         for step in steps:

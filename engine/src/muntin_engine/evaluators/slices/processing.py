@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import sub
 
-from muntin_engine.evaluators.batch import Batch, Evaluated
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.over_slices.processing import process_slices
 from muntin_engine.evaluators.slices.query_of_task import sliced_query_of
 from muntin_engine.evaluators.slices.result_tables import run_tables
@@ -14,7 +14,7 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import Cells
 
 
-def process(task: TaskPayload, bucket: int, cells: Cells, batch: Batch) -> Evaluated:
+def process(task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state."""
 
     def count(runs: WindowRuns) -> int:

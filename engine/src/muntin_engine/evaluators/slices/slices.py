@@ -11,9 +11,9 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.over_slices.slice_store import Entry
 from muntin_engine.evaluators.slices.adaptive import Monitor
 from muntin_engine.evaluators.slices.entry_writer import EntryWriter
-from muntin_engine.evaluators.slices.groups import Blob, Chunk, Groups, Kind
+from muntin_engine.evaluators.slices.groups import Blob, Chunk, EntryKind, SliceGroups
 from muntin_engine.evaluators.slices.key_names import key_of
-from muntin_engine.evaluators.slices.modules import CallError, SlicedModule, State
+from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule, State
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery, is_in_window
 from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 
@@ -77,7 +77,7 @@ class Slice:
             self.counts[name] = self.counts.get(name, 0) + count
 
 
-class Held(NamedTuple):
+class HeldCounts(NamedTuple):
     """What a bucket holds in memory.
 
     Attributes:
@@ -126,9 +126,9 @@ class Slices:
             groups = whole if chunk.first >= first else whole.since(first)
             rows = sum(groups.counts)
             merged, left_out = merged + rows, left_out + chunk.rows - rows
-            if groups.kind is Kind.ROWS:
+            if groups.kind is EntryKind.ROWS:
                 self._monitor.saw(chunk.rows, len(chunk.body))
-            if groups.kind is not Kind.GAPS:
+            if groups.kind is not EntryKind.GAPS:
                 self._merge(groups, [blob.names[place] for place in groups.places])
         return merged, left_out
 
@@ -147,7 +147,7 @@ class Slices:
             before = self._states_before(number, module, states, waiting)
             try:
                 after = module.add_groups(before, module.payloads(columns, len(flat)), bounds)
-            except CallError as failure:
+            except ModuleCallError as failure:
                 raise failure.located(waiting[failure.place], self._query.extent(number)) from failure.__cause__
             states.update(zip(waiting, after, strict=True))
 
@@ -170,7 +170,7 @@ class Slices:
                 fresh = module.combine(fresh, held.states[place][name])
             payloads = module.payloads(self._query.columns_of(rows), len(rows))
             (state,) = module.add_groups([fresh], payloads, [0, len(rows)])
-        except CallError as failure:
+        except ModuleCallError as failure:
             raise failure.located(name, self._query.extent(number)) from failure.__cause__
         return state
 
@@ -192,17 +192,17 @@ class Slices:
             rows = [len(held.rows.get(name, ())) for name in states] if counts else []
             known = [counts[name] - waiting for name, waiting in zip(states, rows, strict=True)] if counts else None
             columns = [list(column.values()) for column in held.states]
-            writer.add(Kind.STATES, number, states, known or [1] * len(states), columns)
+            writer.add(EntryKind.STATES, number, states, known or [1] * len(states), columns)
             groups = list(held.rows.values())
             flat = list(chain.from_iterable(groups))
-            writer.add(Kind.ROWS, number, list(held.rows), list(map(len, groups)), self._query.columns_of(flat))
+            writer.add(EntryKind.ROWS, number, list(held.rows), list(map(len, groups)), self._query.columns_of(flat))
         return writer.finish()
 
-    def held(self) -> Held:
+    def held(self) -> HeldCounts:
         """Return how many rows and states there are."""
         every = self.by_number.values()
         rows = sum(len(group) for held in every for group in held.rows.values())
-        return Held(rows, sum(len(states) for held in every for states in held.states))
+        return HeldCounts(rows, sum(len(states) for held in every for states in held.states))
 
     def _states_before(
         self, number: int, module: SlicedModule, states: dict[Hashable, State], names: list[Hashable]
@@ -211,15 +211,15 @@ class Slices:
         absent = [name for name in names if name not in states] if states else names
         try:
             fresh = module.create_states(len(absent))
-        except CallError as failure:
+        except ModuleCallError as failure:
             raise failure.located(absent[failure.place], self._query.extent(number)) from failure.__cause__
         if len(absent) == len(names):
             return fresh
         created = iter(fresh)
         return [states[name] if name in states else next(created) for name in names]
 
-    def _merge(self, groups: Groups, names: Sequence[Hashable]) -> None:
-        is_states = groups.kind is Kind.STATES
+    def _merge(self, groups: SliceGroups, names: Sequence[Hashable]) -> None:
+        is_states = groups.kind is EntryKind.STATES
         columns = groups.columns if is_states else [self._rows(groups)]
         start = 0
         for number, size in zip(groups.slices, groups.sizes, strict=True):
@@ -241,7 +241,7 @@ class Slices:
             RUNNING.many(self._query.modules[0].label, lambda place: (key_of(names[place]), self._query.extent(number)))
             try:
                 held.add_states(self._query.modules, names, columns)
-            except CallError as failure:
+            except ModuleCallError as failure:
                 raise failure.located(names[failure.place], self._query.extent(number)) from failure.__cause__
         else:
             most, eager = self._monitor.most_rows, self._monitor.eager
@@ -251,13 +251,13 @@ class Slices:
                 rows = held.rows
                 self.settle(number, [name for name in dict.fromkeys(names) if len(rows[name]) > most or name in eager])
 
-    def _upgraded(self, blob: Blob, chunk: Chunk, schema_version: SchemaVersion) -> Groups:
+    def _upgraded(self, blob: Blob, chunk: Chunk, schema_version: SchemaVersion) -> SliceGroups:
         """Return the groups of a chunk that another schema version wrote."""
         codec = self._query.codec
         outdated = {
             place: version
             for place, (module, version) in enumerate(zip(self._query.modules, schema_version.versions, strict=True))
-            if chunk.kind == Kind.STATES and is_outdated(module.module, version)
+            if chunk.kind == EntryKind.STATES and is_outdated(module.module, version)
         }
         groups = chunk.decode(codec, dict.fromkeys(outdated, codec.reading_fields()))
         for place, version in outdated.items():
@@ -267,13 +267,13 @@ class Slices:
             )
             try:
                 groups.columns[place] = self._query.modules[place].upgrade(groups.columns[place], version)
-            except CallError as failure:
+            except ModuleCallError as failure:
                 name = blob.names[groups.places[failure.place]]
                 number = groups.numbers[failure.place]
                 raise failure.located(name, self._query.extent(number)) from failure.__cause__
         return groups
 
-    def _rows(self, groups: Groups) -> list[list[Any]]:
+    def _rows(self, groups: SliceGroups) -> list[list[Any]]:
         """Return the rows of each group."""
         bounds = groups.bounds
         rows = self._query.rows_of(groups.columns, bounds[-1])

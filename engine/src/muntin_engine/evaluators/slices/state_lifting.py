@@ -11,10 +11,17 @@ from typing import Any, Final
 from muntin import Window
 from muntin_engine.core.keys import Key
 from muntin_engine.core.running import RUNNING
-from muntin_engine.evaluators.slices.groups import CHUNK_GROUPS, Chunk, Groups, Kind, UnstorableError, encode_blob
-from muntin_engine.evaluators.slices.modules import CallError
+from muntin_engine.evaluators.slices.groups import (
+    CHUNK_GROUPS,
+    Chunk,
+    EntryKind,
+    SliceGroups,
+    UnstorableError,
+    encode_blob,
+)
+from muntin_engine.evaluators.slices.modules import ModuleCallError
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
-from muntin_engine.state.value_columns import Column
+from muntin_engine.state.value_columns import ValueColumn
 
 _SAMPLE: Final = 64
 """How many rows are written to see what a row takes."""
@@ -74,7 +81,7 @@ def lift(query: SlicedQuery, rows: GroupedRows) -> bytes:
     """
     chunks: list[Chunk] = []
     for kind, part in _parts(query, rows):
-        make = _states if kind is Kind.STATES else _rows if kind is Kind.ROWS else _nothing
+        make = _states if kind is EntryKind.STATES else _rows if kind is EntryKind.ROWS else _nothing
         for groups in make(query, part):
             try:
                 chunks += groups.encode(query.codec)
@@ -83,21 +90,21 @@ def lift(query: SlicedQuery, rows: GroupedRows) -> bytes:
     return encode_blob(rows.keys, chunks, query.codec)
 
 
-def _parts(query: SlicedQuery, rows: GroupedRows) -> Iterator[tuple[Kind, GroupedRows]]:
+def _parts(query: SlicedQuery, rows: GroupedRows) -> Iterator[tuple[EntryKind, GroupedRows]]:
     if query.has_gaps:
         gaps = list(map(query.is_gap, rows.group_slice))
         if any(gaps):
-            yield Kind.GAPS, rows.only(gaps)
+            yield EntryKind.GAPS, rows.only(gaps)
             rows = rows.only(map(not_, gaps))
     choice = query.policy.which_lift(rows.counts, _row_bytes(query, rows))
     if not isinstance(choice, list):
-        yield Kind.STATES if choice else Kind.ROWS, rows
+        yield EntryKind.STATES if choice else EntryKind.ROWS, rows
     else:
-        yield Kind.STATES, rows.only(choice)
-        yield Kind.ROWS, rows.only(map(not_, choice))
+        yield EntryKind.STATES, rows.only(choice)
+        yield EntryKind.ROWS, rows.only(map(not_, choice))
 
 
-def _states(query: SlicedQuery, rows: GroupedRows) -> Iterator[Groups]:
+def _states(query: SlicedQuery, rows: GroupedRows) -> Iterator[SliceGroups]:
     """Yield groups as the states of all modules."""
     payloads = [module.payloads(rows.columns, rows.bounds[-1]) for module in query.modules]
     for start, stop in _pieces(rows):
@@ -111,28 +118,28 @@ def _states(query: SlicedQuery, rows: GroupedRows) -> Iterator[Groups]:
             for module, some in zip(query.modules, payloads, strict=True):
                 RUNNING.many(module.label, locate)
                 states.append(module.add_groups(module.create_states(stop - start), some, bounds))
-        except CallError as failure:
+        except ModuleCallError as failure:
             raise failure.located(*locate(failure.place)) from failure.__cause__
-        yield _groups(Kind.STATES, rows, start, stop, states)
+        yield _groups(EntryKind.STATES, rows, start, stop, states)
 
 
-def _rows(query: SlicedQuery, rows: GroupedRows) -> Iterator[Groups]:
+def _rows(query: SlicedQuery, rows: GroupedRows) -> Iterator[SliceGroups]:
     """Yield groups as they are."""
     for start, stop in _pieces(rows):
         low, high = rows.bounds[start], rows.bounds[stop]
-        yield _groups(Kind.ROWS, rows, start, stop, [column[low:high] for column in rows.columns])
+        yield _groups(EntryKind.ROWS, rows, start, stop, [column[low:high] for column in rows.columns])
 
 
-def _nothing(query: SlicedQuery, rows: GroupedRows) -> Iterator[Groups]:
+def _nothing(query: SlicedQuery, rows: GroupedRows) -> Iterator[SliceGroups]:
     """Yield groups without anything but their numbers of rows."""
-    return (_groups(Kind.GAPS, rows, start, stop, []) for start, stop in _pieces(rows))
+    return (_groups(EntryKind.GAPS, rows, start, stop, []) for start, stop in _pieces(rows))
 
 
-def _groups(kind: Kind, rows: GroupedRows, start: int, stop: int, columns: list[list[Any]]) -> Groups:
+def _groups(kind: EntryKind, rows: GroupedRows, start: int, stop: int, columns: list[list[Any]]) -> SliceGroups:
     bounds = rows.bounds[start : stop + 1]
     counts = list(map(sub, bounds[1:], bounds))
     numbers = rows.group_slice[max(0, start - 1) : stop]
-    groups = Groups.of(kind, numbers[-len(counts) :], rows.group_key[start:stop], counts, columns)
+    groups = SliceGroups.of(kind, numbers[-len(counts) :], rows.group_key[start:stop], counts, columns)
     if numbers[0] > groups.slices[0] or any(before >= after for before, after in pairwise(groups.slices)):
         raise ValueError("groups of rows must come in the order of their slices")
     return groups
@@ -148,5 +155,5 @@ def _row_bytes(query: SlicedQuery, rows: GroupedRows) -> float:
     if not query.policy.is_adaptive or rows.bounds[-1] == 0:
         return 1.0
     step = -(-rows.bounds[-1] // _SAMPLE)
-    sample = [Column(column[::step]) for column in rows.columns]
+    sample = [ValueColumn(column[::step]) for column in rows.columns]
     return max(1.0, len(query.codec.pack(sample)) / -(-rows.bounds[-1] // step))

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.over_slices.slice_log import MOST_BYTES
-from muntin_engine.evaluators.over_slices.slice_store import Entry, Stored, Taken
+from muntin_engine.evaluators.over_slices.slice_store import Entry, StoredEntry, Taken
 from muntin_engine.evaluators.slices.adaptive import Monitor
 from muntin_engine.evaluators.slices.entry_writer import blobs_of, entry_of
 from muntin_engine.evaluators.slices.groups import Blob
-from muntin_engine.evaluators.slices.one_by_one import Closing, OneByOne
+from muntin_engine.evaluators.slices.one_by_one import OneByOne, WindowCloser
 from muntin_engine.evaluators.slices.overlapping import Overlapping
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
@@ -67,7 +67,7 @@ class StateStore:
         used = [blob for blob in opened if blob.last >= first_legal]
         return Taken(Delta(used, first_legal) if used else None, accepted, late, _count_keys(opened))
 
-    def restore(self, entry: Stored) -> None:
+    def restore(self, entry: StoredEntry) -> None:
         """Merge an entry; what an older schema version wrote is upgraded."""
         for blob in blobs_of(entry.data, self._query.codec):
             self._slices.merge(blob, -NEVER, entry.schema_version)
@@ -106,7 +106,7 @@ class StateStore:
                 whole = []
         return [*entries, *([self._entry(whole)] if whole else []), *rest.entries(first)]
 
-    def compact(self, entries: Sequence[Stored], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, upgraded and merged, without slices below a first."""
         merged = Slices(self._query, Monitor(self._query.policy))
         for data, schema_version in entries:
@@ -121,7 +121,7 @@ class StateStore:
         states += sum(closing.held() for closing in self._closings)
         return Memory(round(rows * self._monitor.row_bytes), round(states * per_state))
 
-    def _closing(self, place: int) -> Closing:
+    def _closing(self, place: int) -> WindowCloser:
         way = OneByOne if self._query.grids[place].slices == 1 else Overlapping
         return way(self._query, place, self._slices, self._monitor)
 

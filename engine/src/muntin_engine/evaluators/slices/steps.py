@@ -8,7 +8,7 @@ from typing import NamedTuple
 from muntin_engine.core.slice_grid import SliceGrid
 
 
-class Step(NamedTuple):
+class SlideStep(NamedTuple):
     """Neighbouring windows of a key that have the same slices.
 
     Attributes:
@@ -31,7 +31,7 @@ class Step(NamedTuple):
         return self.members > 0 and self.last > self.first
 
 
-def steps_of(grid: SliceGrid, slices: Sequence[int], present: int, first: int, last: int) -> Iterator[Step]:
+def steps_of(grid: SliceGrid, slices: Sequence[int], present: int, first: int, last: int) -> Iterator[SlideStep]:
     """Yield the steps of a key through some windows; afterwards only slices of windows from `last` on are in.
 
     Windows without members are skipped, however many there are.
@@ -64,7 +64,7 @@ def steps_of(grid: SliceGrid, slices: Sequence[int], present: int, first: int, l
         if low < high and leaves[low] < until:
             until = leaves[low]
         if low != start or high != stop or (low < high and until > window):
-            yield Step(window, until, low - start, high - stop, high - low)
+            yield SlideStep(window, until, low - start, high - stop, high - low)
         if window == last:
             return
         window = until

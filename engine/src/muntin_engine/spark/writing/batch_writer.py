@@ -16,7 +16,7 @@ from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import result_schema, rows_of
 from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
-from muntin_engine.spark.writing.checkpoints import Record
+from muntin_engine.spark.writing.checkpoints import CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
 from muntin_engine.writing import Sink
 
@@ -44,7 +44,7 @@ class BatchWriter:
         sinks: Mapping[str, Sink],
         schemas: Mapping[str, spark_types.StructType],
         query_id: QueryId,
-        record: Record | None = None,
+        record: CheckpointNote | None = None,
     ) -> None:
         """Take what a query writes to.
 

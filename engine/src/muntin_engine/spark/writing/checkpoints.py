@@ -47,7 +47,7 @@ _NOT_FOUND: Final = "PATH_NOT_FOUND"
 
 
 @dataclass(frozen=True)
-class Record:
+class CheckpointNote:
     """What a checkpoint belongs to, to be kept in it.
 
     Attributes:
@@ -163,14 +163,14 @@ class Checkpoint:
         return said
 
     @property
-    def closing_begins(self) -> Record:
+    def closing_begins(self) -> CheckpointNote:
         """What says, once it is kept, that its last windows are being written."""
-        return Record(self._path, "{}", _CLOSING)
+        return CheckpointNote(self._path, "{}", _CLOSING)
 
     @property
-    def closing_ends(self) -> Record:
+    def closing_ends(self) -> CheckpointNote:
         """What says, once it is kept, that they are written."""
-        return Record(self._path, "{}", _CLOSED)
+        return CheckpointNote(self._path, "{}", _CLOSED)
 
     @contextmanager
     def cells(self) -> Iterator[DataFrame]:
@@ -185,7 +185,7 @@ class Checkpoint:
                 cells = self._cells(path, operator)
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
-    def record(self, plans: Sequence[Plan], folders: Iterable[Path] = ()) -> Record | None:
+    def record(self, plans: Sequence[Plan], folders: Iterable[Path] = ()) -> CheckpointNote | None:
         """Return what is to be kept of queries that go on with it, or begin it; None if that is there already.
 
         Args:
@@ -199,7 +199,9 @@ class Checkpoint:
         written_to = sorted({*self._folders, *map(str, folders)})
         is_same = identities == self._recorded and written_to == self._folders
         is_kept = is_same and all(number <= self._last_commit for number in self._records)
-        return None if is_kept else Record(self._path, json.dumps({"queries": identities, "folders": written_to}))
+        return (
+            None if is_kept else CheckpointNote(self._path, json.dumps({"queries": identities, "folders": written_to}))
+        )
 
     @property
     def _recorded(self) -> list[Mapping[str, Any]] | None:

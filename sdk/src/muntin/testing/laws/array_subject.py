@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from muntin.columnar.lifting import contributions
+from muntin.columnar.contributions import contributions
 from muntin.columnar.merging import fold_rows, merge
 from muntin.columnar.results import results_of
 from muntin.components import Component, Merge

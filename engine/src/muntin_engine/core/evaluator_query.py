@@ -53,7 +53,7 @@ def waits_for_ends(
 
 
 @dataclass(frozen=True, slots=True)
-class WindowedQuery:
+class EvaluatorQuery:
     """A windowed query in the terms of the evaluator.
 
     Attributes:
