@@ -66,7 +66,7 @@ def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
     """Return the smallest of each.
 
     Example:
-        >>> soonest([Timer(3, 5, 0), Timer(4, 2, 1)])[:3]
+        >>> soonest([KeyTimer(3, 5, 0), KeyTimer(4, 2, 1)])[:3]
         (3, 2, 0)
     """
     found = list(timers)

@@ -26,7 +26,7 @@ def total(parts: Iterable[HeldState]) -> HeldState:
     """Return what several parts hold.
 
     Example:
-        >>> total([Held(100, 1, 5, 2), Held(20, 3)])
-        Held(bytes=120, keys=4, events=5, windows=2)
+        >>> total([HeldState(100, 1, 5, 2), HeldState(20, 3)])
+        HeldState(bytes=120, keys=4, events=5, windows=2)
     """
     return HeldState(*map(sum, zip(HeldState(), *parts, strict=True)))
