@@ -133,7 +133,7 @@ def test_a_reason_for_which_a_row_is_set_aside_is_in_the_table(reason: str) -> N
 def test_a_measure_is_in_the_table_with_its_unit_and_kind(measure: Metric) -> None:
     rows = sections(REFERENCE / "metrics.md")["The metrics"].splitlines()
     (row,) = [row for row in rows if row.startswith(f"| `{measure.name}` | {measure.unit} | ")]
-    assert row.endswith("| stands |" if measure.is_level else "| happened |")
+    assert row.endswith("| gauge |" if measure.is_level else "| counter |")
 
 
 def test_the_table_of_measures_has_no_others() -> None:
