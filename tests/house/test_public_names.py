@@ -21,6 +21,7 @@ PACKAGES = (
     "muntin_engine",
     "muntin_engine.testing",
 )
+QUERIES = ", ".join(f"muntin_engine.{name}" for name in ("api.query", "monitoring", "shipping", "writing"))
 LIST = Path(__file__).with_name("public_names.txt")
 REGENERATE = ".venv/bin/python tests/house/test_public_names.py"
 
@@ -44,14 +45,20 @@ def test_a_package_declares_public_names_and_has_each_of_them(package: str) -> N
 
 @pytest.mark.parametrize(
     ("packages", "others"),
-    [("muntin.adapters, muntin.combinators", ["pytest", "hypothesis", "muntin_engine"]), ("muntin_engine", [])],
+    [("muntin.adapters, muntin.combinators", ["pytest", "hypothesis", "muntin_engine"]), (QUERIES, [])],
 )
-def test_importing_muntin_or_its_engine_loads_neither_spark_nor_arrow_nor_numpy(
+def test_importing_muntin_or_what_makes_queries_loads_neither_spark_nor_arrow_nor_numpy(
     packages: str, others: list[str]
 ) -> None:
     code = f"import sys, {packages}; print(*sorted(name for name in sys.argv[1:] if name in sys.modules))"
     heavy = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", *others]
     done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_the_process_that_spark_starts_for_each_stateful_operator_imports_neither_the_sdk_nor_arrow() -> None:
+    code = "import sys, muntin_engine.spark.stateful; print(*sorted({'muntin', 'numpy', 'pyarrow'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 

@@ -3,47 +3,76 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from muntin_engine.api.events import events
-from muntin_engine.api.functions import functions
-from muntin_engine.api.module import module
-from muntin_engine.api.query import EventStream, Query, WindowedStream
-from muntin_engine.api.request import ModuleCall
-from muntin_engine.errors import (
-    JavaNotFoundError,
-    ModuleNotOnWorkerError,
-    NotShippableError,
-    SessionConflictError,
-    SessionEndedError,
-    SetupError,
-    ShippingError,
-    SinkError,
-    SparkStartError,
-    StateError,
-    StateMismatchError,
-    WorkerEnvironmentError,
-)
-from muntin_engine.monitoring import BatchMetrics, batch_metrics, monitor
-from muntin_engine.shipping import ship
-from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
-
 if TYPE_CHECKING:
+    from muntin_engine.api.events import events
+    from muntin_engine.api.functions import functions
+    from muntin_engine.api.module import module
+    from muntin_engine.api.query import EventStream, Query, WindowedStream
+    from muntin_engine.api.request import ModuleCall
+    from muntin_engine.errors import (
+        JavaNotFoundError,
+        ModuleNotOnWorkerError,
+        NotShippableError,
+        SessionConflictError,
+        SessionEndedError,
+        SetupError,
+        ShippingError,
+        SinkError,
+        SparkStartError,
+        StateError,
+        StateMismatchError,
+        WorkerEnvironmentError,
+    )
+    from muntin_engine.monitoring import BatchMetrics, batch_metrics, monitor
+    from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
     from muntin_engine.spark.session.local import local_session, session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
+    from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
 else:
-    _WITH_SPARK: Final = {
-        "local_session": "muntin_engine.spark.session.local",
-        "prepare_session": "muntin_engine.spark.session.preconditions",
-        "root_cause": "muntin_engine.spark.failures",
-        "session": "muntin_engine.spark.session.local",
-        "stop_session": "muntin_engine.spark.session.local",
+    _PLACES: Final = {
+        "muntin_engine.api.events": ("events",),
+        "muntin_engine.api.functions": ("functions",),
+        "muntin_engine.api.module": ("module",),
+        "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
+        "muntin_engine.api.request": ("ModuleCall",),
+        "muntin_engine.errors": (
+            "JavaNotFoundError",
+            "ModuleNotOnWorkerError",
+            "NotShippableError",
+            "SessionConflictError",
+            "SessionEndedError",
+            "SetupError",
+            "ShippingError",
+            "SinkError",
+            "SparkStartError",
+            "StateError",
+            "StateMismatchError",
+            "WorkerEnvironmentError",
+        ),
+        "muntin_engine.monitoring": ("BatchMetrics", "batch_metrics", "monitor"),
+        "muntin_engine.shipping": ("ship",),
+        "muntin_engine.writing": ("ChangelogTable", "ParquetFolder", "Sink", "fold", "net_changes"),
+        "muntin_engine.spark.failures": ("root_cause",),
+        "muntin_engine.spark.session.local": ("local_session", "session", "stop_session"),
+        "muntin_engine.spark.session.preconditions": ("prepare_session",),
     }
+    _PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names}
 
     def __getattr__(name):
-        """Import PySpark with the first of these names that is used: a query is planned without it."""
-        if name not in _WITH_SPARK:
+        """Import the place of a name when it is first used.
+
+        A query is planned without PySpark, and the process that Spark starts on the driver for each stateful operator
+        needs nothing of the engine but that operator.
+        """
+        if name not in _PLACE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_WITH_SPARK[name]), name)
+        found = globals()[name] = getattr(import_module(_PLACE_OF[name]), name)
+        return found
+
+    def __dir__():
+        """Return the names of everything that is there, used or not."""
+        return sorted({*globals(), *__all__})
 
 
 __all__ = [

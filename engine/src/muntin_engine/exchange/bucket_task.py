@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from muntin import INFINITY, LatePolicy, ModuleFailedError
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.batch import BucketBatch
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
+from muntin_engine.exchange.distribute import PROGRESS
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import take_in
+from muntin_engine.exchange.observing import unpack_observations
 from muntin_engine.exchange.refused import RefusedRow, refused_row, refused_table
 from muntin_engine.exchange.source_counts import count_sources
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -68,6 +70,25 @@ class Arrived:
     observed: list[Observation] = field(default_factory=list)
     durations: list[bytes] = field(default_factory=list)
     skipped: list[list[int]] = field(default_factory=list)
+
+
+def collect(rows: Iterable[Any]) -> Arrived:
+    """Return what some exchanged rows bring."""
+    arrived = Arrived()
+    for row in rows:
+        arrived.progress = arrived.progress.advance(Progress(*(row[name] for name in PROGRESS)))
+        if row["observed"] is not None:
+            arrived.observed += unpack_observations(bytes(row["observed"]))
+        if row["rows"] is not None:
+            arrived.rows.append(bytes(row["rows"]))
+        if row["partials"] is not None:
+            arrived.partials.append(bytes(row["partials"]))
+        arrived.signals |= frozenset(row["signals"] or ())
+        if row["skipped"] is not None:
+            arrived.skipped.append(list(row["skipped"]))
+        if row["durations"] is not None:
+            arrived.durations.append(bytes(row["durations"]))
+    return arrived
 
 
 def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:

@@ -19,7 +19,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
 from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.bucket_task import LATE, RESULTS, Arrived, OutputBlob, run_bucket
+from muntin_engine.exchange.bucket_task import LATE, RESULTS, Arrived, OutputBlob, collect, run_bucket
 from muntin_engine.exchange.distribute import EXCHANGE
 from muntin_engine.exchange.refused import REFUSED
 from muntin_engine.exchange.source_counts import names_of_counts
@@ -35,7 +35,7 @@ from muntin_engine.spark.session.preconditions import check_session
 from muntin_engine.spark.session.worker_settings import settings_of
 from muntin_engine.spark.shipping.packed_task import open_task, pack_task
 from muntin_engine.spark.shipping.probing import check_workers
-from muntin_engine.spark.stateful import OUTPUT, BucketProcessor, collect
+from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
 from muntin_engine.spark.watermark import with_watermark
 from muntin_engine.state.cells import MemoryCells

@@ -1,19 +1,17 @@
-"""Spark's stateful operator around a bucket. It holds bytes and calls `run_bucket`."""
+"""Spark's stateful operator around a bucket. It holds bytes and calls `run_bucket`.
+
+Spark starts a Python process on the driver for each such operator of a query, which only asks for its state. So what
+evaluates is imported where rows are: importing it takes longer than all else that this process does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from pyspark.sql import Row
 from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-
-from muntin_engine.core.changes import Progress
-from muntin_engine.exchange.bucket_task import Arrived, run_bucket
-from muntin_engine.exchange.distribute import PROGRESS
-from muntin_engine.exchange.observing import unpack_observations
-from muntin_engine.spark.shipping.packed_task import open_task
 
 OUTPUT: Final = spark_types.StructType(
     [
@@ -64,27 +62,11 @@ class BucketProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
+        from muntin_engine.exchange.bucket_task import collect, run_bucket
+        from muntin_engine.spark.shipping.packed_task import open_task
+
         for blob in run_bucket(open_task(self._task), key[0], self._cells, collect(rows)):
             yield Row(bucket=key[0], stream=blob.stream, rows=blob.rows, data=blob.data)
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def collect(rows: Iterable[Any]) -> Arrived:
-    """Return what some exchanged rows bring."""
-    arrived = Arrived()
-    for row in rows:
-        arrived.progress = arrived.progress.advance(Progress(*(row[name] for name in PROGRESS)))
-        if row["observed"] is not None:
-            arrived.observed += unpack_observations(bytes(row["observed"]))
-        if row["rows"] is not None:
-            arrived.rows.append(bytes(row["rows"]))
-        if row["partials"] is not None:
-            arrived.partials.append(bytes(row["partials"]))
-        arrived.signals |= frozenset(row["signals"] or ())
-        if row["skipped"] is not None:
-            arrived.skipped.append(list(row["skipped"]))
-        if row["durations"] is not None:
-            arrived.durations.append(bytes(row["durations"]))
-    return arrived
