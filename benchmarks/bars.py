@@ -1,4 +1,4 @@
-"""What the figures have to reach, and whether they do."""
+"""Targets of the figures, and verdicts on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Figures: TypeAlias = Mapping[tuple[str, Question], Summary]
 
 
 class Measure(StrEnum):
-    """What a bar is about."""
+    """The quantity that a bar is about."""
 
     END_TO_END = "end to end"
     WARM_BATCH = "per warm batch"
@@ -32,7 +32,7 @@ class Measure(StrEnum):
         return summary.written_bytes / slices_kept(question)
 
     def times(self, question: Question, subject: Summary, against: Summary) -> float | None:
-        """Return how many times better a subject is than another; None if one was not measured."""
+        """Return the factor by which a subject is better than another; None if one was not measured."""
         mine, other = self.of(question, subject), self.of(question, against)
         if not mine or not other:
             return None
@@ -41,12 +41,12 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a bar.
+    """The verdict on a bar.
 
     Attributes:
-        bar: It, in words.
+        bar: The bar, in words.
         measured: The figure that was compared; None if something was not measured.
-        is_met: Whether it reached the bar; None if something was not measured.
+        is_met: True if it reached the bar; None if something was not measured.
     """
 
     bar: str
@@ -63,7 +63,7 @@ class Bar(ABC):
 
     @abstractmethod
     def is_reached(self, measured: float) -> bool:
-        """Return whether a figure is good enough."""
+        """Return True if a figure reaches the bar."""
 
     def judge(self, figures: Figures) -> Verdict:
         """Compare what was measured with the bar."""
@@ -91,7 +91,7 @@ class Times(Bar):
         return f"{self.subject} >= {self.at_least:g} x {self.against} {self.measure_of}"
 
     def measure(self, figures: Figures) -> float | None:
-        """Return how many times better it is; of several questions the worst."""
+        """Return the factor by which it is better; of several questions the worst."""
         times = [
             self.measure_of.times(question, summary, figures[self.against, question])
             for (system, question), summary in figures.items()
@@ -101,7 +101,7 @@ class Times(Bar):
         return min(known) if known and len(known) == len(times) else None
 
     def is_reached(self, measured: float) -> bool:
-        """Return whether it is so many times better."""
+        """Return True if the factor is large enough."""
         return measured >= self.at_least
 
 
@@ -129,7 +129,7 @@ class Growth(Bar):
         return max(values) / values[0] if len(values) > 1 and values[0] else None
 
     def is_reached(self, measured: float) -> bool:
-        """Return whether it grew little."""
+        """Return True if the growth is small enough."""
         return measured < self.below
 
 
@@ -154,7 +154,7 @@ class Rate(Bar):
         return min(rates, default=None)
 
     def is_reached(self, measured: float) -> bool:
-        """Return whether it is fast enough."""
+        """Return True if the rate is high enough."""
         return measured >= self.at_least
 
 

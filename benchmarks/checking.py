@@ -1,4 +1,4 @@
-"""Whether a system computes what it should: its answers beside those of a plain computation with NumPy."""
+"""Check a system's answers against those of a plain computation with NumPy."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def check(system: str, question: Question, expected: pa.Table, found: pa.Table) 
 
 
 def compare(expected: pa.Table, found: pa.Table) -> list[Difference]:
-    """Return where two tables of answers differ, in any order of rows. A row that comes twice is a difference."""
+    """Return the differences of two tables of answers, in any order of rows. A duplicate row is a difference."""
     right, left = _sorted(expected), _sorted(found)
     if right[0].shape == left[0].shape and all(np.array_equal(right[i], left[i]) for i in (0, 1)):
         apart = ~np.isclose(left[2], right[2], rtol=TOLERANCE, atol=0.0, equal_nan=True)

@@ -102,7 +102,7 @@ def table_of(data: Data, number: int) -> pa.Table:
 
 
 def lifetimes_of(at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return how long events last that start at some times, as good as random up to 30 s; all in microseconds."""
+    """Return pseudo-random lengths up to 30 s for events that start at given times; all in microseconds."""
     return 1 + at * 7_919 % _LONGEST
 
 

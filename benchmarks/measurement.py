@@ -1,4 +1,4 @@
-"""What is measured of one run, and what is said of several: their medians."""
+"""The measurements of one run, and the summary of several: their medians."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Batch:
     Attributes:
         rows: Input rows; none in the batch that Spark runs after the last rows to close what they completed.
         seconds: From its trigger to its commit.
-        output_rows: Rows put out; None where nobody knows.
+        output_rows: Emitted rows; None if unknown.
         state_bytes: What the state store holds after it, in memory and in files, as the store reports it.
         written_bytes: What the batch wrote to the state store, uncompressed.
     """
@@ -65,7 +65,7 @@ class Run:
 
     @property
     def output_rows(self) -> int | None:
-        """Rows put out; None if nobody knows."""
+        """Emitted rows; None if unknown."""
         return _total(batch.output_rows for batch in self.batches)
 
     @property
@@ -85,7 +85,7 @@ class Summary:
         rows_per_second: Input rows over the seconds end to end.
         first_batch: Seconds of the first of several micro-batches: the warm-up inside a run.
         warm_batch: Seconds of a later one with rows: the median in each run, then over runs.
-        output_rows: Rows put out in a run.
+        output_rows: Emitted rows of a run.
         jvm_bytes: See `Memory`.
         python_bytes: See `Memory`.
         state_bytes: The most the state store held in a run.

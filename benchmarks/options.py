@@ -1,4 +1,4 @@
-"""What was asked for on the command line."""
+"""The options on the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUICK_ROWS: Final = FULL_ROWS // 10
 
 @dataclass(frozen=True)
 class Options:
-    """What to run.
+    """The benchmarks to run.
 
     Attributes:
         works: The works, in order, with the systems that take part.
@@ -44,7 +44,7 @@ class Options:
 
     @property
     def rows_are_few(self) -> bool:
-        """Whether there are fewer rows than the bars are meant for."""
+        """True if there are fewer rows than the bars are meant for."""
         return self.rows < FULL_ROWS
 
 

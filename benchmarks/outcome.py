@@ -1,4 +1,4 @@
-"""What becomes of the reports: files, tables, and how the program ends."""
+"""The output of the reports: files, tables, and the exit status."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def show_end(console: Console, reports: Sequence[WorkReport], options: Options) 
 
 
 def failures(reports: Sequence[WorkReport]) -> list[str]:
-    """Return what went wrong."""
+    """Return the failures of all works."""
     return [failure for report in reports for failure in report.failures]
 
 

@@ -1,4 +1,4 @@
-"""What every system is asked: an aggregate of the values over windows of each key."""
+"""The question to every system: an aggregate of the values over windows of each key."""
 
 from __future__ import annotations
 

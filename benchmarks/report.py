@@ -1,4 +1,4 @@
-"""What was found out about a work, as plain data."""
+"""The report on a work, as plain data."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class WorkReport:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What became of its bars."""
+        """The verdicts on its bars."""
         return tuple(bar.judge(self.figures) for bar in self.work.bars)
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What went wrong."""
+        """The failures of its trials."""
         failed = [trial for trial in self.trials if trial.failure]
         return tuple(f"{self.work.name}, {trial.system}: {trial.details or trial.failure}" for trial in failed)
 

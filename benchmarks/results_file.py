@@ -50,7 +50,7 @@ def results_data(reports: Sequence[WorkReport], options: Options, when: datetime
 
 
 def machine() -> dict[str, Any]:
-    """Return what the figures depend on: cores, memory in bytes, and versions."""
+    """Describe the machine that the figures depend on: cores, memory in bytes, and versions."""
     return {
         "cores": os.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,

@@ -104,13 +104,13 @@ class Runner:
 
 
 def compared(system: System, question: Question, files: Files, answers: pa.Table) -> int:
-    """Return how many windows are complete; raises if a system's answers about them are not right."""
+    """Return the number of complete windows; raise if a system's answers about them are wrong."""
     right = expected_answers(question, files, system.members == "intervals")
     return check(system.name, question, closed(right, question, files), closed(answers, question, files))
 
 
 def compare_output_rows(trials: Iterable[Trial], systems: Mapping[str, System]) -> None:
-    """Mark the systems that put out another number of rows than the first that read as much."""
+    """Mark the systems that emitted another number of rows than the first that read as much."""
     expected: dict[tuple[Question, int], tuple[str, int]] = {}
     for trial in trials:
         summary = trial.summary
@@ -119,7 +119,7 @@ def compare_output_rows(trials: Iterable[Trial], systems: Mapping[str, System]) 
         rows = round(summary.output_rows)
         first, count = expected.setdefault((trial.question, summary.rows), (trial.system, rows))
         if rows != count:
-            trial.failure = f"put out {rows:,} rows where {first} put out {count:,}"
+            trial.failure = f"emitted {rows:,} rows where {first} emitted {count:,}"
 
 
 def _named(trial: Trial, work: Work) -> str:

@@ -13,9 +13,9 @@ _FILES: Final = 5
 
 
 def slices_kept(question: Question) -> float:
-    """Return how many slices a warm micro-batch touches that outlive it, on average.
+    """Return the average number of slices that a warm micro-batch touches and that outlive it.
 
-    A slice whose windows are all complete when the batch ends is put out and never written; where windows are short,
+    A slice whose windows are all complete when the batch ends is emitted and never written; where windows are short,
     those are nearly all.
     """
     edges = [START // MICROSECONDS + number * SPAN for number in range(1, _FILES + 1)]
@@ -23,13 +23,13 @@ def slices_kept(question: Question) -> float:
 
 
 def _kept(question: Question, start: int, end: int) -> int:
-    """Return how many of the slices between two seconds have a window that is open when the second is reached."""
+    """Return the number of slices between two seconds that have a window open at the second one."""
     width = question.slice
     touched = range(start // width * width, end, width)
     return sum(_last_end(question, piece) > end - question.delay - 1 for piece in touched)
 
 
 def _last_end(question: Question, piece: int) -> int:
-    """Return where the last window ends that a slice is in; its start if it is in none."""
+    """Return the end of the last window that contains a slice; the slice's start if none does."""
     last = piece // question.hop * question.hop
     return last + question.size if piece < last + question.size else piece

@@ -52,7 +52,7 @@ def run_stream(df: DataFrame, limit: float) -> Run:
 
 
 def collect_stream(df: DataFrame, schema: pa.Schema) -> pa.Table:
-    """Run a query and return what it put out.
+    """Run a query and return the rows that it emitted.
 
     Raises:
         TimeoutError: It took too long.
@@ -75,7 +75,7 @@ def _start(writer: DataStreamWriter, folder: str) -> StreamingQuery:
 
 
 def _wait(query: StreamingQuery, limit: float) -> bool:
-    """Return whether a query ended by itself; stop it otherwise, whatever the reason. A failure of it is raised."""
+    """Return True if a query ended by itself; stop it otherwise. A failure of it is raised."""
     try:
         return bool(query.awaitTermination(max(1, round(limit))))
     finally:
@@ -83,7 +83,7 @@ def _wait(query: StreamingQuery, limit: float) -> bool:
 
 
 def _batch(progress: Mapping[str, Any]) -> Batch:
-    """Return what one of Spark's progress reports says."""
+    """Read one of Spark's progress reports."""
     operators = progress["stateOperators"]
     custom = [operator.get("customMetrics", {}) for operator in operators]
     output_rows = progress["sink"].get("numOutputRows", -1)

@@ -10,19 +10,19 @@ from benchmarks.question import Question
 
 @dataclass(slots=True)
 class Trial:
-    """What is known of a system and a question so far.
+    """The trial of a system on a question, as far as it has come.
 
     Attributes:
         system: The system's name.
-        question: What it is asked.
-        files: How many files it reads in a measured run.
-        check_seconds: How long it took over the little data on which it was checked: its warm-up, not measured.
-        windows_checked: How many windows of that had to be, and were, right.
+        question: The question.
+        files: The number of files that it reads in a measured run.
+        check_seconds: The time of the check on little data: its warm-up, not measured.
+        windows_checked: The number of windows in that check, all of which were correct.
         runs: The measured runs so far.
-        absence: Why it did not run at all, which is no fault of it.
-        failure: Why it, or its numbers, cannot be used; one line.
-        details: More about that.
-        note: What a reader has to know of its figures.
+        absence: The reason why it did not run at all, which is no fault of it.
+        failure: The reason why it, or its figures, cannot be used; one line.
+        details: More about the failure.
+        note: A note for readers on its figures.
     """
 
     system: str
@@ -38,7 +38,7 @@ class Trial:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it may go on running."""
+        """True if it may go on running."""
         return self.absence is None and self.failure is None
 
     @property

@@ -56,7 +56,7 @@ class Work:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """What is asked, one for each window."""
+        """The questions, one for each window."""
         return tuple(Question(self.aggregate, size, hop) for size, hop in self.windows)
 
     def data(self, rows: int, files: int = FILES) -> Data:

@@ -99,7 +99,7 @@ def _follow(run: Run, queries: Mapping[str, StreamingQuery], tally: Tally, batch
 
 @contextmanager
 def _progress(names: Iterable[str], total: int, console: Console) -> Iterator[Callable[[str, int, str], None]]:
-    """Yield what shows how many of all batches a query has done: in place, or as lines where there is no terminal."""
+    """Yield a function that shows the progress of a query in batches: in place, or as lines without a terminal."""
     if not console.is_terminal:
         lines = ProgressLines(partial(print, flush=True))
         yield lambda name, done, line: lines.update(name, done, total, line)
@@ -111,7 +111,7 @@ def _progress(names: Iterable[str], total: int, console: Console) -> Iterator[Ca
 
 
 def _cells_of_keys(query: StreamingQuery) -> int:
-    """Return how many cells of state hold keys; each bucket has one more, its ledger."""
+    """Return the number of cells of state that hold keys; each bucket has one more, its metadata."""
     progress = query.lastProgress
     return 0 if progress is None else sum(operator.numRowsTotal for operator in progress.stateOperators) - BUCKETS
 

@@ -85,7 +85,7 @@ COLUMNS: Mapping[str, list[str]] = {
 
 
 def answer(name: str, results: DataFrame) -> DataFrame:
-    """Return the answer to a question, with the columns of its file, out of all that was put out."""
+    """Return the answer to a question, with the columns of its file, from all emitted rows."""
     table = fold(results, key=KEYS[name]) if "change" in results.columns else results
     return table.selectExpr(*COLUMNS[name])
 

@@ -23,14 +23,14 @@ from muntin_engine import Query
 
 @dataclass(frozen=True)
 class Choice:
-    """Which flights a run takes, and in what portions.
+    """The flights of a run, and their portions.
 
     Attributes:
         first_month: Month of 2013.
         last_month: The last month, included.
         days: Only flights that leave in so many days from the first departure on; None for all.
         span: Delivery time per micro-batch.
-        emit: When results are put out, "final" or "speculative".
+        emit: The emission of results, "final" or "speculative".
     """
 
     first_month: int = 1
@@ -51,7 +51,7 @@ class Run:
     """The files of one run, below a folder.
 
     The stream, Spark's checkpoints and the results of each micro-batch lie in `run/` until the run is complete; then
-    one Parquet file per question takes their place. Results are put out early or once: the file is the same.
+    one Parquet file per question takes their place. Results are emitted early or once: the file is the same.
     """
 
     def __init__(self, folder: Path, choice: Choice) -> None:
@@ -77,7 +77,7 @@ class Run:
         return {name: self._start(name, ask(stream, self._choice.emit)) for name, ask in QUESTIONS.items()}
 
     def batches_done(self, name: str) -> int:
-        """Return how many micro-batches of a question are committed."""
+        """Return the number of committed micro-batches of a question."""
         return len(list((self._checkpoint(name) / "commits").glob("[0-9]*")))
 
     def finish(self, spark: SparkSession) -> None:
@@ -88,7 +88,7 @@ class Run:
         shutil.rmtree(self._work)
 
     def answer_file(self, name: str) -> Path:
-        """Return where the answer to a question is put."""
+        """Return the path of the answer to a question."""
         return self._folder / f"{name}.parquet"
 
     @property

@@ -1,4 +1,4 @@
-"""What the questions have taken in and put out so far, as Spark reports it."""
+"""The input and output of the questions so far, as Spark reports it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from pyspark.sql.streaming.listener import (
 
 from muntin import EARLIEST, moment
 
-COUNTERS: Final = "muntin"
-"""The name under which a query reports its counts."""
+METRICS: Final = "muntin"
+"""The name under which a query reports its metrics."""
 
 WATERMARK: Final = "watermark"
-"""The name of how far a question's input is complete, in ticks."""
+"""The metric with the watermark of a question's input, in ticks."""
 
 SHOWN: Final[Mapping[str, str]] = {
     "accepted": "in",
     "late": "late",
     "rejected": "rejected",
     "results": "out",
-    "retractions": "taken back",
+    "retractions": "retracted",
 }
-"""The counts that are shown, if a query has them, and in what words."""
+"""The metrics that are shown, if a query has them, and their labels."""
 
 SELDOM: Final = ("rejected", "retractions")
 
@@ -44,17 +44,17 @@ class Tally(StreamingQueryListener):
     def take(self, progress: StreamingQueryProgress | None) -> None:
         """Take the report on a micro-batch; a second one on the same changes nothing."""
         metrics = {} if progress is None else progress.observedMetrics
-        observed = next((found for name, found in metrics.items() if name.split(" # ")[0] == COUNTERS), None)
+        observed = next((found for name, found in metrics.items() if name.split(" # ")[0] == METRICS), None)
         if progress is not None and observed is not None:
             self._batches[progress.name or ""][progress.batchId] = observed.asDict()
 
     def line(self, name: str) -> str:
-        """Return the counts of a query in words, and how far it is; a count that is seldom above 0 only if it is."""
+        """Return the metrics of a query in words, with its watermark; some are left out where they are 0."""
         batches = list(self._batches[name].values())
         counted = [count for count in SHOWN if any(count in batch for batch in batches)]
         sums = {count: sum(batch.get(count, 0) for batch in batches) for count in counted}
         words = [f"{number:,} {SHOWN[count]}" for count, number in sums.items() if number or count not in SELDOM]
-        return ", ".join(words + _how_far(batches))
+        return ", ".join(words + _watermark(batches))
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Take the report on a micro-batch."""
@@ -67,11 +67,11 @@ class Tally(StreamingQueryListener):
         """Nothing has been counted since."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """What was counted stays."""
+        """Keep the counts of a query that has ended."""
 
 
-def _how_far(batches: Sequence[Mapping[str, int]]) -> list[str]:
-    """Return until when the flights of a question are complete, while there are more."""
+def _watermark(batches: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return the watermark of a question in words, until its flights are complete."""
     ticks = [batch[WATERMARK] for batch in batches if batch.get(WATERMARK) is not None]
     at = moment(max(ticks)) if ticks and max(ticks) > EARLIEST else None
     return [] if at is None else [f"to {at:%m-%d %H:%M}"]

@@ -1,4 +1,4 @@
-"""What a program for another system is told, and what it prints: one line of JSON, the last."""
+"""The task of a program for another system, and its answers: the last line that it prints, as JSON."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ ARRIVAL = 10_000
 
 @dataclass(frozen=True)
 class Task:
-    """What to compute; times in seconds.
+    """The computation; times in seconds.
 
     Attributes:
         files: The input, in order, with the columns `key`, `at` and `value`.
         aggregate: `average` or `max`.
         size: Length of each window.
         hop: From one window to the next.
-        delay: How late rows may come.
-        most_rows: How many rows to read at most.
+        delay: The greatest delay of rows.
+        most_rows: The greatest number of rows to read.
     """
 
     files: list[str]
@@ -57,12 +57,12 @@ class Task:
 
 @dataclass
 class Answers:
-    """What comes out.
+    """The answers.
 
     Attributes:
-        is_kept: Whether the answers are wanted, not only their number.
-        count: How many there are.
-        rows: Key, start of the window in microseconds since the epoch, and value of each, if they are wanted.
+        is_kept: True to keep the answers, not only their number.
+        count: The number of answers.
+        rows: Key, start of the window in microseconds since the epoch, and value of each, if they are kept.
     """
 
     is_kept: bool

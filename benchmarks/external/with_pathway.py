@@ -1,4 +1,4 @@
-"""Pathway: `windowby` with built-in reducers, in streaming mode; each window is put out once."""
+"""Pathway: `windowby` with built-in reducers, in streaming mode; each window is emitted once."""
 
 # mypy: disable-error-code="import-not-found", allow-subclassing-any
 

@@ -41,7 +41,7 @@ _UNITS: Final = {
 
 
 class Figures(NamedTuple):
-    """What a mode takes; kilobytes and seconds."""
+    """The cost of a mode, in kilobytes and seconds."""
 
     held: float
     closing: float

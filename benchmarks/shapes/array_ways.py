@@ -43,12 +43,12 @@ def sliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
 
 
 def tagged_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
-    """Keep a partial state per range of windows: what the engine does with events that have lifetimes (TH-22)."""
+    """Keep a partial state per range of windows: what the engine does with events that have lifetimes."""
     return _run(RangeGrid.of(windows), rows, _whole)
 
 
 def unsliced_arrays(windows: HoppingWindows, rows: NumberedRows) -> Outcome:
-    """Keep a partial state per window, and add each row to all of its windows: WID without slices (TH-22, TH-24).
+    """Keep a partial state per window, and add each row to all of its windows: WID without slices.
 
     A window is tagged as a range of its own that ends where the window does, so it is complete when it should be.
     """

@@ -40,7 +40,7 @@ def measure(*, is_quick: bool) -> Iterator[Panel]:
 
 
 def outcomes(rows: NumberedRows, size: int, slide: int) -> dict[str, Outcome]:
-    """Return what each way makes of a stream."""
+    """Return the outcome of each way on a stream."""
     return {name: way(hopping(size, slide), rows) for name, way in WAYS.items()}
 
 

@@ -11,11 +11,11 @@ from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate
 
 @dataclass
 class Touched:
-    """What a module had to do.
+    """The work of a module.
 
     Attributes:
-        payloads: How many payloads it was given, each time it was given one.
-        merges: How many times it merged two states.
+        payloads: The number of payloads that it was given; one that was given twice counts twice.
+        merges: The number of merges of two states.
     """
 
     payloads: int = 0

@@ -1,4 +1,4 @@
-"""What is computed of packets: a state as small as a row or two, and one that is larger."""
+"""Modules over packets: one with a state as small as a row or two, and one with a larger state."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TotalLength(IncrementalAggregate[float, float, float]):
 
 
 class LengthHistogram(IncrementalAggregate[float, bytes, tuple[int, ...]]):
-    """How many packets there are of each hundred bytes of length: 16 counters of four bytes, whatever they count."""
+    """Count the packets per hundred bytes of length: 16 counters of four bytes each."""
 
     name, version = "shapes.length_histogram", "1.0.0"
     state_bytes = _CLASSES.size + 2

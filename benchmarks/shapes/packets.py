@@ -50,17 +50,17 @@ class Packets:
 
     @property
     def medium(self) -> int:
-        """How many medium hosts there are."""
+        """The number of medium hosts."""
         return round(self.per_window * MEDIUM_SHARE / MEDIUM)
 
     @property
     def large(self) -> int:
-        """How many large hosts there are."""
+        """The number of large hosts."""
         return round(self.per_window * (1 - MEDIUM_SHARE - self.small_share) / LARGE)
 
     @property
     def small(self) -> int:
-        """How many hosts send a single packet in a stretch."""
+        """The number of hosts that send a single packet in a stretch."""
         return round(self.per_window * self.small_share)
 
     def arrivals(self) -> Iterator[Arrival]:

@@ -1,4 +1,4 @@
-"""What a measurement found out: figures over one axis, as a table and for a picture."""
+"""The result of a measurement: figures over one axis, as a table and for a picture."""
 
 from __future__ import annotations
 

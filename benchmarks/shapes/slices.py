@@ -32,7 +32,7 @@ def measure(*, is_quick: bool) -> Iterator[Panel]:
 
 
 def ratio(rows: NumberedRows, way: Way, per_slice: int, slices: int, repeats: int) -> float:
-    """Return what a way costs as a share of what adding each row to all its windows costs."""
+    """Return the cost of a way relative to the cost of adding each row to all its windows."""
     windows = hopping(per_slice * slices, per_slice)
     seconds, outcome = cpu_seconds(lambda: way(windows, rows), repeats)
     without, unsliced = cpu_seconds(lambda: unsliced_arrays(windows, rows), repeats)

@@ -1,4 +1,4 @@
-"""What something costs."""
+"""A stopwatch for CPU time."""
 
 from __future__ import annotations
 

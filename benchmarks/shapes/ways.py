@@ -32,11 +32,11 @@ Answers: TypeAlias = dict[tuple[int, int], float]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a way made of a stream.
+    """The outcome of a way on a stream.
 
     Attributes:
         answers: Its results.
-        touched: What they took.
+        touched: The work of the modules.
     """
 
     answers: Answers

@@ -1,4 +1,4 @@
-"""What the hand-written processors share: a key's open windows, as one row of state.
+"""The common part of the hand-written processors: a key's open windows, as one row of state.
 
 A window is the second it starts at, and keeps the count of its members and the sum or the maximum of their values.
 Spark SQL assigns a row to the last window it is in; the others start a hop earlier each. That is cheaper than
@@ -20,7 +20,7 @@ STATE: Final = "starts array<long>, counts array<long>, values array<double>"
 """The state of a key: its open windows, side by side."""
 
 OUTPUT: Final = "key long, start long, value double"
-"""What the processors put out; `start` in seconds."""
+"""The columns that the processors emit; `start` in seconds."""
 
 State: TypeAlias = tuple[list[int], list[int], list[float]]
 Windows: TypeAlias = dict[int, tuple[int, float]]
@@ -31,10 +31,10 @@ _MILLISECONDS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """How the hand-written processors see a question.
+    """A question in the terms of the hand-written processors.
 
     Attributes:
-        aggregate: What is computed.
+        aggregate: The aggregate to compute.
         size: Length of a window, in seconds.
         hop: From one window to the next, in seconds.
     """

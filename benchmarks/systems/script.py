@@ -26,13 +26,13 @@ _LONGEST_ANSWER: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """How to run a system.
+    """The program of a system.
 
     Attributes:
         name: The system's, in tables and on the command line, and its program's.
-        imported: What must be importable.
-        most_rows: How many rows it is given at most.
-        about: What a reader has to know.
+        imported: The package that must be importable.
+        most_rows: The greatest number of rows that it is given.
+        about: A note for readers.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What the benchmarks want of a system: to be timed, and to say what it computes."""
+"""The contract of a system under benchmark: it can be timed, and it describes its computation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class System(ABC):
 
     @property
     def note(self) -> str | None:
-        """What a reader has to know about the system's figures."""
+        """A note for readers on the system's figures."""
         return None
 
     @abstractmethod

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class RowProcessor(StatefulProcessor):
     """Keeps a dict of windows per key in one value; reads and writes it once per key and batch.
 
-    Windows that ended by the watermark are put out with the key's next rows; a timer at the end of the first open one
+    Windows that ended by the watermark are emitted with the key's next rows; a timer at the end of the first open one
     wakes a key that gets no more.
     """
 

@@ -82,7 +82,7 @@ def test_a_system_that_puts_out_another_number_of_rows_is_wrong() -> None:
     assert [trial.failure for trial in report.trials] == [None, None, None]  # Spark read more
     object.__setattr__(report.trials[2].runs[0].batches[1], "output_rows", 11)
     compare_output_rows(report.trials, systems)
-    assert report.trials[2].failure == "put out 21 rows where muntin columnar put out 20"
+    assert report.trials[2].failure == "emitted 21 rows where muntin columnar emitted 20"
 
 
 def test_the_results_are_json_without_paths(tmp_path: Path) -> None:

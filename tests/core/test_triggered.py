@@ -266,8 +266,10 @@ def test_a_trigger_that_answers_something_else_is_told_what_is_expected() -> Non
 
 @pytest.mark.parametrize("refinement", ["accumulate", "discard"])
 @pytest.mark.parametrize("window", [snapshot(), count_by_start(2)])
-def test_windows_that_events_cut_must_be_taken_back(window: WindowKind, refinement: str) -> None:
-    with pytest.raises(ValueError, match="is cut by events, so a window that was put out early may cease to exist"):
+def test_windows_that_events_cut_must_be_retracted(window: WindowKind, refinement: str) -> None:
+    with pytest.raises(
+        ValueError, match="is cut by events, so a window whose result was emitted early may cease to exist"
+    ):
         fed(early(every_count(1), refinement=refinement), window)
 
 

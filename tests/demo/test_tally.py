@@ -49,6 +49,6 @@ def test_it_says_how_far_a_question_is_until_the_stream_is_closed() -> None:
     tally.take(
         progress(1, accepted=1, results=2, retractions=1, watermark=instant(datetime(2013, 1, 4, 12, 30, tzinfo=UTC)))
     )
-    assert tally.line("delays") == "2 in, 2 out, 1 taken back, to 01-04 12:30"
+    assert tally.line("delays") == "2 in, 2 out, 1 retracted, to 01-04 12:30"
     tally.take(progress(2, accepted=0, results=1, watermark=INFINITY))
-    assert tally.line("delays") == "2 in, 3 out, 1 taken back"
+    assert tally.line("delays") == "2 in, 3 out, 1 retracted"

@@ -122,7 +122,7 @@ def test_what_is_taken_back_is_struck_through() -> None:
 
     assert len(elements(drawing, "line", "strike")) == 1
     assert texts(drawing, "gone") == ["1"]
-    assert drawing.description == "out [0, 5): 1, taken back; out [0, 5): 2"
+    assert drawing.description == "out [0, 5): 1, retracted; out [0, 5): 2"
 
 
 def test_punctuation_holds_until_the_next() -> None:

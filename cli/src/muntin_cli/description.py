@@ -32,7 +32,7 @@ class Description:
         needs: What it needs of a query's windows, in words; empty where any will do.
         default_clip: The clip of a query that names none.
         default_timestamps: The timestamps of a query that names none.
-        contract: What an operator promises about the lifetimes that it sets; empty for others.
+        contract: An operator's guarantee about the lifetimes that it sets; empty for others.
         laws: The laws of its base class that apply to it, by name.
         evaluations: How each kind of window is evaluated; empty without the engine.
         documentation: Its docstring.
@@ -54,7 +54,7 @@ class Description:
 
 
 def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None) -> Description:
-    """Return what there is to say about a name.
+    """Return the description of a module, function, trigger or kind of windows.
 
     Args:
         catalog: What is installed.

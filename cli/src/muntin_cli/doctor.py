@@ -1,4 +1,4 @@
-"""Whether a machine can run queries: Python, Java, Spark and what it needs, plugins, and what a worker sees."""
+"""Examine whether a machine can run queries: Python, Java, Spark and its requirements, plugins, and a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_ENGINE: Final = "muntin-engine is not installed, so no query can run here\n 
 
 
 class Health(StrEnum):
-    """Whether something is as queries need it."""
+    """The state of one requirement of queries."""
 
     OK = "ok"
     """It is."""
@@ -52,7 +52,7 @@ class Sign:
 
 
 def examine(catalog: Catalog) -> Iterator[Sign]:
-    """Yield what there is on this machine, topic by topic."""
+    """Yield the findings on this machine, topic by topic."""
     yield Sign("Python", Health.OK, f"{platform.python_version()}, {sys.executable}")
     yield from (_own(package) for package in _OURS)
     if can_evaluate():
@@ -68,7 +68,7 @@ def examine_spark() -> Sign:
 
 
 def java_home_for_spark() -> str:
-    """Return what `JAVA_HOME` has to be for programs of Spark's own, which look for Java themselves.
+    """Return the `JAVA_HOME` that Spark's own programs need, which look for Java themselves.
 
     Raises:
         EnvironmentLacksError: The engine is not installed.
@@ -90,7 +90,7 @@ def _own(package: str) -> Sign:
 
 
 def _needs(package: str) -> Iterator[Sign]:
-    """Yield what a package requires, leaving out its extras and our own packages."""
+    """Yield the requirements of a package, without its extras and our own packages."""
     for requirement in map(Requirement, requires(package) or ()):
         is_wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
         if is_wanted and requirement.name not in _OURS:

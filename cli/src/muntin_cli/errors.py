@@ -1,4 +1,4 @@
-"""What can go wrong with a command, and how each error ends it."""
+"""Errors of commands, and the exit code of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EnvironmentLacksError(CommandError, RuntimeError):
 
 
 def exit_code_of(error: MuntinError) -> ExitCode:
-    """Return how a command ends with an error.
+    """Return the exit code of a command that ends with an error.
 
     Example:
         >>> exit_code_of(UsageError("no folder is named 'x'"))

@@ -1,4 +1,4 @@
-"""How the engine would evaluate a module under each kind of window; needs `muntin-engine`, but not Spark."""
+"""The evaluation of a module under each kind of window; needs `muntin-engine`, but not Spark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FLOAT: Final = Scalar(ScalarKind.FLOAT)
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How one kind of window is evaluated.
+    """The evaluation of a module under one kind of window.
 
     Attributes:
         window: The kind of window.
@@ -56,12 +56,12 @@ class Evaluation:
 
 
 def can_evaluate() -> bool:
-    """Return whether the engine is installed."""
+    """Return True if the engine is installed."""
     return find_spec("muntin_engine") is not None
 
 
 def evaluations_of(module: Module, parameters: Mapping[str, Any]) -> Iterator[Evaluation]:
-    """Yield how each kind of window would be evaluated, for final results; what may be of any type is a float."""
+    """Yield the evaluation under each kind of window, for final results; a column of any type is read as a float."""
     for window, events, specification in _CASES:
         try:
             plan = _plan(module, parameters, specification, has_ends=events == "lifetimes")

@@ -1,4 +1,4 @@
-"""What the exit codes of the command mean."""
+"""The exit codes of the command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """The outcome of a command."""
 
     OK = 0
     """All is well."""

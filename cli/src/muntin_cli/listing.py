@@ -1,4 +1,4 @@
-"""What is installed."""
+"""The list of installed modules, functions, triggers and kinds of windows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def list_modules(catalog: Catalog) -> Listing:
 
 
 def offer_of(offered: Offered, plugin: Plugin) -> Offer:
-    """Return what a plugin offers in words."""
+    """Return the description of one offer of a plugin, for a list."""
     reads, returns = _types(offered)
     code = code_of(offered)
     return Offer(

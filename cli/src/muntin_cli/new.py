@@ -74,7 +74,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_free(name: str) -> None:
-    """Refuse a name by which something else is known: a plugin, or a package that is imported."""
+    """Refuse a name that is taken: by a plugin, or by a package that can be imported."""
     package = f"muntin_{name}"
     if any(entry.name == name for entry in plugin_entries().entries):
         taken = f"a plugin named {name!r} is installed"

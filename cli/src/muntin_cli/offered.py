@@ -1,4 +1,4 @@
-"""What a plugin offers: modules, functions, triggers and kinds of windows."""
+"""The offers of a plugin: modules, functions, triggers and kinds of windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from muntin import Catalog, Function, Module, Plugin, Trigger, UnknownModuleErro
 from muntin_cli.output import counted
 
 Offered: TypeAlias = type[Module] | Function[..., Any] | type[Trigger] | type[WindowKind]
-"""What stands behind a name."""
+"""A module, function, trigger or kind of windows."""
 
 
 def offered_by(plugin: Plugin) -> dict[str, Offered]:
@@ -18,7 +18,7 @@ def offered_by(plugin: Plugin) -> dict[str, Offered]:
 
 
 def count_offers(plugin: Plugin) -> str:
-    """Return how much a plugin offers, in words."""
+    """Return the number of a plugin's offers of each kind, in words."""
     kinds = {
         "module": plugin.modules,
         "function": plugin.functions,
@@ -29,7 +29,7 @@ def count_offers(plugin: Plugin) -> str:
 
 
 def find_offered(catalog: Catalog, name: str) -> Offered:
-    """Return what stands behind a name, whatever it is.
+    """Return the module, function, trigger or kind of windows that has a name.
 
     Raises:
         UnknownModuleError: No plugin offers the name; the closest module is suggested.

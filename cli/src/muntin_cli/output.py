@@ -1,4 +1,4 @@
-"""What the command prints: for readers in a terminal, for readers of a file, and for programs."""
+"""The output of the command: for readers in a terminal, for readers of a file, and for programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def kept_apart() -> Iterator[None]:
 
 @contextmanager
 def _outside() -> Iterator[TextIO]:
-    """Yield what is the standard output now, whatever becomes of it."""
+    """Yield the present standard output, also after `sys.stdout` and file descriptor 1 have been redirected."""
     out: TextIO = sys.stdout
     is_replaced = out is not sys.__stdout__
     if is_replaced or not _OWNS_PROCESS.get():

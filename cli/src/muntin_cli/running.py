@@ -30,7 +30,7 @@ _WINDOWS = {
 
 @dataclass(frozen=True, slots=True)
 class ScriptFile:
-    """What a file of Python defines: a stream, and perhaps what is asked of it.
+    """The definitions in a Python file: a stream, and optionally a query and modules.
 
     Attributes:
         script: The stream, under the name `script`.

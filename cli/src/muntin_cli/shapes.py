@@ -1,4 +1,4 @@
-"""What a module is and can, in a few words."""
+"""The kind and the capabilities of a module, in a few words."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def shape_of(offered: Offered) -> str:
 
 
 def capabilities_of(module: Module) -> list[str]:
-    """Return what an incremental module can do beyond its base class: remove, combine, deduct, columns."""
+    """Return the capabilities of an incremental module beyond its base class: remove, combine, deduct, columns."""
     found = [name for name, capability in _CAPABILITIES.items() if isinstance(module, capability)]
     return found if module.is_incremental else []
 
 
 def contract_of(cls: type[Module]) -> OutputContract | None:
-    """Return what an operator promises about the lifetimes that it sets; None for a module that sets none."""
+    """Return an operator's contract on the lifetimes that it sets; None for a module that sets none."""
     return cls.contract if cls.is_time_sensitive and cls.is_operator else None

@@ -205,7 +205,7 @@ def moment(instant: int) -> datetime | None:
 
 
 class Axis(StrEnum):
-    """What the ticks of a query measure, which says how people read them.
+    """The unit of a query's ticks, which decides how they are printed.
 
     Example:
         >>> Axis.TIME.spell(1_000_000), Axis.TICKS.spell(1_000_000)

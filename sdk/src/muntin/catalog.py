@@ -29,7 +29,7 @@ ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """What one entry point offers.
+    """The offers of one entry point.
 
     Attributes:
         name: The entry point's name and the first part of all names below.
@@ -52,7 +52,7 @@ class Plugin:
 
 @dataclass(slots=True)
 class Catalog:
-    """The plugins of an installation. A plugin is imported when one of its names is first asked for.
+    """The plugins of an installation. A plugin is imported on the first use of one of its names.
 
     Attributes:
         entries: The entry points, as `importlib.metadata` gives them.
@@ -136,7 +136,7 @@ class Catalog:
         return next(iter(entries.values()))
 
     def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, Any]]) -> Any:
-        """Refuse a name by what is known without importing anything more."""
+        """Refuse an unknown name, without importing more plugins."""
         loaded = sorted(self._loaded.values(), key=lambda plugin: plugin.name)
         sources = {offered: plugin.distribution for plugin in loaded for offered in offers(plugin)}
         called = dict.fromkeys(sources) | {
@@ -212,7 +212,7 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
 
 
 def _offered(hook: pluggy.HookCaller, fits: Callable[[Any], bool], expected: str) -> list[Any]:
-    """Return what the implementations of a hook return, one after the other."""
+    """Return the results of all implementations of a hook, in one list."""
     results, found = hook(), list[Any]()
     if len(results) < len(hook.get_hookimpls()):  # pluggy leaves out what is None
         raise _MisofferedError(f"{hook.name} returned None; expected: {expected}")

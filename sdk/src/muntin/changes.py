@@ -1,8 +1,8 @@
 """Physical streams: insertions, revisions and punctuation, and the table they add up to.
 
-A stream arrives as changes. What it *means* is its canonical history table: one row per event, with its last
-lifetime (StreamInsight paper, section II.A, tables 1 and 2). `fold` computes that meaning. An event of a key is named
-by its id and its start: two events of one id that start at different ticks are two events.
+A stream arrives as changes. Its *meaning* is its canonical history table: one row per event, with its last lifetime
+(StreamInsight paper, section II.A, tables 1 and 2). `fold` computes that meaning. An event of a key is named by its
+id and its start: two events of one id that start at different ticks are two events.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Insertion(Generic[P]):
 
     @property
     def sync_time(self) -> int:
-        """The earliest tick at which the axis changes: the event's start (SI-14)."""
+        """The earliest tick at which the axis changes: the event's start."""
         return self.event.start
 
 
 @dataclass(frozen=True, slots=True)
 class Revision(Generic[P]):
-    """A new end for an earlier event; a new end equal to the start deletes it (SI-12).
+    """A new end for an earlier event; a new end equal to the start deletes it.
 
     Attributes:
         id: The id of the event.
@@ -70,19 +70,19 @@ class Revision(Generic[P]):
 
     @property
     def sync_time(self) -> int:
-        """The earliest tick at which the axis changes: the smaller of old and new end (SI-14)."""
+        """The earliest tick at which the axis changes: the smaller of old and new end."""
         return min(self.event.end, self.new_end)
 
 
 @dataclass(frozen=True, slots=True)
 class Punctuation:
-    """A promise: no later change has a sync time below `time` (SI-17; B6 item 10, strictly below)."""
+    """A guarantee: no later change has a sync time strictly below `time`."""
 
     time: int
 
     @property
     def sync_time(self) -> int:
-        """The promised tick."""
+        """The guaranteed tick."""
         return self.time
 
 
@@ -96,11 +96,11 @@ def retraction(id: Hashable, event: Event[P]) -> Revision[P]:
 
 
 Identity: TypeAlias = tuple[Hashable, int]
-"""What names an event among those of its key: its id and its start."""
+"""The name of an event among those of its key: its id and its start."""
 
 
 def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
-    """Return the canonical history table of a stream: the last state of each event, by id and start (SI-13).
+    """Return the canonical history table of a stream: the last state of each event, by id and start.
 
     Args:
         changes: In the order in which they arrived. Punctuation does not change the table.

@@ -1,4 +1,4 @@
-"""What a columnar aggregate keeps: named components, each with the way two of its values become one.
+"""The state of a columnar aggregate: named components, each with a way to merge two of its values.
 
 A component is plain data and needs no NumPy; whoever computes with it turns its names into array functions.
 """
@@ -16,7 +16,7 @@ from muntin.errors import ModuleDefinitionError
 
 
 class Merge(StrEnum):
-    """How two values of a component become one, named by the NumPy function that does it."""
+    """The merge of two values of a component, named by the NumPy function that does it."""
 
     ADD = "add"
     MULTIPLY = "multiply"
@@ -91,12 +91,12 @@ class Component:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        """Return what makes two components equal; an identity goes by its name, because NaN is not equal to itself."""
+        """Return the values to compare components by; an identity by its text, because NaN is not equal to itself."""
         return (self.merge, self.dtype, repr(self.identity), self.shape, self.function, self.inverse)
 
     @classmethod
     def count(cls) -> Component:
-        """How many payloads were lifted. It is not among what `lift` returns."""
+        """Make the component that counts the lifted payloads. `lift` does not return it."""
         return cls(Merge.COUNT, "int64", 0)
 
     @classmethod
@@ -192,7 +192,7 @@ _MERGEABLE: Final[Mapping[Merge, tuple[str, ...]]] = {
 
 @cache
 def _kind_of(dtype: str) -> str | None:
-    """Return what kind of type a name names: one of `_MERGEABLE`, or None if it names none."""
+    """Return the kind of the type that a name stands for: one of `_MERGEABLE`, or None if it is no type."""
     named = _DTYPE.fullmatch(dtype)
     return next(filter(None, named.groups())) if named else None
 

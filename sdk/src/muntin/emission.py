@@ -1,4 +1,4 @@
-"""Early emission: results of open windows, put out when a trigger says so."""
+"""Early emission: results of open windows, emitted when a trigger fires."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from muntin.windows import WindowKind
 
 @dataclass(frozen=True, slots=True)
 class EarlyEmission:
-    """Put out final results, and early ones whenever a trigger fires; made by `early`.
+    """Emit final results, and early ones whenever a trigger fires; made by `early`.
 
-    It stands where an `EmitPolicy` may: `window(..., emit=early(every="1 minute"))`. Results have the columns `timing`
-    (`"early"` or `"final"`) and `pane` (how often the window was put out before). A final row comes exactly when it
-    would with `emit="final"`. Where late rows correct results, it comes when they no longer can, and only once.
+    It is given in place of an `EmitPolicy`: `window(..., emit=early(every="1 minute"))`. Results have the columns
+    `timing` (`"early"` or `"final"`) and `firing` (the number of earlier emissions of the window). A final row is
+    emitted exactly when it would be with `emit="final"`. Where late rows correct results, it is emitted once, when
+    they no longer can.
 
     Attributes:
-        trigger: When the result of an open window is put out.
-        refinement: What a later result of a window does to the earlier ones.
+        trigger: The trigger that emits results of open windows.
+        refinement: The relation of a window's later results to its earlier ones.
 
     Raises:
         PolicyError: The trigger is none, or cannot be stored with a query.
@@ -41,29 +42,29 @@ class EarlyEmission:
         return f"early({self.trigger}, {self.refinement})"
 
     def check(self, window: WindowKind, *, is_revised: bool) -> None:
-        """Refuse a refinement that could not keep its promise.
+        """Refuse a refinement whose results would be wrong for the windows or events.
 
         Args:
-            window: How the axis is cut.
+            window: The windows.
             is_revised: True if events may be revised, or are samples that end with the next one.
 
         Raises:
-            PolicyError: A window may cease to exist, or a member may change, and nothing would be taken back.
+            PolicyError: A window may cease to exist, or a member may change, and its result would not be retracted.
         """
         if self.refinement is not Refinement.RETRACT and window.waits_for_events:
             raise PolicyError(
-                f"{window} is cut by events, so a window that was put out early may cease to exist\n"
-                f"  refinement={str(self.refinement)!r} would never take it back; use refinement='retract'"
+                f"{window} is cut by events, so a window whose result was emitted early may cease to exist\n"
+                f"  refinement={str(self.refinement)!r} would never retract it; use refinement='retract'"
             )
         if self.refinement is Refinement.DISCARD and is_revised:
             raise PolicyError(
-                "events that have ids, and samples, may change after they were put out\n"
-                "  refinement='discard' would never take them back; use 'accumulate' or 'retract', or leave the id out"
+                "events that have ids, and samples, may change after their results were emitted\n"
+                "  refinement='discard' would never retract these; use 'accumulate' or 'retract', or leave the id out"
             )
 
     @property
     def may_retract(self) -> bool:
-        """True if something put out may be taken back."""
+        """True if emitted results may be retracted."""
         return self.refinement is Refinement.RETRACT
 
 
@@ -76,10 +77,10 @@ def early(
     """Return the emission of early results.
 
     Args:
-        trigger: When an open window is put out; see `muntin.triggers`.
+        trigger: The trigger that emits results of open windows; see `muntin.triggers`.
         every: Instead of a trigger, a period of the clock: short for `muntin.triggers.every(period)`.
-        refinement: `"accumulate"`: each result is the whole so far, and nothing is taken back. `"discard"`: each covers
-            the members that came since the last. `"retract"`: as accumulate, but the last result is retracted first.
+        refinement: `"accumulate"`: each result is the whole so far, and nothing is retracted. `"discard"`: each covers
+            the members since the last one. `"retract"`: as accumulate, but the last result is retracted first.
 
     Raises:
         PolicyError: Neither or both of trigger and period are given, or the refinement's text names none.

@@ -156,7 +156,7 @@ class PluginLoadError(PluginError, ImportError):
 
 
 class MalformedPackageError(PluginError, ValueError):
-    """What an installed package says of itself cannot be read, so it is not known whether it has plugins."""
+    """The metadata of an installed package cannot be read, so it is unknown if it has plugins."""
 
     def __init__(self, package: str, reason: str) -> None:
         self.package = package

@@ -102,12 +102,12 @@ class Event(Generic[P]):
 
     @classmethod
     def point(cls, at: int, payload: P) -> Self:  # type: ignore[misc]  # a constructor may take a covariant value
-        """Return an event that lasts one tick (SI-16)."""
+        """Return an event that lasts one tick."""
         return cls(at, at + 1, payload)
 
     @classmethod
     def edge(cls, at: int, payload: P) -> Self:  # type: ignore[misc]  # a constructor may take a covariant value
-        """Return a sample that lasts until the next one; until that is seen, for ever (SI-16)."""
+        """Return a sample that lasts until the next one; until that is seen, for ever."""
         return cls(at, INFINITY, payload)
 
     @property

@@ -1,4 +1,4 @@
-"""What becomes of late rows, as plain data."""
+"""The treatment of late rows, as plain data."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from muntin.policies import LatePolicy, parse_policy
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """What becomes of late rows; made by `correct`, or from the text of a policy.
+    """The treatment of late rows; made by `correct`, or from the text of a policy.
 
     Attributes:
-        policy: What.
-        allowed: For how long behind the watermark results are corrected, in ticks.
+        policy: The policy for late rows.
+        allowed: The lateness up to which rows correct results, in ticks behind the watermark.
     """
 
     policy: LatePolicy = LatePolicy.SIDE
@@ -26,21 +26,21 @@ class Lateness:
 
     @property
     def corrects(self) -> bool:
-        """True if a result that was put out may be corrected by late rows."""
+        """True if late rows may correct emitted results."""
         return self.policy is LatePolicy.CORRECT
 
 
 def correct(allowed: Duration) -> Lateness:
-    """Return the policy that corrects results for rows up to some time late (Flink's and Beam's allowed lateness).
+    """Correct results for rows up to some time late (allowed lateness in Flink and Beam).
 
-    A window is put out when the watermark passes its end, and corrected with retractions by every row that comes up
-    to that long behind the watermark. What comes later yet goes to the late rows.
+    The result of a window is emitted when the watermark passes its end. Each row that is late by at most the allowed
+    time corrects it, with a retraction. A row that is later still goes to the side output of late rows.
 
-    Over hopping and tumbling windows of events without ids it is the windows that count: until the watermark is that
-    long past the end of the first one that a row belongs to, the row corrects all of them.
+    Over hopping and tumbling windows of events without ids lateness is counted from the ends of windows: a row
+    corrects all of its windows until the watermark is the allowed time past the end of the first one.
 
     Args:
-        allowed: That long.
+        allowed: The allowed lateness.
 
     Raises:
         PolicyError: It is not above zero.
@@ -57,7 +57,7 @@ def correct(allowed: Duration) -> Lateness:
 
 
 def parse_lateness(value: Lateness | LatePolicy | str) -> Lateness:
-    """Return what becomes of late rows from a policy or its text.
+    """Make the treatment of late rows from a policy or its text.
 
     Raises:
         PolicyError: The text names no policy, or says to correct and not for how long.

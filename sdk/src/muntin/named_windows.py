@@ -54,10 +54,10 @@ def kind_named(name: str) -> type[WindowKind]:
 
 
 def continues_windows(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Return whether windows go on with a checkpoint of the same windows, of another version of their kind.
+    """Return True if windows can continue from a checkpoint of the same windows, of another version of their kind.
 
     Args:
-        stored: What the checkpoint says, as `to_dict` wrote it.
+        stored: The windows in the checkpoint, as `to_dict` wrote them.
         wanted: The windows of the query.
 
     Example:

@@ -1,4 +1,4 @@
-"""What installed packages say of their plugins, whatever else is installed."""
+"""Entry points of plugins, read from the metadata of the installed packages."""
 
 from __future__ import annotations
 

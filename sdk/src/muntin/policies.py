@@ -1,4 +1,4 @@
-"""Policies: what a query writer may turn without touching the module.
+"""Policies: the settings of a query writer for times, output and late rows, without a change of the module.
 
 Every policy is an enumeration whose members are also plain text, so `clip="full"` and `clip=ClipPolicy.FULL`
 mean the same.
@@ -18,13 +18,13 @@ class _Policy(StrEnum):
 
 
 class ClipPolicy(_Policy):
-    """How much of a member's lifetime a time-sensitive module sees (SI-37 to SI-41).
+    """The clipping of members' lifetimes before a time-sensitive module sees them.
 
     Membership is decided before clipping, so a policy never changes which events a window has.
     """
 
     NONE = "none"
-    """The lifetime as it is. A window then stays open until its members have ended (SI-43)."""
+    """The lifetime as it is. A window then stays open until its members have ended."""
     LEFT = "left"
     """A start before the window becomes the window's start."""
     RIGHT = "right"
@@ -44,20 +44,20 @@ class ClipPolicy(_Policy):
 
 
 class TimestampPolicy(_Policy):
-    """Which lifetime the output of a window gets (SI-44 to SI-49)."""
+    """The lifetime of a window's output."""
 
     ALIGN = "align"
     """The window's extent, whatever the module says; the only lifetime a time-insensitive module can have."""
     UNCHANGED = "unchanged"
-    """What the module says; an output that starts before its window is an error of the module (SI-45)."""
+    """The module's lifetime; an output that starts before its window is an error of the module."""
     CLIP = "clip"
-    """What the module says, cut to the window; an output wholly outside has nothing left and disappears (SI-46)."""
+    """The module's lifetime, cut to the window; an output that lies wholly outside is dropped."""
     POINT_AT_END = "point_at_end"
-    """A point event at the window's end (SI-49); a window without an end has none."""
+    """A point event at the window's end; a window without an end has none."""
     TIME_BOUND = "time_bound"
-    """The window's extent, cut where the result changes: at each tick stands the result of what the input says up to
-    that tick. So no result starts before the event that it comes from (SI-48), and output is as complete as input. It
-    needs `emit="eager"`."""
+    """The window's extent, cut where the result changes: the result at a tick is computed from the input up to that
+    tick. So no result starts before the event that caused it, and the output watermark equals the input's. It needs
+    `emit="eager"`."""
 
     @property
     def is_set_by_module(self) -> bool:
@@ -66,56 +66,56 @@ class TimestampPolicy(_Policy):
 
 
 class EmitPolicy(_Policy):
-    """When the result of a window is put out (SI-09; B6 item 4)."""
+    """The time at which the result of a window is emitted."""
 
     FINAL = "final"
     """Once, when no legal change can alter it."""
     SPECULATIVE = "speculative"
-    """When the max event time passes the window's end, with retractions whenever it changes after that (SI-64)."""
+    """When the max event time passes the window's end, with retractions whenever it changes after that."""
     EAGER = "eager"
     """As soon as the window has a member, with retractions whenever it changes."""
 
     @property
     def may_retract(self) -> bool:
-        """True if something put out may be taken back."""
+        """True if emitted results may be retracted."""
         return self is not EmitPolicy.FINAL
 
 
 class Refinement(_Policy):
-    """What a later result of a window does to the earlier ones, where there are early results (ON-17, ON-18)."""
+    """The relation of a window's later results to its earlier ones, where there are early results."""
 
     ACCUMULATE = "accumulate"
-    """Each is the whole result so far; nothing is taken back, and the reader keeps the latest."""
+    """Each is the whole result so far; nothing is retracted, and the reader keeps the latest."""
     DISCARD = "discard"
-    """Each covers the members that came since the last one, the final one too: the reader adds them up."""
+    """Each covers the members since the last one, the final one too: the reader adds them up."""
     RETRACT = "retract"
     """Each is the whole result so far, and the last one is retracted first."""
 
 
 class LatePolicy(_Policy):
-    """What becomes of a row that changes the axis before the watermark (SI-91)."""
+    """The treatment of late rows: those that change the axis before the watermark."""
 
     SIDE = "side"
-    """It is set aside among the late rows, with how late it was."""
+    """It goes to the side output of late rows, with its lateness."""
     DROP = "drop"
     """It is counted and not kept."""
     ADJUST = "adjust"
-    """An insertion that ends after the watermark starts at the watermark instead; one that does not is set aside,
-    and so is every late point event."""
+    """An insertion that ends after the watermark starts at the watermark instead; any other late row goes to the side
+    output, and so does every late point event."""
     CORRECT = "correct"
     """Results are corrected for some time, see `correct`."""
 
 
 class OutputContract(_Policy):
-    """What a time-sensitive module promises about the lifetimes it returns (SI-47, SI-48, SI-76)."""
+    """The guarantee of a time-sensitive module about the lifetimes that it returns."""
 
     UNRESTRICTED = "unrestricted"
-    """Nothing: unless it is cut to its window, the output never has a watermark before the end of the stream."""
+    """None: unless the output is cut to its window, it has no watermark before the end of the stream."""
     WINDOW_BASED = "window_based"
     """No output starts before its window."""
     TIME_BOUND = "time_bound"
-    """No output caused by a change starts before the change's sync time. The engine keeps it for the module by
-    shortening earlier output instead of retracting it (B6 item 5), so speculative output lags its input by nothing."""
+    """No output caused by a change starts before the change's sync time. The engine ensures it by shortening earlier
+    output instead of retracting it, so the watermark of speculative output equals that of the input."""
 
 
 PolicyT = TypeVar("PolicyT", bound=_Policy)

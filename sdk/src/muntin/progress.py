@@ -1,9 +1,9 @@
-"""Progress policies: what makes an input say how far it is complete, as plain data.
+"""Progress policies: the rules that advance the watermark of an input, as plain data.
 
-An input is complete up to its *watermark*: no later row changes the axis before it (strictly; SI-17, B6 item 10).
-Rows of punctuation say so themselves, whatever the policy. A policy adds what the times of the other rows imply
-(TH-53), and what to do when there are no rows at all. Several sources are each as far as their own rows say; the input
-is as far as the least of them (Meld, TH-58).
+An input is complete up to its *watermark*: no later row changes the axis before it, and one exactly at it may still
+come. Punctuation advances the watermark under every policy. A policy adds the watermark that the times of other rows
+imply (Li's thesis, chapter 8), and the rule for sources without rows. Each of several sources has a watermark of its
+own; that of the input is their minimum.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ PolicyT = TypeVar("PolicyT", bound="ProgressPolicy")
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """When a source counts as idle, and what then; made by `ProgressPolicy.with_idle`.
+    """The rule for idle sources; made by `ProgressPolicy.with_idle`.
 
     Attributes:
-        after: How long a source must have said nothing, in ticks of the clock that the input brings.
-        lag: How far behind the clock an idle source is taken to be; None to leave it out of the minimum.
+        after: The silence after which a source is idle, in ticks of the clock that the input brings.
+        lag: The distance of an idle source's watermark behind the clock; None to leave the source out of the minimum.
     """
 
     after: int
     lag: int | None = None
 
     def describe(self, spell: Callable[[int], str]) -> str:
-        """Return it in words; `spell` says a number of ticks."""
+        """Describe the rule; `spell` turns a number of ticks into words."""
         then = "is left out" if self.lag is None else f"is taken to be {spell(self.lag)} behind the clock"
         return f"a source that is silent for {spell(self.after)} {then}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressPolicy(ABC):
-    """What makes an input say how far it is complete.
+    """The rule that advances the watermark of an input.
 
     Attributes:
-        idle: What to do with a source that says nothing; None to wait for it.
-        by_key: True if a row may punctuate its own key alone (group-wise punctuation, TH-02).
+        idle: The rule for sources without rows; None to wait for them.
+        by_key: True if a row may punctuate its own key alone (group-wise punctuation in Li's thesis, chapter 2).
     """
 
     idle: Idle | None = None
@@ -56,7 +56,7 @@ class ProgressPolicy(ABC):
 
     @abstractmethod
     def describe(self, spell: Callable[[int], str]) -> str:
-        """Return in words what the rows imply; `spell` says a number of ticks."""
+        """Describe the watermark that rows imply; `spell` turns a number of ticks into words."""
 
     def __str__(self) -> str:
         return self.describe("{} ticks".format)
@@ -64,11 +64,11 @@ class ProgressPolicy(ABC):
     def with_idle(self: PolicyT, after: Duration, *, lag: Duration | None = None) -> PolicyT:
         """Return the policy with a rule for sources that say nothing.
 
-        Time passes by the clock that the input brings: rows that say what time it is, or a clock of their own. Without
-        a reading nothing is ever idle.
+        Time passes by the clock that the input brings: rows with a reading of a clock. Without a reading no source is
+        ever idle.
 
         Args:
-            after: For how long a source must have said nothing.
+            after: The silence after which a source is idle.
             lag: The source is then taken to be complete up to this long before the clock. None: it is left out of the
                 minimum over the sources until it speaks again; if all are idle, the furthest of them counts.
 
@@ -112,7 +112,7 @@ class BoundedDelay(ProgressPolicy):
     delay: int
 
     def describe(self, spell: Callable[[int], str]) -> str:
-        """Return it in words; `spell` says a number of ticks."""
+        """Describe the rule; `spell` turns a number of ticks into words."""
         return f"{spell(self.delay)} behind the newest start"
 
 
@@ -146,7 +146,7 @@ class Periodic(ProgressPolicy):
     span: int | None = None
 
     def describe(self, spell: Callable[[int], str]) -> str:
-        """Return it in words; `spell` says a number of ticks."""
+        """Describe the rule; `spell` turns a number of ticks into words."""
         step = f"{self.rows} rows" if self.span is None else spell(self.span)
         return f"{spell(self.delay)} behind the newest start, every {step}"
 
@@ -217,7 +217,7 @@ def bounded_disorder(rows: int) -> BoundedDisorder:
 
 
 def punctuate_every(*, rows: int | None = None, span: Duration | None = None, delay: Duration = 0) -> Periodic:
-    """Return a bounded delay whose watermark moves in steps (SI-91, data-driven).
+    """Return a bounded delay whose watermark moves in steps.
 
     Args:
         rows: Move when the number of rows seen passes a multiple of this.
@@ -242,7 +242,7 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
 
 
 def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
-    """Return what the state of a query depends on in a policy, as plain data.
+    """Return the part of a policy that the state of a query depends on, as plain data.
 
     Delays and lags are not part of it: they may change from one run to the next and count from then on.
 

@@ -1,4 +1,4 @@
-"""Text about values and exceptions of other people's code, which may be huge, or raise when it is asked for."""
+"""Text of values and exceptions of other people's code, which may be huge, or raise when it is formatted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def safe_repr(value: object, most: int = MOST) -> str:
 
 
 def safe_message(error: BaseException, most: int = MOST) -> str:
-    """Return what an exception says, cut to size; where that raises, that it does.
+    """Return the message of an exception, cut to size; if its `str` raises, a note that it does.
 
     Example:
         >>> safe_message(ZeroDivisionError("division by zero")), safe_message(SystemExit(3))
@@ -46,7 +46,7 @@ def safe_cause(error: BaseException) -> BaseException:
     """Return an exception to raise another one from.
 
     That is the exception itself, unless a traceback with it would be huge or could not be written: then one of the same
-    name and with the same traceback stands for it, and says the same, cut to size.
+    name and with the same traceback replaces it, with the same message, cut to size.
     """
     chain = _chain(error)
     if all(map(_is_plain, chain)) and len(chain) <= _MOST_LINKS:
@@ -77,7 +77,7 @@ def _is_plain(error: BaseException) -> bool:
 
 
 def _asked(ask: Callable[[Any], str], value: object) -> str:
-    """Return what a value says of itself; its own code runs, which may do anything."""
+    """Return the text of a value, or a note on the error; the value's own code runs, which may do anything."""
     try:
         return ask(value)
     except BaseException as error:  # an exit, too, is of the value's own making

@@ -49,11 +49,11 @@ class Scalar:
 
 
 class Growth(NamedTuple):
-    """How much larger than a decimal column the decimals are that a module computes from it.
+    """The extra digits of the decimals that a module computes from a decimal column.
 
     Attributes:
-        digits: How many digits more they have.
-        places: How many of these come after the decimal point.
+        digits: The number of extra digits.
+        places: The number of these that come after the decimal point.
     """
 
     digits: int
@@ -92,7 +92,7 @@ class Variable:
         choices: The types of which it may be one, where the type variable has constraints.
         is_ordered: True if its values must have an order, as where the type variable is bound to a class with `__lt__`.
         is_hashable: True if they must be hashable, as where it is bound to `collections.abc.Hashable`.
-        growth: In a result: how much larger it is than what the variable stands for; None if that is not known.
+        growth: In a result: the extra digits over the type that the variable is bound to; None if unknown.
     """
 
     name: str
@@ -184,7 +184,7 @@ def _variable(annotation: Any) -> Variable:
 
 
 def _defines(bound: Any, method: str) -> bool:
-    """Return whether a class, such as the bound of a type variable, has a method that not every object has."""
+    """Return True if a class, such as the bound of a type variable, overrides a method of `object`."""
     return isinstance(bound, type) and getattr(bound, method) is not getattr(object, method)
 
 

@@ -22,7 +22,7 @@ _DEVELOPED_ONLY: Final = -1
 
 
 def order_of(version: str) -> Order | None:
-    """Return what says which of two versions is newer, as Python packages are ordered; None if there is no order.
+    """Return the sort key of a version, as Python packages are ordered; None if it has no order.
 
     What follows a `+` does not count. A hash, a date with a time or a name is no number and has no order.
 
@@ -55,17 +55,17 @@ def _post(found: re.Match[str]) -> int:
 
 
 def _dev(found: re.Match[str]) -> tuple[bool, int]:
-    """Return what lets a version under development come before the finished one."""
+    """Return the part of the sort key that puts a development version before the finished one."""
     return (not found["dev"], int(found["dev_number"] or 0))
 
 
 def continues(own: str, other: str, since: str | None, *, upgrades: bool) -> bool:
-    """Return whether a module goes on with a checkpoint of another version of it.
+    """Return True if a module can continue from a checkpoint of another version of it.
 
     Args:
         own: Its version.
-        other: The one of the checkpoint.
-        since: The oldest one that it goes on with, if it says so.
+        other: The version in the checkpoint.
+        since: The oldest version that it continues from, if it says so.
         upgrades: True if it has `upgrade_state`.
 
     Example:
@@ -84,7 +84,7 @@ def continues(own: str, other: str, since: str | None, *, upgrades: bool) -> boo
 
 
 def is_same_version(one: str, other: str) -> bool:
-    """Return whether two spellings are of one version.
+    """Return True if two spellings are of one version.
 
     Example:
         >>> is_same_version("1.0", "1.0.0"), is_same_version("code 7f", "code 8a")
@@ -94,7 +94,7 @@ def is_same_version(one: str, other: str) -> bool:
 
 
 def is_newer(one: str, other: str) -> bool:
-    """Return whether a version is newer than another one; False where they have no order.
+    """Return True if a version is newer than another one; False where they have no order.
 
     Example:
         >>> is_newer("1.10", "1.9"), is_newer("code 7f", "1.9")

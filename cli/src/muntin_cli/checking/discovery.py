@@ -1,4 +1,4 @@
-"""Whether a package's plugins are found, load, and offer something."""
+"""Check that a package's plugins are found, load, and offer something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What importing a plugin brings with it."""
+"""The cost of importing a plugin: the other packages that it loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a package's modules and functions keep the laws of their base classes."""
+"""Check a package's modules and functions against the laws of their base classes."""
 
 from __future__ import annotations
 

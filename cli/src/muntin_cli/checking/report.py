@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The results of a check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Result(StrEnum):
-    """What became of one thing that was looked at."""
+    """The result for one item that was checked."""
 
     OK = "ok"
     """It is as it should be."""
@@ -32,7 +32,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one check found.
+    """The results of one check.
 
     Attributes:
         title: The check.
@@ -45,14 +45,14 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What all checks of a package found."""
+    """The results of all checks of a package."""
 
     package: str
     sections: tuple[Section, ...]
 
     @property
     def findings(self) -> int:
-        """How many things are wrong."""
+        """The number of items that are wrong."""
         return sum(item.result is Result.FINDING for section in self.sections for item in section.items)
 
 

@@ -1,4 +1,4 @@
-"""What of a package can be put to the test: modules, triggers and windows, made with parameters, and functions."""
+"""The testable offers of a package: modules, triggers and windows, made with parameters, and functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CheckedSubject:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What was found.
+    """The testable offers that were found, and those that were not.
 
     Attributes:
         found: What can be tried.

@@ -1,4 +1,4 @@
-"""Whether a package's modules, triggers and windows travel: into bytes on the driver, and out of them on a worker."""
+"""Check that a package's modules, triggers and windows can be pickled on the driver and unpickled on a worker."""
 
 from __future__ import annotations
 

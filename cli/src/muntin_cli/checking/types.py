@@ -1,4 +1,4 @@
-"""Whether the types of a package hold, and travel with it."""
+"""Check that the types of a package are right, and that it ships them (`py.typed`)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
 
 
 def _cache() -> Path:
-    """Return where mypy keeps what it knows of other packages; the first run is slow, the next are not."""
+    """Return mypy's cache folder for other packages: the first run fills it and is slow, later ones read it."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muntin" / "mypy"
 
 

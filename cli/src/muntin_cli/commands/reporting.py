@@ -1,4 +1,4 @@
-"""How every command ends when it cannot go on."""
+"""The one way in which commands report an error and exit."""
 
 from __future__ import annotations
 

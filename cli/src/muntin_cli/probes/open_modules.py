@@ -8,7 +8,7 @@ from base64 import b64decode
 
 
 def failure_of(data: str) -> str:
-    """Return what goes wrong when a module is opened; empty if nothing does."""
+    """Return the error of unpickling a module; empty if there is none."""
     try:
         pickle.loads(b64decode(data))
     except Exception as error:

@@ -32,7 +32,7 @@ class OwnLaws:
 
 
 def try_laws(folder: str) -> list[tuple[str, str, str]]:
-    """Return what became of the laws in a folder of tests."""
+    """Run the laws in a folder of tests and return the result of each."""
     laws = OwnLaws()
     pytest.main(["-q", "-p", "no:cacheprovider", "--override-ini", "addopts=", folder], plugins=[laws])
     return laws.tried

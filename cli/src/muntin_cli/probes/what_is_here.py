@@ -27,7 +27,7 @@ def plugins() -> set[str]:
 
 
 def seen(packages: Iterable[str]) -> dict[str, Any]:
-    """Return what this Python sees."""
+    """Return the packages and plugins that this Python can import."""
     return {
         "executable": sys.executable,
         "python": platform.python_version(),

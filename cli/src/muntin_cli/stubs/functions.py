@@ -77,7 +77,7 @@ def _ways(field: Field) -> list[list[str]]:
 
 
 def _defaults_in(struct: Struct) -> int:
-    """Return how many fields of a record have a default; they are its last."""
+    """Return the number of fields of a record that have a default; they are its last."""
     parameters = signature_of(struct.make).parameters.values() if isinstance(struct.make, type) else ()
     return sum(parameter.default is not parameter.empty for parameter in parameters)
 
@@ -118,7 +118,7 @@ def _column_name(name: str) -> str:
 
 
 def _needed(cls: type[Module]) -> str:
-    """Return what a module needs of windows; where that depends on a parameter, what it says of that."""
+    """Return the sentence on a module's needs: the needs, or the docstring of the property that computes them."""
     needs: object = cls.needs
     told = str(needs) if isinstance(needs, Needs) else (needs.__doc__ or "").partition("\n")[0].removesuffix(".")
     return f" Needs: {told}." if told else ""

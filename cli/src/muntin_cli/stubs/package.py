@@ -84,7 +84,7 @@ def _source(plugin: Plugin) -> str:
 
 
 def _head(plugin: Plugin, imports: Imports, stubs: str) -> Iterator[str]:
-    """Yield what stands above the functions; names of ours start with `_`, so that none of theirs can hide them."""
+    """Yield the lines above the functions; our names start with `_`, so that no name of a plugin can shadow them."""
     yield f'"""What {plugin.distribution} offers. {_ABOUT}"""\n'
     yield "from __future__ import annotations\n"
     yield "import typing as _typing"

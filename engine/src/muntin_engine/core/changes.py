@@ -135,7 +135,7 @@ class Progress:
 
     @property
     def max_event_time(self) -> int:
-        """The larger of the watermark and the largest start seen (SI-63)."""
+        """The larger of the watermark and the largest start seen."""
         return max(self.watermark, self.newest)
 
     def advance(self, other: Progress) -> Progress:

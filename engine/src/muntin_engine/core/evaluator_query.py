@@ -119,7 +119,7 @@ class EvaluatorQuery:
 
     @property
     def is_time_bound(self) -> bool:
-        """True if no output may start before the change that caused it (SI-48)."""
+        """True if no output may start before the change that caused it."""
         is_promised = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
         return is_promised or self.is_cut_at_changes
 

@@ -29,7 +29,7 @@ _LONGEST: Final = 2**60
 
 
 def check_policies(module: Module, clip: ClipPolicy, timestamps: TimestampPolicy) -> None:
-    """Refuse policies under which a module is not right (SI-42, SI-44, SI-45).
+    """Refuse policies under which a module is not right.
 
     Raises:
         PolicyError: The module does not accept the clip, or has no lifetimes of its own to keep.
@@ -60,7 +60,7 @@ def check_needs(label: str, needs: Needs, window: WindowKind, axis: Axis, unit: 
 
 
 def check_time_bound(plan: Plan) -> None:
-    """Refuse time-bound results that cannot start where they become known (SI-48).
+    """Refuse time-bound results that cannot start where they become known.
 
     Raises:
         PolicyError: Results wait for the ends of their windows, or a module sees a window whose end is not known yet.

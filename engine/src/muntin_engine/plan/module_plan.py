@@ -70,7 +70,7 @@ class ModulePlan:
 
 
 def make_module(cls: type[Module], parameters: Mapping[str, Any], read: Callable[[int], int] | None = None) -> Module:
-    """Return a module made with a query's parameters (SI-29).
+    """Return a module made with a query's parameters.
 
     Args:
         cls: Its class.

@@ -137,7 +137,7 @@ class Plan:
     def contract(self) -> OutputContract:
         """What holds for the lifetimes of the output: what the module promises, where it sets them.
 
-        Cut to its window, output is window-based whatever the module promises (SI-79). Output that waits for the end of
+        Cut to its window, output is window-based whatever the module promises. Output that waits for the end of
         its window cannot be time-bound.
         """
         promised = self.modules[0].module.contract

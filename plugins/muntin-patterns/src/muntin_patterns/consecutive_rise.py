@@ -53,8 +53,8 @@ class ConsecutiveRise(TimeSensitiveOperator[float | None, Rise]):
     Types: float to rows of `length`, `low` and `high`.
     Nulls: no samples, nor is NaN; they do not break a run.
 
-    Laws: starts must be seen as they are, so left clipping is refused (SI-42); ends do not matter. No run starts
-        before its window (SI-47); a later sample may lengthen an earlier run, so the output is not time-bound.
+    Laws: starts must be seen as they are, so left clipping is refused; ends do not matter. No run starts
+        before its window; a later sample may lengthen an earlier run, so the output is not time-bound.
 
     Cost: sorting the members.
 

@@ -75,8 +75,8 @@ class FollowedBy(TimeSensitiveOperator[Step[T], Match[T]], Generic[T]):
 
     Types: a label, and optionally two booleans, `opens` and `closes`; rows have `first`, `second`, `ended`, `started`.
 
-    Laws: starts before the window must be seen as they are, so left clipping is refused (SI-42). A match starts where
-    its second event does, so the output is time-bound (SI-48).
+    Laws: starts before the window must be seen as they are, so left clipping is refused. A match starts where
+    its second event does, so the output is time-bound.
 
     Cost: sorting the members, plus the matches.
 

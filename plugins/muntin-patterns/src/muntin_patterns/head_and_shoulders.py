@@ -49,8 +49,8 @@ class HeadAndShoulders(TimeSensitiveOperator[float | None, Formation]):
                    *           *              neckline
               [-----------------------)       from the start of the left peak to one tick after that of the right
 
-    Samples stand in the order of their starts, those that start together in the order of their values; of neighbours
-    with equal values the first stands for all. A *peak* is a sample greater than both its neighbours; a *trough* is the
+    Samples are in the order of their starts, those that start together in the order of their values; of neighbours
+    with equal values only the first counts. A *peak* is a sample greater than both its neighbours; a *trough* is the
     least value between two peaks. Three peaks left, head, right with no peak between them are a formation if
 
     * head > left and head > right;
@@ -66,8 +66,8 @@ class HeadAndShoulders(TimeSensitiveOperator[float | None, Formation]):
     Types: float to rows of `left`, `head`, `right` and `neckline`.
     Nulls: no samples, nor is NaN.
 
-    Laws: starts must be seen as they are, so left clipping is refused (SI-42); ends do not matter. No formation starts
-        before its window (SI-47); a later sample may complete an earlier one, so the output is not time-bound.
+    Laws: starts must be seen as they are, so left clipping is refused; ends do not matter. No formation starts
+        before its window; a later sample may complete an earlier one, so the output is not time-bound.
 
     Cost: sorting the members, and one pass.
 

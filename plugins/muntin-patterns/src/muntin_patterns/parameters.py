@@ -1,4 +1,4 @@
-"""What a module's constructor accepts; anything else refuses the query where it is built."""
+"""Checks of a module's parameters: a query with a wrong one is refused where it is built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Muntin finds through the entry point `patterns`."""
+"""The plugin that Muntin finds through the entry point `patterns`."""
 
 from __future__ import annotations
 

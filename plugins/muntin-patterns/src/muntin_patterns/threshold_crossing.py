@@ -44,7 +44,7 @@ class ThresholdCrossing(TimeSensitiveOperator[float | None, Crossing]):
                      *        *                      equals it is not.
         crossing                        !            a point event
 
-    Samples stand in the order of their starts, those that start together in the order of their values. A crossing is
+    Samples are in the order of their starts, those that start together in the order of their values. A crossing is
     reported in the window in which its later sample starts. The earlier one must be a member of that window too: with
     `tumbling(size, reach=...)` and a reach of at least the time between samples, none is lost between windows.
 
@@ -55,8 +55,8 @@ class ThresholdCrossing(TimeSensitiveOperator[float | None, Crossing]):
     Types: float to rows of `before`, `after` and `direction`.
     Nulls: no samples, nor is NaN.
 
-    Laws: starts must be seen as they are, so left clipping is refused (SI-42); ends do not matter. A sample changes
-        only what starts no earlier than itself, so the output is time-bound (SI-48).
+    Laws: starts must be seen as they are, so left clipping is refused; ends do not matter. A sample changes
+        only what starts no earlier than itself, so the output is time-bound.
 
     Cost: sorting the members.
 

@@ -1,4 +1,4 @@
-"""How many different values, within a bound, from little memory."""
+"""The number of different values, within an error bound, from little memory."""
 
 from __future__ import annotations
 

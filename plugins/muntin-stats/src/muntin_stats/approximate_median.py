@@ -1,4 +1,4 @@
-"""The median within a bound, from little memory."""
+"""The median within an error bound, from little memory."""
 
 from __future__ import annotations
 

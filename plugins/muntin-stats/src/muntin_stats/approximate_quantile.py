@@ -1,4 +1,4 @@
-"""Quantiles within a bound, from little memory."""
+"""Quantiles within an error bound, from little memory."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
 
     @property
     def exact_up_to(self) -> int:  # type: ignore[override]  # a class has one number, this one depends on k
-        """How many members a sketch holds whole."""
+        """The number of members that a sketch holds unabridged."""
         return self.k
 
     @property

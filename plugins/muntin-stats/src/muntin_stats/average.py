@@ -21,7 +21,7 @@ _DIVISION: Final = Context(prec=38, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=
 
 
 class Average(GroupAggregate[N | None, Amount, N | None]):
-    """Average the members of a window (SI-60).
+    """Average the members of a window.
 
     Types: float to float; Decimal to Decimal, of 38 digits. A column of decimals gives one with four digits more, all
         of them after the point, as Spark's `avg`.

@@ -7,7 +7,7 @@ from muntin import function
 
 @function("stats.clamp", version="0.1.0")
 def clamp(value: float | None, low: float | None, high: float | None) -> float | None:
-    """Return a value, or the bound it lies beyond.
+    """Limit a value to a range.
 
     Args:
         value: What is cut to the range; NaN stays NaN.

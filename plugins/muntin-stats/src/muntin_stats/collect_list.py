@@ -13,7 +13,7 @@ class CollectList(TimeSensitiveIncrementalAggregate[T | None, list[Timed[T]], li
     """List the payloads of a window in the order in which their events start.
 
     Of events that start together, the one that ends first comes first; of those, the smaller payload. So the list
-    is the same whatever the order in which rows arrive, which Spark's `collect_list` does not promise.
+    is the same whatever the order in which rows arrive, which Spark's `collect_list` does not guarantee.
 
     Types: any ordered type to a list of it.
     Nulls: skipped; the list is empty where there is nothing else.

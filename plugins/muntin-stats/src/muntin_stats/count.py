@@ -1,4 +1,4 @@
-"""How many events."""
+"""The number of events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Count(GroupAggregate[Any, int, int]):
         self.skip_nulls = flag("skip_nulls", skip_nulls)
 
     def lift(self, payloads: Sequence[Any]) -> int:
-        """Return how many of these count."""
+        """Return the number of these, or of those that are not null."""
         return sum(payload is not None for payload in payloads) if self.skip_nulls else len(payloads)
 
     def compute_result(self, state: int) -> int:

@@ -1,4 +1,4 @@
-"""How many different values."""
+"""The number of different values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DistinctCount(TallyAggregate[H, int]):
     aliases = ("count_distinct", "nunique")
 
     def compute_result(self, state: Tally[H]) -> int:
-        """Return how many values the tally has."""
+        """Return the number of different values in the tally."""
         return len(state.counts) + (state.nans > 0)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:

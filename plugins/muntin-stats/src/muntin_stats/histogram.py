@@ -1,4 +1,4 @@
-"""How many values lie between which limits."""
+"""A histogram: the number of values between each pair of limits."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from muntin_stats.point import Point
 
 @dataclass(slots=True)
 class Sums(Fieldwise):
-    """What a line of least squares needs to know of some points, exactly.
+    """The exact sums of points from which a line of least squares is computed.
 
     Attributes:
-        count: How many points.
-        odd: How many of them have a coordinate that is NaN or infinite; these are in no sum.
+        count: The number of points.
+        odd: The number of those with a coordinate that is NaN or infinite; these are in no sum.
         x: The sum of the others' x.
         y: The sum of their y.
         xx: The sum of their x times x.

@@ -1,4 +1,4 @@
-"""What Muntin finds through the entry point `stats`."""
+"""The plugin that Muntin finds through the entry point `stats`."""
 
 from __future__ import annotations
 

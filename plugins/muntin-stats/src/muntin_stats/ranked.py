@@ -19,7 +19,7 @@ class Ranked(NamedTuple, Generic[V, K]):
 
 
 def ranked(payloads: Iterable[Ranked[V, K] | None]) -> list[Ranked[V, K]]:
-    """Return what can be chosen.
+    """Return the payloads that have a rank.
 
     Example:
         >>> ranked([Ranked("a", 1), Ranked("b", None), None])
@@ -29,15 +29,15 @@ def ranked(payloads: Iterable[Ranked[V, K] | None]) -> list[Ranked[V, K]]:
 
 
 def rank(payload: Ranked[Any, Any]) -> tuple[Any, ...]:
-    """Return what orders payloads: NaN comes last, null among equals first."""
+    """Return the sort key of a payload: NaN comes last, null among equals first."""
     return (*_place(payload.by), payload.value is not None, *_place(payload.value))
 
 
 def rank_from_below(payload: Ranked[Any, Any]) -> tuple[Any, ...]:
-    """Return what orders payloads where the first is chosen: NaN comes last, and so does null among equals."""
+    """Return the sort key of a payload if the first is chosen: NaN comes last, and so does null among equals."""
     return (*_place(payload.by), payload.value is None, *_place(payload.value))
 
 
 def _place(value: Any) -> tuple[bool, Any]:
-    """Return what orders values; those that no order tells apart have one place."""
+    """Return the sort key of a value; values without an order among them, such as NaNs, are equal."""
     return (True, 0) if is_nan(value) else (False, 0 if value is None else value)

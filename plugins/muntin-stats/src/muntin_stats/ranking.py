@@ -1,4 +1,4 @@
-"""Numbers in order, so that any rank is at hand."""
+"""Sorted numbers, in which the value of any rank can be looked up."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Ranking:
         self.numbers = list(left.elements())
 
     def quantile(self, q: float) -> float:
-        """Return what lies a share `q` of the way from the first to the last, between closest ranks linearly."""
+        """Return the quantile `q`, interpolated linearly between the closest ranks."""
         position = q * (len(self) - 1)
         rank = floor(position)
         low = self._at(rank)

@@ -1,4 +1,4 @@
-"""Numbers and texts that stand for values where only those can be hashed."""
+"""Stand-ins for values in sketches, which hash only numbers and text."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Amount:
     """The sum of numbers of one type, or of ints and floats.
 
     Attributes:
-        count: How many numbers are no floats.
+        count: The number of summands that are not floats.
         other: Their sum, exactly.
         floats: The sum of the floats.
     """

@@ -1,4 +1,4 @@
-"""How often each value occurs, and aggregates over that."""
+"""The number of occurrences of each value, and aggregates over it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Weighted(Fieldwise):
 
 
 class TimeWeightedAverage(TimeSensitiveIncrementalAggregate[float | None, Weighted, float | None]):
-    """Average a value over a window's time, each payload weighted by how long it holds (SI-61).
+    """Average a value over a window's time, each payload weighted by how long it holds.
 
     The sum of payload times lifetime, divided by the length of the window. Overlapping events add up: where two
     planes are in the air, so are the miles of both. Time that no event covers counts as zero.

@@ -13,7 +13,7 @@ Timed: TypeAlias = tuple[int, int, bool, T]
 
 
 def timed(events: Iterable[Event[T | None]], earlier: Timed[T] | None) -> list[Timed[T]]:
-    """Return what has a value, with what was kept earlier.
+    """Return the events that have a value, after the last one of earlier batches.
 
     Example:
         >>> timed([Event(2, 9, 1.5), Event(3, 4, None)], None)

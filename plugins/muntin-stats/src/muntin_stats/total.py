@@ -11,14 +11,14 @@ from muntin_stats.exact import expand, nearest, whole
 
 @dataclass(slots=True)
 class Total:
-    """How many floats were added, and their exact sum. Adding returns a new one; subtracting undoes it exactly.
+    """The exact sum and the number of floats. Adding returns a new total; subtracting undoes it exactly.
 
     Attributes:
-        count: How many floats, finite or not.
+        count: The number of floats, finite or not.
         finite: The expansion of the sum of the finite ones.
-        nans: How many are NaN.
-        highs: How many are infinite.
-        lows: How many are negatively infinite.
+        nans: The number of NaNs.
+        highs: The number of positive infinities.
+        lows: The number of negative infinities.
 
     Example:
         >>> with_one = Total.of([1e16, 1.0])
@@ -69,7 +69,7 @@ class Total:
 
 
 def oddities(values: Sequence[float]) -> tuple[int, int, int]:
-    """Return how many values are NaN, infinite, and negatively infinite.
+    """Count the values that are NaN, positive infinity, and negative infinity.
 
     Example:
         >>> oddities([1.0, inf, nan, inf])
@@ -81,7 +81,7 @@ def oddities(values: Sequence[float]) -> tuple[int, int, int]:
 
 
 def odd_sum(nans: int, highs: int, lows: int) -> float | None:
-    """Return what any sum of so many oddities and finite values is; None if there are no oddities.
+    """Return the sum of values among which are this many NaNs and infinities; None if there are none.
 
     Example:
         >>> odd_sum(0, 2, 0), odd_sum(0, 2, 1), odd_sum(0, 0, 0)

@@ -21,7 +21,7 @@ class Moments(Fieldwise):
     """The first two moments of some numbers, exactly.
 
     Attributes:
-        count: How many numbers.
+        count: The number of numbers.
         odd: How many of them are NaN or infinite; these are in no sum.
         total: The sum of the others.
         squares: The sum of their squares.

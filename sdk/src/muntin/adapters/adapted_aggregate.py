@@ -20,7 +20,7 @@ Out = TypeVar("Out")
 
 
 class Accumulation(Protocol):
-    """How foreign code accumulates, in our verbs. May define `remove`, `combine` and `deduct` as well.
+    """The accumulator of foreign code, in our verbs. May define `remove`, `combine` and `deduct` as well.
 
     An accumulator that is passed first is the callee's to change and return; it is nobody else's.
     """
@@ -53,7 +53,7 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
         self._accumulation  # noqa: B018  # refuses wrong parameters now
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what travels: foreign objects are made anew where they are used."""
+        """Leave foreign objects out of the pickle: they are made anew where they are used."""
         return {name: value for name, value in vars(self).items() if name not in ("_accumulation", "_fresh")}
 
     def create_state(self) -> State:

@@ -44,7 +44,7 @@ class Foreign:
         return self.code(*arguments, **parameters) if isinstance(self.code, type) else deepcopy(self.code)
 
     def has(self, method: str) -> bool:
-        """Return whether a method is implemented."""
+        """Return True if a method is implemented."""
         owner = next((cls for cls in self.cls.__mro__ if method in vars(cls)), None)
         is_declared = owner is not None and owner.__name__ in self.protocols
         return not is_declared and callable(getattr(self.code, method, None))
@@ -88,7 +88,7 @@ class Foreign:
         Args:
             given: What the writer says; None for nothing.
             method: The method.
-            after: The parameter that stands before the payload, for the error; none if the payload comes first.
+            after: The parameter before the payload, for the error; none if the payload comes first.
 
         Raises:
             ModuleDefinitionError: The parameters are not annotated.
@@ -121,7 +121,7 @@ class Foreign:
         return annotation
 
     def spread(self, payload: Any, method: str, after: str = "") -> Spread:
-        """Return what turns payloads of a type into the arguments of a method; see `payload_type`."""
+        """Return the function from a payload to the arguments of a method; see `payload_type`."""
         return spread_of(getattr(self.cls, method), payload, 2 if after else 1)
 
 

@@ -28,7 +28,7 @@ class FunctionAggregate(Made, Aggregate[In, Out], Generic[In, Out]):
         self._arguments, self._parameters = arguments, parameters
 
     def compute_result(self, payloads: Sequence[In]) -> Out:
-        """Return what the function returns."""
+        """Call the function with the payloads."""
         result: Out = self._given_back(
             self._function(self._handed_over(payloads), *self._arguments, **self._parameters)
         )

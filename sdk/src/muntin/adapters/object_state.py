@@ -22,7 +22,7 @@ _PLAIN: Final = frozenset((*_SIMPLE, *_COLLECTIONS))
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether a value is of a type that a state may be made of; its parts are not looked at."""
+    """Return True if a value is of a type that a state may be made of; its parts are not examined."""
     return type(value) in _PLAIN
 
 
@@ -60,7 +60,7 @@ def stored(value: Any, fresh: Any, path: str = "it") -> Any:
 
 
 def restored(state: Any, fresh: Any) -> Any:
-    """Return what `stored` was given, as a new value.
+    """Undo `stored`: return a new value that equals the one that it was given.
 
     Args:
         state: What it returned, maybe read from a checkpoint since.
@@ -84,7 +84,7 @@ def _restored_parts(state: Any, own: Any) -> Any:
 
 
 def _parts(value: Any) -> Any:
-    """Return what an object is made of; None if nothing is known of it."""
+    """Return the attributes of an object, those in slots too; None if it has none."""
     state = value.__getstate__()
     if isinstance(state, tuple) and len(state) == 2 and not hasattr(value, "__setstate__"):
         return {**(state[0] or {}), **state[1]}  # attributes, and those in slots

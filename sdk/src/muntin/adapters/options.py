@@ -1,4 +1,4 @@
-"""What an adapter is told besides the foreign code."""
+"""Options of an adapter besides the foreign code."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from weakref import finalize
 class Prepared:
     """Sets an object up when it is first used: on the worker, not where the query is built.
 
-    It is torn down when the module is dropped or its process ends in good order; nobody can promise that for a process
+    It is torn down when the module is dropped or its process ends in good order; there is no guarantee for a process
     that is killed.
 
     Attributes:

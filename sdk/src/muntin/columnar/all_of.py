@@ -40,7 +40,7 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
         self._reads = next(iter(self.forms.values())).input_field()
 
     def input_field(self) -> Field:  # type: ignore[override]  # each form of this class has its own
-        """Return what the aggregates read."""
+        """Return the input field of the aggregates."""
         return self._reads
 
     @property
@@ -53,7 +53,7 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
         return {f"{name}.{own}": part for name, form in self.forms.items() for own, part in form.components().items()}
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
-        """Return what each payload contributes to each."""
+        """Lift each payload with every aggregate."""
         return {f"{name}.{own}": part for name, form in self.forms.items() for own, part in form.lift(payloads).items()}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:

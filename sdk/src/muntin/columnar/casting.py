@@ -1,4 +1,4 @@
-"""What a writer's function returned, as an array of the type and shape that it should have."""
+"""Cast the array that a module writer's function returned to the declared type and shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from muntin.errors import ModuleContractError
 
 
 def as_component(component: Component, returned: Any, count: int, whence: str) -> Any:
-    """Return what a function returned as an array of n values of a component.
+    """Cast the result of a function to an array of n values of a component.
 
     A type may become a wider one, or a narrower one of the same kind, as in NumPy's `same_kind`; Python objects become
     anything.

@@ -1,4 +1,4 @@
-"""What payloads contribute to each component."""
+"""Lift payloads: the contribution of each to every component."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from muntin.errors import ModuleContractError
 
 
 def contributions(module: OnArrays, payloads: Any, count: int) -> dict[str, Any]:
-    """Return what `lift` says that n payloads contribute, in the types of the components.
+    """Call `lift` for n payloads and return their contributions, in the types of the components.
 
     Args:
         module: The module.

@@ -1,4 +1,4 @@
-"""What values say about the types that a query binds to type variables."""
+"""Infer from values the types that a query binds to type variables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def observed(field: Field, values: Sequence[Any]) -> Field:
 
 
 def observed_types(field: Field, values: Sequence[Any]) -> dict[str, Field]:
-    """Return what the type variables of a field are, as far as values say."""
+    """Infer the type variables of a field from values, as far as the values tell."""
     found: dict[str, list[Any]] = {}
     for value in values:
         for name, part in _bound(field, value):
@@ -40,7 +40,7 @@ def part_of(payload: Any, name: str, place: int) -> Any:
 
 
 def _bound(field: Field, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a value that stand where type variables do, by variable."""
+    """Yield the parts of a value at the places of type variables, by variable."""
     if isinstance(field.type, Variable):
         yield field.type.name, value
     elif value is not None:

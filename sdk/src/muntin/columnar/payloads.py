@@ -36,7 +36,7 @@ def payload_arrays(field: Field, payloads: Sequence[Any], *, skips_nulls: bool) 
     """Return payloads as `ColumnarAggregate.lift` wants them, and how many they are.
 
     Args:
-        field: The module's input. What its type variables are bound to is taken from the payloads.
+        field: The module's input. Its type variables are bound to the types of the payloads.
         payloads: Values, or records of several fields, or None.
         skips_nulls: Leave out null payloads and those with a null field; or else mask them.
 
@@ -61,7 +61,7 @@ def payload_arrays(field: Field, payloads: Sequence[Any], *, skips_nulls: bool) 
 
 
 def has_null(field: Field, payload: Any) -> bool:
-    """Return whether a payload is null or, if it has several fields, one of them is."""
+    """Return True if a payload is null or, if it has several fields, one of them is."""
     if payload is None or not isinstance(field.type, Struct):
         return payload is None
     return any(part_of(payload, part.name, place) is None for place, part in enumerate(field.type.fields))
@@ -73,7 +73,7 @@ def _column(field: Field, values: Sequence[Any], *, skips_nulls: bool) -> Any:
 
 
 def _array(field: Field, values: Sequence[Any]) -> Any:
-    """Return values as an array; what stands where a null is has no meaning."""
+    """Return values as an array; values under nulls are unspecified."""
     kind = field.type.kind if isinstance(field.type, Scalar) else None
     if kind is None or kind not in DTYPES:
         return np.fromiter(values, object, len(values))  # assigned one by one: lists stay lists

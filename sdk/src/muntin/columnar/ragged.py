@@ -39,7 +39,7 @@ class Ragged:
 
     @property
     def counts(self) -> Any:
-        """How many values each group has."""
+        """The number of values of each group."""
         return np.diff(self.offsets)
 
     @property

@@ -54,5 +54,5 @@ def python_values(results: Any) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what an array of objects holds as a Python value."""
+    """Return an entry of an array of objects as a plain Python value."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

@@ -33,7 +33,7 @@ def series_of(field: Field, payloads: Sequence[Any]) -> Any:
 
 
 def value_of_series(result: Any) -> Any:
-    """Return what a function of Series returned as plain Python; NA and NaT are None.
+    """Convert the result of a function of Series to plain Python; NA and NaT become None.
 
     Example:
         >>> value_of_series(pd.Series([1, 2]).sum())

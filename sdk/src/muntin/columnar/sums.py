@@ -1,9 +1,9 @@
-"""Sums of floats that lose nothing, so that they depend on neither order nor merges, and can be taken back.
+"""Exact sums of floats: they depend on neither order nor merges, and subtraction undoes addition.
 
 A sum is held in *lanes*, floats whose exact sum it is. Before lanes are added up, each is cut at a common grid: its
-upper part is a multiple of one power of two, so coarse that any sum of as many such parts as there will be is a float;
-what is below is a lane of its own, cut in turn. So every addition is exact, in any order, and so is every subtraction.
-Only the result is rounded.
+upper part is a multiple of one power of two, so coarse that any sum of the expected number of such parts is a float;
+the lower part is a lane of its own, cut in turn. So every addition is exact, in any order, and so is every
+subtraction. Only the result is rounded.
 
 Source: J. Demmel and H. D. Nguyen, Parallel Reproducible Summation, IEEE Trans. Computers 64 (2015), and S. M. Rump,
 T. Ogita and S. Oishi, Accurate Floating-Point Summation Part I, SIAM J. Sci. Comput. 31 (2008), section 3, for the cut
@@ -83,7 +83,7 @@ class Sums:
 
     @classmethod
     def from_plain(cls, values: Sequence[Any], shape: tuple[int, ...] = ()) -> Sums:
-        """Return what `plain` was given; any numbers will do.
+        """Undo `plain`: make sums of plain numbers, of any type.
 
         Args:
             values: n numbers, or nested lists of numbers.
@@ -106,7 +106,7 @@ class Sums:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the arrays take."""
+        """The size of the arrays in bytes."""
         return sum(array.nbytes for array in self.arrays)
 
     @property
@@ -118,7 +118,7 @@ class Sums:
         """Return the sums that a function makes of each array.
 
         Args:
-            function: Takes an array, and whether what it holds can be taken back as well as added.
+            function: Takes an array, and True if its values are subtracted as well as added.
         """
         lanes, high = ([function(array, True) for array in arrays] for arrays in (self.lanes, self.high))
         with np.errstate(invalid="ignore"):  # infinities of both signs are NaN
@@ -130,7 +130,7 @@ class Sums:
         return self.each(lambda array, _: array[places])
 
     def on_grid(self, most: int) -> Sums:
-        """Return the same sums in lanes of which any `most` values can be added, and taken back, exactly in any order.
+        """Return the same sums in lanes of which any `most` values can be added and subtracted exactly, in any order.
 
         Cost: about seven passes over the values of a lane, for most data twice.
         """
@@ -227,7 +227,7 @@ def _cut(lanes: Sequence[Any], most: int) -> tuple[Any, ...]:
 
 
 def _quotients(lanes: Sequence[Any], counts: Any) -> tuple[Any, Any]:
-    """Return sums divided by whole numbers, rounded, and where they are not known to be right."""
+    """Return sums divided by whole numbers, rounded, and a mask of those that may be wrong."""
     total, rest, is_open = _condensed(lanes)
     divisor = counts.astype(np.float64)
     quotient = total / divisor
@@ -320,7 +320,7 @@ def _canonical(value: float) -> float:
 
 
 def finished(component: Component, sums: Sums, counts: Any) -> Any:
-    """Return what `compute_results` gets of sums: they, or their means, as an array of the component's type.
+    """Return sums, or their means, as `compute_results` gets them: an array of the component's type.
 
     Args:
         component: What they are of.

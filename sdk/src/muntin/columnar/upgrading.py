@@ -1,4 +1,4 @@
-"""States of older versions, where a combinator stands between a query and the form that upgrades them."""
+"""States of older versions, where a combinator wraps the form that upgrades them."""
 
 from __future__ import annotations
 

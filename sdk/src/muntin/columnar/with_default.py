@@ -30,12 +30,12 @@ class DefaultForm(ColumnarAggregate[Any, Any]):
             vars(self)["upgrade_state"] = form.upgrade_state  # only where the aggregate has one
 
     def input_field(self) -> Field:  # type: ignore[override]  # each form of this class has its own
-        """Return what the aggregate reads."""
+        """Return the input field of the aggregate."""
         return self.form.input_field()
 
     @property
     def skips_nulls(self) -> bool:  # type: ignore[override]  # each form of this class has its own
-        """Whether the aggregate does."""
+        """True if the aggregate skips nulls."""
         return self.form.skips_nulls
 
     @property
@@ -48,7 +48,7 @@ class DefaultForm(ColumnarAggregate[Any, Any]):
         return self.form.components()
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
-        """Return what each payload contributes."""
+        """Lift each payload with the aggregate."""
         return self.form.lift(payloads)
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:

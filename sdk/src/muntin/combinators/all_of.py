@@ -79,13 +79,13 @@ class _AllModules(Made):
 
     @property
     def needs(self) -> Needs:
-        """What the aggregates need together."""
+        """The combined needs of the aggregates."""
         needed: list[Needs] = [module.needs for module in self._modules]
         return reduce(Needs.together_with, needed)
 
     @property
     def state_bytes(self) -> int | None:
-        """What the aggregates say together, if all of them do."""
+        """The sum of the aggregates' state sizes; None if one of them does not declare it."""
         sizes = [getattr(module, "state_bytes", None) for module in self._modules]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
@@ -105,7 +105,7 @@ class _AllModules(Made):
         return [module.deduct(*pair) for module, *pair in zip(self._modules, state, other, strict=True)]
 
     def continues_from(self, version: str) -> bool:
-        """Return whether all aggregates go on with the version that they had.
+        """Return True if each aggregate continues from the version that it had.
 
         Where one of them upgrades its states, all are read as plain data; so it is refused if another one of them has
         records in its states.
@@ -161,7 +161,7 @@ class _AllModules(Made):
         ]
 
     def _known(self, module: Any, members: Sequence[Any], window: Any) -> Any:
-        """Return what a module computes its result of, where not all keep states."""
+        """Return the argument of a module's `compute_result`: its members, or a state of them if it is incremental."""
         seen, extent = self._seen(module, members), self._extent(module, window)
         return module.add_events(module.create_state(*extent), seen, *extent) if module.is_incremental else seen
 

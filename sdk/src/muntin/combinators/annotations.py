@@ -29,7 +29,7 @@ def with_null(annotation: Any) -> Any:
 
 
 def is_variable(annotation: Any) -> bool:
-    """Return whether a type is a type variable."""
+    """Return True if a type is a type variable."""
     return isinstance(annotation, TypeVar | typing_extensions.TypeVar)
 
 

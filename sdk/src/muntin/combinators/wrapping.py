@@ -47,24 +47,24 @@ class Wrapping(Made):
 
     @property
     def exact_up_to(self) -> int | None:
-        """What the module says that is wrapped."""
+        """The wrapped module's limit."""
         most: int | None = self._module.exact_up_to
         return most
 
     @property
     def needs(self) -> Needs:
-        """What the module says that is wrapped."""
+        """The wrapped module's needs."""
         needed: Needs = self._module.needs
         return needed
 
     @property
     def state_bytes(self) -> int | None:
-        """What the wrapped module says."""
+        """The wrapped module's state size."""
         size: int | None = getattr(self._module, "state_bytes", None)
         return size
 
     def continues_from(self, version: str) -> bool:
-        """Return what the wrapped module says of its part of the version; what this one adds must be the same."""
+        """Ask the wrapped module about its part of the version; the part that this one adds must be the same."""
         is_wrapped_alike = version.endswith(self._suffix + self._preset)
         continues: bool = is_wrapped_alike and self._module.continues_from(self._inner(version))
         return continues
@@ -89,7 +89,7 @@ class Wrapping(Made):
         return members
 
     def _show(self, result: Any) -> Any:
-        """Return what becomes of its result."""
+        """Convert the result of the wrapped module; by default, leave it as it is."""
         return result
 
 
@@ -122,7 +122,7 @@ class Delegating(Wrapping):
 class Counting(Wrapping):
     """A module that may leave members out: beside the wrapped module's state it counts those that are left.
 
-    Where there are none, the wrapped module is not asked, and the result is null; an operator then has no rows.
+    Where there are none, the wrapped module is not called, and the result is null; an operator then has no rows.
     """
 
     def _create_state(self, *window: Any) -> Any:
@@ -173,7 +173,7 @@ def module_class(module: str | type[Module]) -> type[Module]:
 
 
 def base_of(cls: type[Module]) -> Any:
-    """Return which of the eight base classes a module has; the columnar one is an incremental aggregate too."""
+    """Return the one of the eight base classes that a module has; the columnar one counts as incremental aggregate."""
     base = next(base for base in cls.__mro__ if "_roles" in vars(base))
     return IncrementalAggregate if base is ColumnarAggregate else base
 

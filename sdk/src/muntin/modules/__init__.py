@@ -1,4 +1,4 @@
-"""What a module writer subclasses: base classes, the function decorator and the capabilities."""
+"""The tools of a module writer: base classes, the function decorator and the capabilities."""
 
 from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
 from muntin.modules.capabilities import (

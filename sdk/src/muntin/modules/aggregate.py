@@ -17,16 +17,16 @@ Out = TypeVar("Out")
 
 
 class Aggregate(Module, ABC, Generic[In, Out]):
-    """Reduce the payloads of a window to one value (SI-24, SI-51).
+    """Reduce the payloads of a window to one value.
 
     The plainest module there is: a function over a set. You never see times, disorder, revisions or state. The
     engine calls `compute_result` with the members of one window, in no particular order, whenever it needs that
-    window's value; never for an empty window (SI-73).
+    window's value; never for an empty window.
 
     Laws (checked by `muntin.testing.AggregateLaws`):
 
     1. *Order does not matter.* Any permutation of the payloads gives an equal result.
-    2. *Same payloads, same result*, in any process and at any time (SI-62).
+    2. *Same payloads, same result*, in any process and at any time.
     3. *Payloads are read-only.*
 
     Cost: the engine keeps the events of open windows and calls you once per window and result. If your value can
@@ -53,7 +53,7 @@ class Aggregate(Module, ABC, Generic[In, Out]):
 
 
 class TimeSensitiveAggregate(Module, ABC, Generic[In, Out]):
-    """Reduce the events of a window to one value, knowing their lifetimes and the window (SI-53).
+    """Reduce the events of a window to one value, knowing their lifetimes and the window.
 
     The lifetimes are those of the query's clipping policy: under `clip="full"` every event lies inside the window.
     If the value is right only under some policies, say so in `accepted_clips`.
@@ -61,7 +61,7 @@ class TimeSensitiveAggregate(Module, ABC, Generic[In, Out]):
     Laws (checked by `muntin.testing.TimeSensitiveAggregateLaws`): those of `Aggregate`, over events; and the
     result depends on the events and the window alone.
 
-    Cost: as `Aggregate`. Without right clipping a window stays open until its members have ended (SI-43).
+    Cost: as `Aggregate`. Without right clipping a window stays open until its members have ended.
 
     Example:
         >>> class Coverage(TimeSensitiveAggregate[str, float]):

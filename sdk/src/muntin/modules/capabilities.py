@@ -1,7 +1,7 @@
-"""What an incremental module can do beyond its base class. Having the method is the declaration.
+"""Capabilities of an incremental module beyond its base class. Having the method is the declaration.
 
-The planner picks the cheapest right evaluation from these (SI-06). Leave a method out where its law cannot
-hold; the engine then rebuilds a state from its events instead.
+The planner picks the cheapest correct evaluation from these. Leave a method out where its law cannot hold; the
+engine then rebuilds a state from its events instead.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SupportsCombine(Protocol[S]):
 class SupportsDeduct(Protocol[S]):
     """Can undo `combine`.
 
-    Law: `deduct(combine(a, b), b)` gives the same result as `a` (JT-08, JT-09). `other` is left as it was.
+    Law: `deduct(combine(a, b), b)` gives the same result as `a`. `other` is left as it was.
     """
 
     def deduct(self, state: S, other: S) -> S:

@@ -79,11 +79,11 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
 
     @abstractmethod
     def components(self) -> Mapping[str, Component]:
-        """Return what is kept, by name. The same each time: it is part of the layout of a checkpoint."""
+        """Return the components, by name. The same each time: they are part of the layout of a checkpoint."""
 
     @abstractmethod
     def lift(self, payloads: Any) -> Mapping[str, Any]:
-        """Return what each payload contributes.
+        """Return the contribution of each payload to each component.
 
         Args:
             payloads: n payloads, as above; n may be 0. None if the query gives the module no column.
@@ -107,7 +107,7 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
         """
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
-        """Return what runs on arrays: the module itself (`SupportsColumns`)."""
+        """Return the form that runs on arrays: the module itself (`SupportsColumns`)."""
         del reads
         return self
 

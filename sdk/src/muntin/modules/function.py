@@ -1,4 +1,4 @@
-"""User-defined functions: one value per event, wherever a Spark expression may stand (SI-23)."""
+"""User-defined functions: one value per event, wherever a Spark expression may stand."""
 
 from __future__ import annotations
 

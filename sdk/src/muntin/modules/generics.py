@@ -8,7 +8,7 @@ from muntin.errors import ModuleDefinitionError
 
 
 def type_arguments(cls: type, root: type) -> dict[str, Any]:
-    """Return what a module class binds the roles of its base class to.
+    """Return the types that a module class binds to the roles of its base class.
 
     A base class lists its roles in `_roles`, in the order of its type parameters. Classes in between may pass
     their own type variables on.

@@ -22,7 +22,7 @@ Out = TypeVar("Out")
 
 
 class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
-    """Reduce a window to one value, updating it as payloads come and go (SI-55).
+    """Reduce a window to one value, updating it as payloads come and go.
 
     The engine calls these methods; you never do. It keeps one state per key and window, and may drop it, restore
     it from a checkpoint, or rebuild it from the window's events at any time. A state is plain data: numbers, text,
@@ -96,7 +96,7 @@ class IncrementalAggregate(Module, ABC, Generic[In, State, Out]):
 
         @property
         def columnar_form(self) -> Callable[[Field], ColumnarAggregate[Any, Any] | None] | None:
-            """Return what computes the same on arrays, where something does."""
+            """Return an aggregate that computes the same on arrays; None if there is none for the input."""
 
     @abstractmethod
     def create_state(self) -> State:

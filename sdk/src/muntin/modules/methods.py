@@ -1,4 +1,4 @@
-"""Whether the methods of a module take what they are called with."""
+"""Check that the methods of a module accept the arguments that the engine passes."""
 
 from __future__ import annotations
 

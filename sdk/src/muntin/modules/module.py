@@ -15,12 +15,12 @@ from muntin.versions import continues
 
 
 class Module:
-    """What all base classes share. Subclass one of them, never this.
+    """The common part of all base classes. Subclass one of them, never this.
 
     A concrete module sets two class attributes, `name` and `version`, of which a class that is given to a query
     itself, and that no plugin offers, may leave the version out. Its constructor's parameters are the parameters a
-    query writer may give (SI-29). The constructor should raise `ValueError` on a value it cannot work with: the query
-    is then refused where it is built.
+    query writer may give. The constructor should raise `ValueError` on a value it cannot work with: the query is then
+    refused where it is built.
 
     Attributes:
         name: `"<plugin>.<module>"`, the name a query uses.
@@ -34,13 +34,13 @@ class Module:
             column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
         decimal_places: How many of these digits come after the decimal point, such as the 4 of an average, as in Spark.
-        accepted_clips: The clipping policies under which the module is right (SI-42). All, unless it says so.
+        accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
         is_time_sensitive: True for the base classes that see events and the window.
         is_operator: True for the four that return rows, false for the four that return one value.
         is_incremental: True for the four that keep a state.
-        reads_times: Whether the result depends on the lifetimes of the events (SI-57). A time-sensitive module
-            that only *writes* times may say False; its windows then close as early as a time-insensitive one's.
-        contract: What it promises about the lifetimes it returns (SI-47, SI-48).
+        reads_times: True if the result depends on the lifetimes of the events. A time-sensitive module that only
+            *writes* times may say False; its windows then close as early as a time-insensitive one's.
+        contract: Its guarantee about the lifetimes that it returns.
         exact_up_to: For a module whose results are approximations beyond some number of members: up to how many its
             laws hold, and are tried. None, the default, if they hold for any number.
         needs: What it needs of a query's windows, and the policies it is made for; nothing, unless it says so. Where
@@ -81,7 +81,7 @@ class Module:
         return cls._types().get("state")
 
     def continues_from(self, version: str) -> bool:
-        """Return whether a query goes on with a checkpoint that another version of the module began.
+        """Return True if a query can continue from a checkpoint that another version of the module wrote.
 
         An older version does if it is at least `continues_since`, or, where that is not said, if the module has
         `upgrade_state`. A newer one never does. A version that is no number, such as a hash of the code, is neither

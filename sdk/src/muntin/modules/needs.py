@@ -1,4 +1,4 @@
-"""What a module needs of the query that names it: windows in which it finds something, and policies."""
+"""The needs of a module: windows in which it can find something, and policies of the query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from muntin.windows import WindowKind
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a module needs of a query, as its `needs` says.
+    """The requirements of a module on a query, as its `needs` says.
 
     A query whose windows are not enough is refused where it is built. The two policies are what a query gets that names
     none; one that names another has that one, as long as the module accepts it.
@@ -40,7 +40,7 @@ class Needs:
         return ", with ".join(told)
 
     def lacks(self, window: WindowKind, axis: Axis = Axis.TICKS) -> str:
-        """Return what a kind of windows lacks, and what to write instead; empty if nothing.
+        """Return the shortcoming of a kind of windows, and what to write instead; empty if there is none.
 
         Args:
             window: The windows.
@@ -59,7 +59,7 @@ class Needs:
         )
 
     def together_with(self, other: Needs) -> Needs:
-        """Return what is needed by two modules that are one to a query; a policy on which they differ is left to it."""
+        """Return the needs of two modules together; a policy on which they differ is left to the query."""
         clips, stamps = {self.clip, other.clip} - {None}, {self.timestamps, other.timestamps} - {None}
         both = [kind for kind in self.windows if issubclass(kind, other.windows)]
         both += [kind for kind in other.windows if kind not in both and issubclass(kind, self.windows)]

@@ -17,7 +17,7 @@ Row = TypeVar("Row")
 
 
 class Operator(Module, ABC, Generic[In, Row]):
-    """Turn the payloads of a window into any number of rows (SI-25, SI-52).
+    """Turn the payloads of a window into any number of rows.
 
     Each row lasts as long as its window, or is a point at its end; that is the query writer's choice. A row type
     with several fields is a dataclass, a NamedTuple or a TypedDict; its fields become columns.
@@ -49,10 +49,10 @@ class Operator(Module, ABC, Generic[In, Row]):
 
 
 class TimeSensitiveOperator(Module, ABC, Generic[In, Row]):
-    """Turn the events of a window into any number of rows, with lifetimes of their own if it likes (SI-54).
+    """Turn the events of a window into any number of rows, with lifetimes of their own if it likes.
 
     A row returned as an `Event` keeps that lifetime under the policies `unchanged` and `clip`; a bare row gets the
-    window's (SI-58). No lifetime may start before the window (SI-45).
+    window's. No lifetime may start before the window.
 
     Laws (checked by `muntin.testing.TimeSensitiveOperatorLaws`): those of `Operator`, over events; and every
     output obeys the declared `contract`.

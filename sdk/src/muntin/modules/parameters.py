@@ -1,4 +1,4 @@
-"""Whether the parameters of a module are of the types that its constructor says."""
+"""Check the parameters of a module against the annotations of its constructor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_types(signature: inspect.Signature, parameters: Mapping[str, Any]) -> 
 
 
 def _fits(value: Any, annotation: Any) -> bool:
-    """Return whether a value may be what an annotation says; True where that is not known."""
+    """Return True if a value fits an annotation, or if the annotation is not understood."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _fits(value, arguments[0])
@@ -68,7 +68,7 @@ def _fits(value: Any, annotation: Any) -> bool:
 
 
 def _remedy(name: str, value: Any, annotation: Any) -> str:
-    """Return what to write instead, where a text holds what is wanted."""
+    """Return the advice to write a literal, where a text holds one of the wanted type; empty otherwise."""
     try:
         meant = ast.literal_eval(value) if isinstance(value, str) else None
     except (ValueError, SyntaxError):

@@ -1,4 +1,4 @@
-"""What annotations of functions say, as far as they can be read."""
+"""Signatures and annotations of functions, as far as they can be read."""
 
 from __future__ import annotations
 

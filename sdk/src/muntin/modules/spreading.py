@@ -14,12 +14,12 @@ Spread: TypeAlias = Callable[[Any], tuple[Any, ...]]
 
 
 def spread_of(function: Callable[..., Any], payload: Any, skipped: int = 0) -> Spread:
-    """Return what turns payloads of a type into the arguments of a function.
+    """Return the function from a payload of a type to the arguments of a function.
 
     A record becomes one argument per field where the function takes several, or any number, as columns do in SQL.
 
     Args:
-        function: What takes a payload.
+        function: The function that takes a payload.
         payload: The type.
         skipped: How many parameters come before the payload.
     """

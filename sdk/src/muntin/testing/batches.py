@@ -1,4 +1,4 @@
-"""What a stream is made of when it is data: keyed changes, punctuation and the seams between micro-batches."""
+"""The elements of a stream as data: keyed changes, punctuation and the boundaries of micro-batches."""
 
 from __future__ import annotations
 

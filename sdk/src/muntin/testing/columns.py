@@ -36,12 +36,12 @@ def arrays_of(form: ColumnarAggregate[Any, Any], reads: Field, payloads: Sequenc
 
 
 def lift(form: ColumnarAggregate[Any, Any], reads: Field, payloads: Sequence[Any]) -> dict[str, Any]:
-    """Return what payloads, none of which is left out, contribute: an array of values for each component but counts."""
+    """Lift payloads, none of which is left out: an array of values for each component but counts."""
     return contributions(form, arrays_of(form, reads, payloads), len(payloads))
 
 
 def keep(form: ColumnarAggregate[Any, Any], reads: Field, groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return what a form keeps of the payloads of n windows, none of which is empty, lifted all together."""
+    """Return the components of n windows, none of which is empty; their payloads are lifted all together."""
     lifted = lift(form, reads, [payload for group in groups for payload in group])
     places = _places([len(group) for group in groups])
     return {name: _kept(part, lifted.get(name), places) for name, part in form.components().items()}
@@ -56,7 +56,7 @@ def results(form: ColumnarAggregate[Any, Any], reads: Field, groups: Sequence[Se
 
 
 def plain(arrays: Any) -> list[Any]:
-    """Return what arrays hold, also those of a mapping or a `Ragged`, as lists that share nothing with them."""
+    """Copy arrays, also those of a mapping or a `Ragged`, into lists."""
     held = [(array.data, array.mask) if isinstance(array, np.ma.MaskedArray) else (array,) for array in _each(arrays)]
     return [deepcopy(part.tolist()) for parts in held for part in parts]
 
@@ -77,7 +77,7 @@ def _each(arrays: Any) -> list[Any]:
 
 
 def _places(lengths: Sequence[int]) -> list[slice]:
-    """Return where groups of these lengths lie, one after the other."""
+    """Return the slices of consecutive groups of these lengths."""
     ends = list(accumulate(lengths))
     return [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def equal(left: Any, right: Any, tolerance: float = 0.0) -> bool:
-    """Return whether two values are equal, numbers within a tolerance, NaN to NaN.
+    """Return True if two values are equal, numbers within a tolerance, NaN to NaN.
 
     Lists, tuples, mappings and dataclasses are compared part by part, and sets as they are.
 
@@ -30,7 +30,7 @@ def equal(left: Any, right: Any, tolerance: float = 0.0) -> bool:
 
 
 def alike(left: Any, right: Any, same_numbers: Callable[[Any, Any], bool]) -> bool:
-    """Return whether two values are equal, with numbers compared by a function."""
+    """Return True if two values are equal, with numbers compared by a function."""
     if isinstance(left, Real | Decimal) and isinstance(right, Real | Decimal):
         return same_numbers(left, right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
@@ -44,7 +44,7 @@ def alike(left: Any, right: Any, same_numbers: Callable[[Any, Any], bool]) -> bo
 
 
 def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) -> bool:
-    """Return whether two collections hold equal values equally often, in whatever order.
+    """Return True if two collections hold equal values equally often, in any order.
 
     Example:
         >>> same_bag([1, 2, 2], [2, 1, 2]), same_bag([1, 2, 2], [1, 1, 2])

@@ -1,4 +1,4 @@
-"""Whether a value fits a declared type."""
+"""Compare values with declared types."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _entry(kind: MapOf, key: Any, value: Any, path: str) -> list[tuple[Field, An
 
 
 def _lacking(struct: Struct, value: Any) -> str:
-    """Return which fields a value lacks, or has besides; empty if it has those of the struct."""
+    """Return the fields that a value lacks or has in excess, in words; empty if it has those of the struct."""
     wanted = [field.name for field in struct.fields]
     if isinstance(value, tuple) and (len(value) == len(wanted) or not hasattr(value, "_fields")):
         return "" if len(value) == len(wanted) else f"of {len(value)} instead of {len(wanted)} values"

@@ -1,4 +1,4 @@
-"""What a state may be made of, and how it comes back from a checkpoint.
+"""The types that a state may be made of, and the values that a checkpoint gives back.
 
 An engine stores states between batches in an encoding of its own. Here is the least that all of them keep: values,
 order of lists, members of sets and entries of dicts; not which objects are one and the same, nor how an ordered or

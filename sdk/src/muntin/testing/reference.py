@@ -1,6 +1,6 @@
-"""The reference evaluator: what a windowed query means, computed plainly.
+"""The reference evaluator: the meaning of a windowed query, computed plainly.
 
-The meaning of a query is a function from the canonical history table of its input to that of its output (SI-15).
+The meaning of a query is a function from the canonical history table of its input to that of its output.
 This file is that function, for one key: it lists the windows, finds the members of each by looking at every
 event, and calls the module on them. It is slow, obvious and trusted; every evaluator of the engine is tested
 against it.
@@ -30,7 +30,7 @@ class Computation:
     Attributes:
         module: The module.
         select: Returns the module's input of a payload.
-        accepts: Whether the module is given the input of a payload at all.
+        accepts: True of a payload whose input the module is given.
     """
 
     module: Module
@@ -43,16 +43,16 @@ class WindowedQuery:
     """A windowed query, as far as its meaning goes.
 
     Attributes:
-        window: How the axis is cut.
+        window: The windows.
         computations: One operator, or any number of aggregates.
-        clip: What time-sensitive modules see of their events.
-        timestamps: Which lifetime the output gets.
-        keeps: Whether the query's filter lets an event in, by its payload. It is as if the others had never been; only
+        clip: The clipping of lifetimes before time-sensitive modules see them.
+        timestamps: The lifetime of the output.
+        keeps: The query's filter: True of a payload whose event is kept. The query ignores all others, except that
             the horizon is that of the whole input.
-        ends_move: Whether events may be revised, or are samples that last until the next one.
+        ends_move: True if events may be revised, or are samples that last until the next one.
 
     Raises:
-        PolicyError: A module would not find what it is asked for in such windows.
+        PolicyError: A module cannot find what it looks for in such windows.
     """
 
     window: WindowKind
@@ -67,7 +67,7 @@ class WindowedQuery:
 
     @property
     def waits_for_ends(self) -> bool:
-        """True if a window's result depends on ends that lie after it and may move (SI-43)."""
+        """True if a window's result depends on ends that lie after it and may move."""
         if not self.ends_move or self.clip.clips_right or self.timestamps is TimestampPolicy.TIME_BOUND:
             return False
         return any(c.module.reads_times for c in self.computations)
@@ -93,18 +93,18 @@ class OutputEvent:
 def evaluate(
     query: WindowedQuery, events: Iterable[Event[Any]], complete_to: int = INFINITY, horizon: int | None = None
 ) -> list[OutputEvent]:
-    """Return the output of one key, restricted to windows that no legal change can alter any more.
+    """Return the output of one key, of the windows that no legal change can alter any more.
 
     Args:
         query: The windows, policies and modules.
         events: The rows of the input's canonical history table, in any order.
         complete_to: The latest punctuation; `INFINITY` for a stream that was closed.
-        horizon: The first tick of which the whole input says nothing, over all keys. Only events without an end
-            need it: they are members of every later window, and windows that start at or after the horizon are
-            not put out. By default what `horizon_of` finds in `events`.
+        horizon: The first tick past all events and punctuation of the whole input, over all keys. Only events without
+            an end need it: they are members of every later window, and windows that start at or after the horizon
+            are not emitted. By default the `horizon_of` the `events`.
 
     Cost:
-        Every event is looked at for every window.
+        Every event is compared with every window.
     """
     whole = list(events)
     limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
@@ -118,7 +118,7 @@ def evaluate(
 
 
 def horizon_of(kind: WindowKind, events: Iterable[Event[Any]], complete_to: int = INFINITY) -> int:
-    """Return the first tick of which events and punctuation say nothing."""
+    """Return the first tick past all starts, known ends and punctuation."""
     whole = list(events)
     ends = [event.end + kind.reach for event in whole if event.end != INFINITY]
     complete = [complete_to] if complete_to != INFINITY else []
@@ -141,7 +141,7 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[Any]
 
     A boundary at exactly `complete_to` can still move: a snapshot that ends there can be merged with the next, and
     an event that ends there can be prolonged. The paper's section V.F says "up to" in both places; a watermark is
-    strict (B6 item 10), so a snapshot, and a window that waits for ends, need one tick more.
+    strict, so a snapshot, and a window that waits for ends, need one tick more.
     """
     if complete_to == INFINITY:
         return True
@@ -159,7 +159,7 @@ def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Even
 
 
 def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence[Event[Any]]) -> list[OutputEvent]:
-    """Return the output of a window at each tick, from what the input says up to that tick (SI-48).
+    """Return the output of a window at each tick, from what the input says up to that tick.
 
     A count window is known at its last tick, which is the last of the times that it counts.
     """
@@ -177,7 +177,7 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
 
 
 def _as_of(query: WindowedQuery, event: Event[Any], tick: int) -> Event[Any]:
-    """Return an event as it is known at a tick: an end that lies later may still move."""
+    """Return the event as known at a tick: a later end may still move."""
     return Event(event.start, INFINITY, event.payload) if query.ends_move and event.end > tick else event
 
 
@@ -193,8 +193,8 @@ def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event
 def _call(query: WindowedQuery, computation: Computation, window: Window, members: Sequence[Event[Any]]) -> Any:
     """Return a module's result for a window.
 
-    Where it accepts no member, it is not asked: the result is null, and an operator has no rows. What it says of
-    nothing itself by `empty_result` holds instead, as its result or its one row.
+    A module that accepts no member is not called: the result is null, and an operator has no rows. If the module
+    has an `empty_result`, that is its result, or its one row.
     """
     module: Any = computation.module
     arguments = (window,) if module.is_time_sensitive else ()
@@ -221,7 +221,7 @@ def _see(query: WindowedQuery, computation: Computation, window: Window, event: 
 
 
 def clip(event: Event[Any], window: Window, policy: ClipPolicy) -> Event[Any]:
-    """Return a member as a module sees it (SI-37 to SI-40 with B6 item 1).
+    """Clip the lifetime of a member for a module.
 
     A member by count or by reach may lie wholly outside its window on one side; clipping then leaves it alone on
     that side, since there is nothing inside to keep.

@@ -25,20 +25,20 @@ _ANY: Final = object()
 class Script:
     """A stream as data: changes, punctuation and the seams between micro-batches, in order of arrival.
 
-    Every method that adds a step returns a new script. An illegal step is refused where it is added, so that a
-    test cannot be wrong about what it tests; `allow_illegal` admits it to see what an engine makes of it.
+    Every method that adds a step returns a new script. An illegal step is refused where it is added, so that a test
+    has the stream that its writer means; `allow_illegal` admits it, to test an engine with it.
 
     Steps: `insert`, `point`, `edge`, `revise`, `retract`, `add`, `punctuate`, `close`, `batch`, `restart`.
-    What it means: `history`, `last_watermark`, `horizon`, `run`. What an engine gets: `batches`. As text or a
-    picture: `drawing`; a notebook shows the picture.
+    Meaning: `history`, `last_watermark`, `horizon`, `run`. Input of an engine: `batches`. Text or picture: `drawing`;
+    a notebook shows the picture.
 
     Attributes:
         steps: In order of arrival; may be given as a list of their own.
         allow_illegal: Admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists them.
 
     Raises:
-        StreamError: A change has a sync time below an earlier punctuation (SI-17), or still waits for what it expects
-            when a punctuation passes what is missing; or punctuation goes back.
+        StreamError: A change has a sync time below an earlier punctuation, or still waits for another one when
+            punctuation passes that; or punctuation goes back.
 
     Cost: each step added checks all before it; for long streams give `steps` as a whole.
 
@@ -60,7 +60,7 @@ class Script:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", tuple(self.steps))
-        self.illegal()  # taking the steps checks them
+        self.illegal()  # reads the steps, which checks them
 
     def __str__(self) -> str:
         return draw_steps(self.steps)
@@ -105,11 +105,11 @@ class Script:
         return self._then(KeyedChange(key, change))
 
     def punctuate(self, time: int) -> Script:
-        """Promise that no later change has a sync time below `time`."""
+        """Advance the watermark: no later change has a sync time below `time`."""
         return self._then(Punctuation(time))
 
     def close(self) -> Script:
-        """Promise that nothing changes any more."""
+        """Advance the watermark to the end: nothing changes any more."""
         return self.punctuate(INFINITY)
 
     def batch(self) -> Script:
@@ -139,11 +139,11 @@ class Script:
         return tuple(step for step in self.steps if isinstance(step, KeyedChange))
 
     def illegal(self) -> tuple[Step, ...]:
-        """Return the steps that an engine must refuse; empty unless `allow_illegal`."""
-        return tuple(self._so_far.refused)
+        """Return the steps that an engine must reject as late; empty unless `allow_illegal`."""
+        return tuple(self._so_far.illegal)
 
     def history(self) -> dict[Hashable, Mapping[Identity, Event[Any]]]:
-        """Return the canonical history table of each key: the last state of each event, by id and start (SI-13)."""
+        """Return the canonical history table of each key: the last state of each event, by id and start."""
         return {key: fold(changes) for key, changes in self._so_far.accepted.items()}
 
     def last_watermark(self) -> int:
@@ -157,7 +157,7 @@ class Script:
         return horizon_of(specification, events, max(times, default=INFINITY))
 
     def run(self, query: WindowedQuery) -> dict[Hashable, list[OutputEvent]]:
-        """Return what the query makes of the stream, by key, according to the reference evaluator.
+        """Return the output of the query over the stream, by key, according to the reference evaluator.
 
         Only windows that no legal change can alter any more are in it. Keys without output are left out.
         """
@@ -203,10 +203,10 @@ class Script:
 
     @cached_property
     def _so_far(self) -> StreamHistory:
-        ledger = StreamHistory(is_strict=not self.allow_illegal)
+        history = StreamHistory(is_strict=not self.allow_illegal)
         for step in self.steps:
-            ledger.take(step)
-        return ledger
+            history.take(step)
+        return history
 
 
 class _Draft:

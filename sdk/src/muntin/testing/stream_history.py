@@ -1,4 +1,4 @@
-"""What a stream has said up to a point: which events are alive, and what its watermark forbids."""
+"""The state of a stream up to a point: its live events, and the changes that its watermark forbids."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from muntin.events import Event
 from muntin.testing.batches import KeyedChange, Step
 
 _Place: TypeAlias = tuple[Hashable, Hashable, int]
-"""What names an event: its key, its id and its start."""
+"""The name of an event: its key, its id and its start."""
 
 
 class StreamHistory:
     """Takes the steps of a stream one by one and keeps the legal ones.
 
-    The changes of an event may come in any order. Each applies to what another one left: an insertion to nothing, a
-    revision to the event as it expects it. One that applies to nothing yet waits.
+    The changes of an event may come in any order. Each applies to the state that another one left: an insertion to
+    nothing, a revision to the event as it expects it. A change that applies to no state yet waits.
 
-    A change is illegal if its sync time lies below an earlier punctuation (SI-17). So is one that still waits when a
-    watermark passes its sync time, if what is missing would alter the axis below the watermark.
+    A change is illegal if its sync time lies below an earlier punctuation. So is one that still waits when a
+    watermark passes its sync time, if the missing change would alter the axis below the watermark.
 
     Attributes:
         watermark: The highest punctuation so far.
-        refused: The illegal steps, where the ledger is not strict.
+        illegal: The illegal steps, where the history is not strict.
     """
 
     def __init__(self, *, is_strict: bool = True) -> None:
-        """Prepare for the first step; a strict ledger raises on an illegal one."""
+        """Prepare for the first step; a strict history raises on an illegal one."""
         self.watermark = EARLIEST
-        self.refused: list[Step] = []
+        self.illegal: list[Step] = []
         self._is_strict = is_strict
         self._trails: dict[_Place, list[KeyedChange]] = {}
         self._waiting: dict[_Place, list[KeyedChange]] = {}
@@ -48,14 +48,14 @@ class StreamHistory:
 
     @property
     def waiting(self) -> int:
-        """How many changes wait for others of their event."""
+        """The number of changes that wait for others of their event."""
         return sum(map(len, self._waiting.values()))
 
     def take(self, step: Step) -> None:
         """Take the next step.
 
         Raises:
-            StreamError: The step is illegal, or makes one illegal that waits, and the ledger is strict.
+            StreamError: The step is illegal, or makes one illegal that waits, and the history is strict.
         """
         if isinstance(step, Punctuation):
             self._punctuate(step)
@@ -79,7 +79,7 @@ class StreamHistory:
 
     def _punctuate(self, step: Punctuation) -> None:
         if step.time < self.watermark:
-            self._refuse(step, f"watermark goes back from {self.watermark} to {step.time}")
+            self._reject(step, f"the watermark goes back from {self.watermark} to {step.time}")
         self.watermark = max(self.watermark, step.time)
         for place, waiting in list(self._waiting.items()):
             late = waiting if step.time == INFINITY else []
@@ -89,7 +89,7 @@ class StreamHistory:
             if not self._waiting[place]:
                 del self._waiting[place]
             for other in late:
-                self._refuse(other, self._misfit(other, _left(self._trails[place])))
+                self._reject(other, self._misfit(other, _left(self._trails[place])))
 
     def _misfit(self, step: KeyedChange, known: Event[Any] | None) -> str:
         if isinstance(step.change, Insertion):
@@ -99,7 +99,7 @@ class StreamHistory:
     def _is_late(self, step: KeyedChange) -> bool:
         is_late = step.change.sync_time < self.watermark
         if is_late:
-            self._refuse(
+            self._reject(
                 step,
                 f"{_spell(step)} has the sync time {step.change.sync_time}, below the watermark {self.watermark}\n"
                 "  expected: no change of the axis before the watermark\n"
@@ -107,14 +107,14 @@ class StreamHistory:
             )
         return is_late
 
-    def _refuse(self, step: Step, message: str) -> None:
+    def _reject(self, step: Step, message: str) -> None:
         if self._is_strict:
             raise StreamError(message, step=step, watermark=self.watermark)
-        self.refused.append(step)
+        self.illegal.append(step)
 
 
 def _has_gap(event: Event[Any] | None, waiting: Sequence[KeyedChange], watermark: int) -> bool:
-    """Return whether changes that wait lack one below a watermark, which cannot come any more.
+    """Return True if waiting changes depend on one below a watermark, which can no longer come.
 
     If the event has ended before the watermark, no change can. Else those that wait lack one if they expect an end
     below the watermark more often, or less often, than others of them leave it.
@@ -132,14 +132,14 @@ def _end(start: int, event: Event[Any] | None) -> int:
 
 
 def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:
-    """Put the changes of one event in an order in which each applies to what the one before left.
+    """Order the changes of one event so that each applies to the state that the one before left.
 
     Returns:
         Those in order, and those that fit nowhere.
     """
     trail, rest = _walk(None, changes)
     place = 0
-    while place <= len(trail):  # what was passed by may be a detour that leads back to where it left
+    while place <= len(trail):  # changes that were skipped may be a detour that leads back to where it left
         state = _left(trail[:place])
         detour, others = _walk(state, rest)
         while detour and _left(detour) != state:
@@ -167,7 +167,7 @@ def _expected(step: KeyedChange) -> Event[Any] | None:
 
 
 def _left(trail: Sequence[KeyedChange]) -> Event[Any] | None:
-    """Return what the last change of a trail leaves of the event."""
+    """Return the event after the last change of a trail; None if it is deleted."""
     if not trail:
         return None
     change = trail[-1].change

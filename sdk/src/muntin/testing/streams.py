@@ -84,7 +84,7 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
             insertion, and before the revisions that it goes on from. Otherwise they keep their order.
 
     Raises:
-        StreamError: The script has illegal steps; what an engine refuses depends on their order.
+        StreamError: The script has illegal steps; which ones an engine rejects depends on their order.
     """
     if script.illegal():
         raise StreamError("a script with illegal steps has no legal permutation", illegal=script.illegal())
@@ -199,7 +199,7 @@ def _chains(changes: Sequence[KeyedChange]) -> Iterable[list[KeyedChange]]:
 def _places(
     random: Random, chain: Sequence[KeyedChange], fixed: Sequence[Step], *, early_revisions: bool
 ) -> list[float]:
-    """Draw where the changes of an event go among the fixed steps, which stand at 1, 2, 3, ..."""
+    """Draw the places of an event's changes among the fixed steps, which are at 1, 2, 3, ..."""
     deadlines = list(accumulate((_deadline(step, fixed) for step in reversed(chain)), min))[::-1]
     places: list[float] = []
     for deadline in deadlines:

@@ -1,8 +1,8 @@
-"""What windows are there, and who is a member: the definitions that the reference evaluator goes by.
+"""The windows that exist, and their members: the definitions that the reference evaluator uses.
 
 Muntin's own kinds are defined here once more, plainly and from the events as they are, so that the evaluators of the
-engine are tested against something that they do not call. A kind of a plugin is asked, for all of its windows at once:
-its definition is its own, and `WindowKindLaws` tests that its shortcuts agree with it.
+engine are tested against code that they do not call. A plugin's kind is called, for all of its windows at once: it is
+its own definition, and `WindowKindLaws` tests that its shortcuts agree with it.
 """
 
 from __future__ import annotations

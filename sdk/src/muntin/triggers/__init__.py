@@ -1,4 +1,4 @@
-"""Triggers: when the result of an open window is put out early.
+"""Triggers: rules for emitting the result of an open window early.
 
 A plain trigger fires once and is finished; `repeat` starts it anew, and `every` and `every_count` are such repetitions.
 `all_of`, `any_of`, `each`, `repeat` and `until` compose triggers as Beam's AfterAll, AfterFirst, AfterEach, Repeatedly

@@ -27,9 +27,9 @@ class AllOf(Parallel):
 
 
 def all_of(*triggers: Trigger) -> Trigger:
-    """Return a trigger that fires once, when each of several has fired since it started (Beam's AfterAll, ON-13).
+    """Return a trigger that fires once, when each of several has fired since it started (Beam's AfterAll).
 
-    A trigger that has fired is remembered and not asked again. If one ends without firing, so does the whole.
+    A trigger that has fired is remembered and not called again. If one ends without firing, so does the whole.
 
     Raises:
         PolicyError: There is no trigger.

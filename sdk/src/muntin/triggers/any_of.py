@@ -27,7 +27,7 @@ class AnyOf(Parallel):
 
 
 def any_of(*triggers: Trigger) -> Trigger:
-    """Return a trigger that fires once, when the first of several fires (Beam's AfterFirst, ON-13).
+    """Return a trigger that fires once, when the first of several fires (Beam's AfterFirst).
 
     It is then finished, also if that one is not; `repeat(any_of(...))` starts all of them anew. One that ends without
     firing drops out.

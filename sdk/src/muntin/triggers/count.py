@@ -33,7 +33,7 @@ class AfterCount(Trigger):
         return f"after_count({self.count})"
 
     def create_state(self, window: Window) -> int:
-        """Return how many members came: none."""
+        """Start the count of new members at zero."""
         return 0
 
     def step(self, state: int, window: Window, view: TriggerView) -> tuple[Any, Decision]:
@@ -59,7 +59,7 @@ def after_count(count: int) -> Trigger:
 
 
 def every_count(count: int) -> Trigger:
-    """Return a trigger that fires each time a window has got so many more members (ON-28).
+    """Return a trigger that fires each time a window has got so many more members.
 
     Counting starts anew with each firing.
 

@@ -1,4 +1,4 @@
-"""What a trigger says about a window after a micro-batch."""
+"""The decision of a trigger about a window after a micro-batch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Decision(Enum):
-    """What a trigger wants of its window.
+    """The decision of a trigger: wait, fire, or fire for the last time.
 
     Example:
         >>> Decision.FIRE_LAST.fires, Decision.FIRE_LAST.is_finished
@@ -16,18 +16,18 @@ class Decision(Enum):
     WAIT = "wait"
     """Nothing yet."""
     FIRE = "fire"
-    """Put out what there is; there may be more to come."""
+    """Emit the result so far; there may be more to come."""
     FIRE_LAST = "fire last"
-    """Put out what there is. The trigger is finished: it is not asked about the window again."""
+    """Emit the result so far. The trigger is finished: it is not called for the window again."""
     STOP = "stop"
-    """Put out nothing, now or later: the trigger is finished without firing."""
+    """Emit nothing, now or later: the trigger is finished without firing."""
 
     @property
     def fires(self) -> bool:
-        """True if a result is to be put out."""
+        """True if a result is to be emitted."""
         return self in (Decision.FIRE, Decision.FIRE_LAST)
 
     @property
     def is_finished(self) -> bool:
-        """True if the trigger has nothing more to say about the window."""
+        """True if the trigger is not called for the window again."""
         return self in (Decision.FIRE_LAST, Decision.STOP)

@@ -50,12 +50,12 @@ class Each(Trigger):
         return following, Decision.FIRE if decision.fires else Decision.WAIT
 
     def next_clock(self, state: list[Any], window: Window) -> int:
-        """Return when the current one wants to be asked."""
+        """Return the wake-up of the current one."""
         current, own = self._current(state)
         return current.next_clock(own, window)
 
     def next_event_time(self, state: list[Any], window: Window) -> int:
-        """Return when the current one wants to be asked."""
+        """Return the wake-up of the current one."""
         current, own = self._current(state)
         return current.next_event_time(own, window)
 
@@ -65,7 +65,7 @@ class Each(Trigger):
 
 
 def each(*triggers: Trigger) -> Trigger:
-    """Return a trigger that is each of several in turn, until the last is finished (Beam's AfterEach, ON-13).
+    """Return a trigger that is each of several in turn, until the last is finished (Beam's AfterEach).
 
     The next one begins with the micro-batch after the one in which the one before it finished. After one that never
     finishes, such as `every(...)`, no other gets its turn; bound it by `until`.

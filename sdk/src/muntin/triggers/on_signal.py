@@ -37,7 +37,7 @@ class OnSignal(Trigger):
 
 
 def on_signal(signal: str) -> Trigger:
-    """Return a trigger that fires once, when the input brings a signal of that name (ON-12).
+    """Return a trigger that fires once, when the input brings a signal of that name.
 
     A signal is a row of the input that says `change = 'signal'`. It reaches every window of every key that is open
     after its micro-batch, also those that the same micro-batch opens.

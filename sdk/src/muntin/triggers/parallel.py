@@ -1,4 +1,4 @@
-"""What all_of and any_of share: several triggers that watch a window side by side."""
+"""The common part of all_of and any_of: several triggers that watch a window side by side."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Parallel(Trigger):
         return [[False, part.create_state(window)] for part in self.triggers]
 
     def next_clock(self, state: list[list[Any]], window: Window) -> int:
-        """Return when the first of them wants to be asked."""
+        """Return the earliest of their wake-ups."""
         return min((part.next_clock(own, window) for part, own in self._waiting(state)), default=INFINITY)
 
     def next_event_time(self, state: list[list[Any]], window: Window) -> int:
-        """Return when the first of them wants to be asked."""
+        """Return the earliest of their wake-ups."""
         return min((part.next_event_time(own, window) for part, own in self._waiting(state)), default=INFINITY)
 
     def _ask(self, state: list[list[Any]], window: Window, view: TriggerView) -> tuple[list[list[Any]], list[Decision]]:

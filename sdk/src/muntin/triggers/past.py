@@ -54,7 +54,7 @@ class Past(Trigger):
 
 
 def past_end(delay: Duration = 0) -> Trigger:
-    """Return a trigger that fires once, when the max event time has reached a window's end (ON-10).
+    """Return a trigger that fires once, when the max event time has reached a window's end.
 
     The max event time is the newest start seen where that is ahead of the watermark. So with a delay of the input, or
     an id that lets events be revised, the window is usually still open: this is Beam's and Flink's on-time result.

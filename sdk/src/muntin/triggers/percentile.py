@@ -42,7 +42,7 @@ class Percentile(Trigger):
 
 
 def percentile(part: float) -> Trigger:
-    """Return a trigger that fires once, when a new member starts at `start + part * (end - start)` or later (ON-11).
+    """Return a trigger that fires once, when a new member starts at `start + part * (end - start)` or later.
 
     Raises:
         PolicyError: The part is not between 0 and 1.

@@ -16,7 +16,7 @@ class Repeat(Trigger):
     """Never finishes; made by `repeat`.
 
     Attributes:
-        repeated: What is started again and again.
+        repeated: The trigger that is started again and again.
     """
 
     name: ClassVar[str] = "repeat"
@@ -43,16 +43,16 @@ class Repeat(Trigger):
         return state, Decision.FIRE if decision.fires else Decision.WAIT
 
     def next_clock(self, state: Any, window: Window) -> int:
-        """Return when the repeated trigger wants to be asked."""
+        """Return the wake-up of the repeated trigger."""
         return self.repeated.next_clock(state, window)
 
     def next_event_time(self, state: Any, window: Window) -> int:
-        """Return when the repeated trigger wants to be asked."""
+        """Return the wake-up of the repeated trigger."""
         return self.repeated.next_event_time(state, window)
 
 
 def repeat(trigger: Trigger) -> Trigger:
-    """Return a trigger that starts another one anew each time that is finished (Beam's Repeatedly, ON-13).
+    """Return a trigger that starts another one anew each time that is finished (Beam's Repeatedly).
 
     What is repeated begins with the next micro-batch after it finished.
 

@@ -82,7 +82,7 @@ def after(delay: Duration) -> Trigger:
 
 
 def every(period: Duration) -> Trigger:
-    """Return a trigger that fires at each full period of the clock, for each window that got members since (ON-09).
+    """Return a trigger that fires at each full period of the clock, for each window that got members since.
 
     With `"1 minute"` all windows fire together, on the minute. Members that came with a reading of 12:00:10 are put
     out by the first micro-batch whose reading is 12:01 or later.

@@ -12,27 +12,27 @@ from muntin.windows import Window
 
 
 class Trigger(ABC):
-    """Say when the result of an open window is put out early. Subclass it as a frozen dataclass.
+    """Decide when the result of an open window is emitted early. Subclass it as a frozen dataclass.
 
     A trigger knows nothing of any query, window specification or module, so one object serves any number of them; its
-    fields are its parameters. What it remembers of a window it returns as a *state*, which the engine keeps with the
-    window, in the checkpoint too. The engine calls these methods; you never do.
+    fields are its parameters. It returns its *state* for a window, which the engine keeps with the window, in the
+    checkpoint too. The engine calls these methods; you never do.
 
     A window that gets its first member gets a state. After each micro-batch that changes the window's members, and
     after each that passes one of its wake-ups or brings one of its `signals`, the engine calls `step` once. So a
-    window fires at most once per micro-batch, and order inside one means nothing. A firing that finds nothing changed
-    since the last one puts out nothing. When the window is final its final result is put out whatever the trigger says,
-    and the trigger is not asked any more.
+    window fires at most once per micro-batch, and order inside one means nothing. A firing emits nothing if nothing
+    changed since the last one. When the window is final its final result is emitted whatever the trigger decides, and
+    the trigger is not called any more.
 
     Laws (checked by `TriggerLaws`):
 
     1. *States are plain data*, which a checkpoint can hold, and `step` leaves the one it is given as it was.
     2. *The same views give the same decisions.* A trigger reads no clock and draws no random number.
     3. *It sleeps until it is woken.* In a micro-batch that brings no member, passes no wake-up and brings none of its
-       signals it would have waited, and its later decisions are the same whether it was asked then or not.
+       signals it would have waited, and its later decisions are the same whether it was called then or not.
 
     Attributes:
-        name: What errors and checkpoints call it; `"<plugin>.<trigger>"` for one that a plugin offers.
+        name: Its name in errors and checkpoints; `"<plugin>.<trigger>"` for one that a plugin offers.
         version: Its own version; it is stored with a query's state.
 
     Cost: a step is paid per window and micro-batch that touches or wakes it, so keep states small.
@@ -72,7 +72,7 @@ class Trigger(ABC):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The columns, or other SQL expressions, whose values in the new members it wants to see."""
+        """The columns, or other SQL expressions, whose values in the new members it reads."""
         return tuple(dict.fromkeys(expression for part in self.parts for expression in part.reads))
 
     @property
@@ -86,23 +86,23 @@ class Trigger(ABC):
         return any(part.reads_clock for part in self.parts)
 
     def create_state(self, window: Window) -> Any:
-        """Return the state of a window that nothing has happened to yet."""
+        """Return the first state of a window."""
         return None
 
     @abstractmethod
     def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
-        """Return the state after a micro-batch, and what is to be done.
+        """Return the state after a micro-batch, and the decision.
 
         Args:
-            state: What this trigger returned last for the window.
+            state: The state that this trigger returned last for the window.
             window: The window.
-            view: What happened to it. It also serves as a wake-up, when nothing came.
+            view: The changes of the window. There may be none, when a wake-up has passed.
         """
 
     def next_clock(self, state: Any, window: Window) -> int:
-        """Return the reading of the clock at which to be asked again; `INFINITY` if it does not wait for one."""
+        """Return the reading of the clock at which to call `step` again; `INFINITY` if it waits for none."""
         return INFINITY
 
     def next_event_time(self, state: Any, window: Window) -> int:
-        """Return the max event time at which to be asked again; `INFINITY` if it does not wait for one."""
+        """Return the max event time at which to call `step` again; `INFINITY` if it waits for none."""
         return INFINITY

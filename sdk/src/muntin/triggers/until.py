@@ -19,8 +19,8 @@ class Until(Trigger):
     The state is that of the trigger, that of its end, and whether the end can still come.
 
     Attributes:
-        trigger: What fires.
-        end: What fires once more and ends it.
+        trigger: The trigger that fires.
+        end: The trigger that fires once more and ends it.
     """
 
     name: ClassVar[str] = "until"
@@ -52,20 +52,20 @@ class Until(Trigger):
         return [own, end if has_end else None, has_end], decision
 
     def next_clock(self, state: list[Any], window: Window) -> int:
-        """Return when the first of the two wants to be asked."""
+        """Return the earlier wake-up of the two."""
         own, end, has_end = state
         ending = self.end.next_clock(end, window) if has_end else INFINITY
         return min(self.trigger.next_clock(own, window), ending)
 
     def next_event_time(self, state: list[Any], window: Window) -> int:
-        """Return when the first of the two wants to be asked."""
+        """Return the earlier wake-up of the two."""
         own, end, has_end = state
         ending = self.end.next_event_time(end, window) if has_end else INFINITY
         return min(self.trigger.next_event_time(own, window), ending)
 
 
 def until(trigger: Trigger, end: Trigger) -> Trigger:
-    """Return a trigger that fires as one does, and is finished when another one has fired (Beam's OrFinally, ON-13).
+    """Return a trigger that fires as one does, and is finished when another one has fired (Beam's OrFinally).
 
     The end fires too. If it ends without firing, the trigger goes on without it.
 

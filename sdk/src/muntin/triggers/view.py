@@ -1,4 +1,4 @@
-"""What a trigger sees of a window."""
+"""The view that a trigger has of a window."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from muntin.axis import EARLIEST
 
 @dataclass(frozen=True, slots=True)
 class TriggerView:
-    """What happened to one window in one micro-batch, and how far everything is after it.
+    """The changes of one window in one micro-batch, and the watermark and clock after it.
 
     Attributes:
         max_event_time: The larger of the watermark and the largest start seen, of all keys.
-        watermark: How far the input is complete: no later change has a sync time below it.
+        watermark: The tick below which the input is complete: no later change has a smaller sync time.
         clock: The latest reading of a clock that the input brought, in microseconds since the epoch; `EARLIEST` while
             it brought none. It is data and no wall clock, so a replay makes the same decisions.
-        came: How many members are new in the window.
-        left: How many it lost.
+        came: The number of members that are new in the window.
+        left: The number of members that it lost.
         newest: The largest start among the new members; `EARLIEST` if there is none.
         signals: The names of the external events that the input brought.
         values: By each expression in the trigger's `reads`, its values in the new members, ordered by their start.

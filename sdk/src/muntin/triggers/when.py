@@ -43,7 +43,7 @@ def conditions_of(trigger: Trigger) -> list[str]:
 
 
 def when(condition: str) -> Trigger:
-    """Return a trigger that fires once, when a condition is true of a new member of the window (ON-08).
+    """Return a trigger that fires once, when a condition is true of a new member of the window.
 
     Args:
         condition: An SQL expression over the columns of the input, whether modules read them or not, for example

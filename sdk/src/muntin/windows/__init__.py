@@ -1,6 +1,6 @@
 """Windows: a contract that says how the axis is cut, and a file for each kind that Muntin has.
 
-Windowing divides the axis, it never rewrites the lifetimes of events (SI-21). An event belongs to every window that its
+Windowing divides the axis, it never rewrites the lifetimes of events. An event belongs to every window that its
 lifetime overlaps; count windows ask for its start or its end instead (StreamInsight paper, section III.B).
 """
 

@@ -16,10 +16,10 @@ from muntin.windows.stretches import Stretches
 
 @dataclass(frozen=True, slots=True)
 class CountWindows(WindowKind):
-    """A window from each distinct start (or end) of an event over the next `count` of them (SI-34, SI-35).
+    """A window from each distinct start (or end) of an event over the next `count` of them.
 
     The window is `[t_i, t_(i+count-1) + 1)` and has as members the events that start (or end) inside. Distinct
-    *times* are counted, so events at the same time never make the result depend on their order (SI-36); there
+    *times* are counted, so events at the same time never make the result depend on their order; there
     may then be more than `count` members. Times with fewer than `count - 1` successors open no window.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Whether a plugin can offer a kind of windows."""
+"""Check that a plugin can offer a kind of windows."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from muntin.windows.stretches import Stretches
 
 @dataclass(frozen=True, slots=True)
 class HoppingWindows(WindowKind):
-    """A window of `size` ticks at every multiple of `hop` from `offset` on, in both directions (SI-31).
+    """A window of `size` ticks at every multiple of `hop` from `offset` on, in both directions.
 
     Attributes:
         size: Length of each window.
@@ -116,7 +116,7 @@ def hopping(size: Duration, hop: Duration, offset: Duration = 0, *, reach: Durat
 
 
 def tumbling(size: Duration, offset: Duration = 0, *, reach: Duration = 0) -> HoppingWindows:
-    """Return windows of a size, one after the other: a hop equal to the size (SI-32).
+    """Return windows of a size, one after the other: a hop equal to the size.
 
     Example:
         >>> tumbling(60) == hopping(60, 60)

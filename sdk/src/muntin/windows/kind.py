@@ -27,7 +27,7 @@ class WindowKind(ABC):
 
     1. *Order.* Windows ascend strictly, in start and in end.
     2. *Restriction.* `cut(known, a, b)` is the whole cut without the windows that share no tick with `[a, b)`.
-    3. *Set.* Windows depend on the set of stretches alone: not on their order, nor on what was asked before.
+    3. *Set.* Windows depend on the set of stretches alone: not on their order, nor on earlier calls.
     4. *Membership.* A stretch never begins before its event; where windows do not wait for events, it ends at most
        `reach` after its event.
     5. *Settled.* Windows that end at a watermark or before do not change any more; before it, if `ends_move`.
@@ -112,7 +112,7 @@ class WindowKind(ABC):
         """
 
     def shows(self, start: int, end: int) -> tuple[int, int]:
-        """Return where windows may come or go when a stretch comes, goes, or changes, by default right there.
+        """Return the range in which windows may come or go when a stretch comes, goes, or changes; by default its own.
 
         Args:
             start: The start of the stretch; the lesser one of two. Where both versions of an event begin together and
@@ -130,7 +130,7 @@ class WindowKind(ABC):
         return INFINITY
 
     def carried(self, known: Stretches, frontier: int) -> Any:
-        """Return what is needed of the past when its stretches are forgotten, as plain data; by default nothing.
+        """Return the data to keep of the past when its stretches are forgotten, as plain data; by default nothing.
 
         Args:
             known: What was known, with what was carried before.
@@ -180,19 +180,20 @@ class WindowKind(ABC):
     def known_at(self, window: Window) -> int | None:
         """Return the tick at which all of a window is known at once; None, the default, if members come one by one.
 
-        Only time-bound results ask.
+        Only time-bound results need it.
         """
         del window
         return None
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
-        """Return where the window starts that takes the place of one that is no more; None if windows always stay.
+        """Return the range of starts of the window that replaces a removed one; None if windows are never removed.
 
-        It is the last one that starts in the closed range returned and lasts beyond it. Only time-bound results ask.
+        The successor is the last window that starts in the closed range and lasts beyond it. Only time-bound results
+        need it.
 
         Args:
-            window: The window that is no more.
-            since: Where what was emitted of it starts.
+            window: The removed window.
+            since: The start of the output that was emitted for it.
         """
         del window, since
         return None
@@ -222,7 +223,7 @@ class WindowKind(ABC):
         return repr(_plain(value))
 
     def describe(self, axis: Axis = Axis.TICKS) -> str:
-        """Return how the axis is cut, for `explain()`: the call, and the version where it is a plugin's."""
+        """Describe the windows for `explain()`: the call, and the version if the kind is a plugin's."""
         return f"{self.spell(axis)}, version {self.version}" if "." in self.name else self.spell(axis)
 
     def to_dict(self) -> dict[str, Any]:
@@ -231,7 +232,7 @@ class WindowKind(ABC):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote.
+        """Undo `to_dict`.
 
         Raises:
             WindowError: A field is not one of the kind, or one is missing.
@@ -244,7 +245,7 @@ class WindowKind(ABC):
 
     @classmethod
     def continues_from(cls, version: str) -> bool:
-        """Return whether a query goes on with a checkpoint that another version of the kind began."""
+        """Return True if a query can continue from a checkpoint that another version of the kind wrote."""
         return continues(cls.version, version, cls.continues_since, upgrades=False)
 
     def _fields(self) -> dict[str, Any]:

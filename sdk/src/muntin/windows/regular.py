@@ -20,5 +20,5 @@ class RegularWindows(Protocol):
 
     @property
     def offset(self) -> int:
-        """Where a window starts."""
+        """The start of one of the windows."""
         ...

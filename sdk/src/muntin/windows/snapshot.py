@@ -15,7 +15,7 @@ from muntin.windows.stretches import Stretches
 
 @dataclass(frozen=True, slots=True)
 class SnapshotWindows(WindowKind):
-    """A window between each pair of neighbouring distinct endpoints of events (SI-33).
+    """A window between each pair of neighbouring distinct endpoints of events.
 
     No event of the key starts or ends inside a snapshot, so its members are the same all through it.
     """
@@ -51,7 +51,7 @@ class SnapshotWindows(WindowKind):
         return window.start
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
-        """Return where the snapshot starts that has the tick; snapshots do not overlap."""
+        """Return the range of starts of the snapshot that holds the tick; snapshots do not overlap."""
         del window
         return EARLIEST, since
 

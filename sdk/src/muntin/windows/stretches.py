@@ -1,4 +1,4 @@
-"""What is known of one key when its windows are cut."""
+"""The stretches of one key from which its windows are cut."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from muntin.axis import EARLIEST
 class Stretches:
     """The distinct stretches of one key's events, as far as they are still kept.
 
-    A stretch is what `WindowKind.membership` returned for an event; two events with the same one count once.
+    A stretch is the result of `WindowKind.membership` for an event; events with equal stretches count once.
 
     Attributes:
         all: The stretches `(start, end)`, in order.
-        frontier: Windows that start before it are closed, and nobody asks for them.
-        carried: What `WindowKind.carried` returned when events were last forgotten; None if it never was.
+        frontier: Windows that start before it are closed and need not be cut.
+        carried: The result of `WindowKind.carried` when events were last forgotten; None if they never were.
 
-    Cost: sorting, when it is made; each other view is sorted when it is first asked for.
+    Cost: sorting, when it is made; each other view is sorted on first use.
 
     Example:
         >>> known = Stretches([(4, 9), (1, 4), (4, 9)])

@@ -75,7 +75,7 @@ class Partials:
     """The partial states of n pairs of a slice and a key, in the order of their slices.
 
     Where events have lifetimes, a slice is the first window of a range of windows, and the pair a triple with the last
-    one (the range tags of the thesis, TH-22). A pair may be there more than once. A part that is missing is the
+    one (the range tags of Li's thesis, section 6.1). A pair may be there more than once. A part that is missing is the
     identity throughout; how many payloads a form took is missing where it took all rows.
 
     Attributes:

@@ -41,7 +41,7 @@ class Admission:
             state: The key's state; `settle` changes it.
             watermark: The watermark of the batches before this one; what lies before it is late.
             axis: What ticks measure, for what refusals say.
-            adjusts: Let a late insertion that ends after the watermark start there (SI-91).
+            adjusts: Let a late insertion that ends after the watermark start there.
         """
         self.touched: dict[Hashable, Versions] = {}
         self.refusals: list[Refusal] = []
@@ -125,7 +125,7 @@ class Admission:
     def _insert_sample(
         self, change: InputChange, samples: Samples, before: Neighbour | None, after: Neighbour | None
     ) -> None:
-        """Insert a sample between its neighbours: it ends the one before and is ended by the one after (SI-16)."""
+        """Insert a sample between its neighbours: it ends the one before and is ended by the one after."""
         id = self._state.anonymous_id(change.start)
         samples.add(change.start, id)
         self._put_new(id, change.start, INFINITY if after is None else after[0], change.payload)

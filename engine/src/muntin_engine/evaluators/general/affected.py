@@ -1,4 +1,4 @@
-"""Which windows a batch affects, and how (SI-69)."""
+"""Which windows a batch affects, and how."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Shown(NamedTuple):
 
     @property
     def sync_time(self) -> int:
-        """The earliest tick at which the event's lifetime changes (SI-14)."""
+        """The earliest tick at which the event's lifetime changes."""
         if self.before is not None and self.after is not None and _is_revision(self.before, self.after):
             return min(self.before.end, self.after.end)
         event = self.before if self.before is not None else self.after
@@ -83,7 +83,7 @@ class AffectedWindows:
         return affected
 
     def _shown(self, before: StoredEvent | None, after: StoredEvent | None) -> _Shown:
-        """Find the stretch of the axis on which a change of an event shows (SI-69).
+        """Find the stretch of the axis on which a change of an event shows.
 
         Where a module sees ends outside its window, a new end shows in every window of the event, also in those
         that lie before both ends; the paper's rule covers the windows between the ends alone. Where a boundary may

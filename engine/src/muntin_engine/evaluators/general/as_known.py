@@ -1,4 +1,4 @@
-"""The results of a window at each of its ticks, from what the input says up to that tick (SI-48).
+"""The results of a window at each of its ticks, from what the input says up to that tick.
 
 Then no result starts before the event that it comes from, and a later change alters nothing before itself. An end that
 lies after a tick may still move, so it is not shown there.

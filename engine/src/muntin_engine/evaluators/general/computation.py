@@ -77,7 +77,7 @@ class ModuleComputation:
         return [Event(*self.lifetime(event.start, event.end, window), payload) for event, payload in seen]
 
     def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
-        """Return a member's lifetime as the module sees it (SI-37 to SI-40).
+        """Return a member's lifetime as the module sees it.
 
         A member by count or by reach may lie wholly outside the window; it is then left alone on that side.
         """
@@ -150,7 +150,7 @@ at(ModuleComputation._call, _described)
 
 
 class Stamper:
-    """Turns the results of a window into rows with lifetimes (SI-44 to SI-49, SI-58)."""
+    """Turns the results of a window into rows with lifetimes."""
 
     def __init__(self, query: EvaluatorQuery) -> None:
         self._policy = query.timestamps
@@ -189,6 +189,6 @@ class Stamper:
             raise ModuleContractError(
                 f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, "
                 f"before its window [{window.start}, {window.end})\n  key: {safe_repr(key)}\n"
-                "  expected: no output before the window, since its time may already be promised to be final (SI-45)\n"
+                "  expected: no output before the window, since its time may already be promised to be final\n"
                 "  use timestamps='clip', or let the module start its output inside the window"
             )

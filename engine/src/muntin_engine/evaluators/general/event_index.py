@@ -1,4 +1,4 @@
-"""EventIndex: the events that a window may still need, ordered by end, then start (SI-67).
+"""EventIndex: the events that a window may still need, ordered by end, then start.
 
 What is indexed is an event's *membership*: the stretch `[since, until)` of the axis that makes it a member of each
 window the stretch overlaps. For the plain overlap rule that is its lifetime; a reach prolongs it, and a count

@@ -1,4 +1,4 @@
-"""What stands of windows that no longer exist, where output is shortened and not taken back (B6 item 5).
+"""What stands of windows that no longer exist, where output is shortened and not taken back.
 
 A snapshot that is cut in two at a tick leaves behind what it said before that tick; so does a count window that gets
 another end. That output now speaks for the window that took its place, its *successor*: when the successor changes

@@ -27,7 +27,7 @@ def replace_rows(
 def replace_rows_from(
     since: int, window: Window, standing: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
-    """Do the same from a tick on: what lies before it stays, and is shortened instead of retracted (B6 item 5)."""
+    """Do the same from a tick on: what lies before it stays, and is shortened instead of retracted."""
     wanted = [OutputRow(max(row.start, since), row.end, row.value) for row in rows if row.end > since]
     past = [out for out in standing if out.row.end <= since]
     reaching = {out.id: out for out in standing if out.row.end > since}

@@ -1,4 +1,4 @@
-"""WindowIndex: the windows that have been put out, or that a trigger trigger_states, and may change again (SI-66)."""
+"""WindowIndex: the windows that have been put out, or that a trigger trigger_states, and may change again."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class AdaptivePolicy:
         return MOST_WAITING if self.state_bytes is None else int(self.state_bytes / row_bytes)
 
     def prefers_states(self, rows: int, slices: int, row_bytes: float, *, before: bool = False) -> bool:
-        """True if the next slices of a key should start as states (TH-41 to TH-43).
+        """True if the next slices of a key should start as states.
 
         Args:
             rows: The rows of its last closed window.
@@ -96,7 +96,7 @@ class AdaptivePolicy:
 
 
 class Volume(NamedTuple):
-    """What a key had in its last closed window (TH-40).
+    """What a key had in its last closed window.
 
     Attributes:
         name: The key.

@@ -59,7 +59,7 @@ class SlicedQuery:
             axis: What ticks measure; only messages depend on it.
 
         Raises:
-            ModuleDefinitionError: A module does not define `combine` (JT-14).
+            ModuleDefinitionError: A module does not define `combine`.
         """
         sizes = [getattr(binding.module, "state_bytes", None) for binding in bindings]
         declared = [size for size in sizes if size is not None]

@@ -1,6 +1,6 @@
 """The state of a window that slides over the slices of a key, for one module.
 
-Both ways keep the states they are given as they are: what they merge, they merge into states of their own (JT-13).
+Both ways keep the states they are given as they are: what they merge, they merge into states of their own.
 """
 
 from __future__ import annotations
@@ -92,13 +92,13 @@ class TwoStacks:
 
 
 class Deducting:
-    """For modules that can undo a merge: what leaves is deducted, what comes is combined (JT-08).
+    """For modules that can undo a merge: what leaves is deducted, what comes is combined.
 
     The merged state is made anew from its parts once as many were deducted as are left. So an empty queue leaves
-    nothing behind, whatever `deduct` does to the last one (JT-09); a queue that mostly leaves at once is not deducted
+    nothing behind, whatever `deduct` does to the last one; a queue that mostly leaves at once is not deducted
     piece by piece; and the rounding of a deduction that is not exact is gone after a window's length.
 
-    Parts never change while they are in: a row of a slice of which a window has closed is late (B6 item 9).
+    Parts never change while they are in: a row of a slice of which a window has closed is late.
 
     Cost: one `deduct` and two of `combine` for each state that comes and goes, amortised.
     """

@@ -13,7 +13,7 @@ import numpy as np
 
 
 def distance(first: Any, second: Any) -> Any:
-    """Return how far the second of two means lies above the first.
+    """Return the difference of two means: the second minus the first.
 
     Args:
         first: Anchors and offsets along the last axis.

@@ -1,4 +1,4 @@
-"""How many events, on arrays."""
+"""The number of events, on arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many different values, on arrays."""
+"""The number of different values, on arrays."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ColumnarDistinctCountOfIntegers(ColumnarDistinctCount[int | None]):
 
 
 def distinct_counts(ragged: Ragged) -> Any:
-    """Return how many different values each group has.
+    """Return the number of different values of each group.
 
     Example:
         >>> distinct_counts(Ragged(np.array([1.0, 1.0, np.nan, np.nan, 5.0]), np.array([0, 4, 5]))).tolist()

@@ -39,7 +39,7 @@ class ColumnarLinearTrend(ColumnarAggregate[Point | None, float | None]):
     name, version = "stats.linear_trend", "0.1.0"
 
     def components(self) -> Mapping[str, Component]:
-        """Return what is kept of points: their count, anchor and offset of x and those of y, reach and rise."""
+        """Return one component: the points' count, anchor and offset of x and those of y, reach and rise."""
         return {"line": Component.merged(merged_lines, 0.0, shape=(7,))}
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
@@ -63,7 +63,7 @@ def lifted_lines(payloads: Mapping[str, Any]) -> Any:
 
 
 def merged_lines(first: Any, second: Any) -> Any:
-    """Return what is kept of two groups of points together, along the last axis.
+    """Merge the components of two groups of points, along the last axis.
 
     Example:
         >>> merged_lines(np.array([1.0, 0, 0, 1, 0, 0, 0]), np.array([1.0, 8, 0, 5, 0, 0, 0]))[:5].tolist()

@@ -15,7 +15,9 @@ from muntin_stats.point import Point
 
 
 class ColumnarPairs(ColumnarAggregate[Point | None, float | None]):
-    """What both keep: a line, as `ColumnarLinearTrend` does, and the length of the distances of y from their mean.
+    """The common base of covariance and correlation: it keeps a line, as `ColumnarLinearTrend`, and the spread of y.
+
+    The spread is the length of the vector of the distances of y from their mean.
 
     Rounding: a few units in the last place per merge, relative to the product of the spreads of x and y. Where
         distances are beyond the largest float, the result is NaN.
@@ -73,7 +75,7 @@ class ColumnarCorrelation(ColumnarPairs):
 
 
 def merged_pairs(first: Any, second: Any) -> Any:
-    """Return what is kept of two groups of points together, along the last axis.
+    """Merge the components of two groups of points, along the last axis.
 
     Example:
         >>> merged_pairs(np.array([1.0, 0, 0, 1, 0, 0, 0, 0]), np.array([1.0, 8, 0, 3, 0, 0, 0, 0]))[7:].tolist()

@@ -76,7 +76,7 @@ def quantiles(ragged: Ragged, q: float) -> Any:
 
 
 def _between(low: Any, high: Any, fraction: Any) -> Any:
-    """Return what lies a fraction of the way from low to high; where their distance overflows, by weights."""
+    """Interpolate linearly between low and high; by weights where their distance overflows."""
     distance = high - low
     weighted = low * (1 - fraction) + high * fraction
     inside = np.where(np.isinf(distance), weighted, low + distance * fraction)

@@ -70,9 +70,9 @@ def merged_moments(first: Any, second: Any) -> Any:
 
 
 def spread(weight: Any, apart: Any) -> Any:
-    """Return what the distance between two means adds to the sum of squares.
+    """Return the term that the distance between two means adds to the sum of squares.
 
-    Means are further apart than floats go, or than can be said, only where the squares are infinite already.
+    The distance overflows, or is NaN, only where the squares are infinite already.
 
     Example:
         >>> spread(np.array([0.5, 0.0, 0.5]), np.array([2.0, 1e200, np.nan])).tolist()

@@ -1,4 +1,4 @@
-"""What a drawing is made of."""
+"""The elements of a drawing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from muntin.events import Lifetime
 
 
 class Look(StrEnum):
-    """What a bar stands for, which SVG shows."""
+    """The meaning of a bar, which SVG shows."""
 
     EVENT = "event"
     """An event: round at its start, open at its end; a dot if it lasts one tick."""
     WINDOW = "window"
-    """A window: a pane with its extent in it, and what it gives below that."""
+    """A window: a box with its extent in it, and its results below."""
     RESULT = "result"
     """An event of the output: a box with its value."""
 
@@ -25,13 +25,13 @@ class Bar:
     """One line of a drawing.
 
     Attributes:
-        label: What stands before it.
+        label: The text before it.
         start: First tick.
         end: First tick after it; `INFINITY` draws an arrow, an end equal to the start a mark.
-        note: What stands behind it.
-        look: What it stands for.
+        note: The text after it.
+        look: Its meaning.
         whole: The lifetime that it is a part of, or had before; SVG draws the rest of it pale.
-        is_struck: True for what is taken back; SVG strikes it through.
+        is_struck: True for a retracted row; SVG strikes it through.
     """
 
     label: str
@@ -54,7 +54,7 @@ class Bar:
 
     @property
     def extent(self) -> str:
-        """Where it lies, as text.
+        """The start and end, as text.
 
         Example:
             >>> Bar("a", 2, 5).extent, Bar("b", 2, INFINITY).extent, Bar("c", 2, 2).extent

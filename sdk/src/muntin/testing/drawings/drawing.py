@@ -43,7 +43,7 @@ class Drawing:
 
     @property
     def description(self) -> str:
-        """What is in it, for those who do not see it."""
+        """The content in words, for readers who cannot see it."""
         return "; ".join(_spell(row) for row in self.rows if row)
 
     def svg(self) -> str:
@@ -62,4 +62,4 @@ def _spell(row: Bar | str) -> str:
         return row.strip("-= ")
     where = " ".join(part for part in (row.label, row.extent) if part)
     said = f"{where}: {row.note}" if row.note else where
-    return f"{said}, taken back" if row.is_struck else said
+    return f"{said}, retracted" if row.is_struck else said

@@ -1,4 +1,4 @@
-"""What the laws of what runs on arrays share."""
+"""The common part of the laws for code that runs on arrays."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ArrayLaws(ModuleLaws):
 
     @classmethod
     def reads(cls) -> Field:
-        """Return the module's input; what its type variables are bound to is taken from the first payloads."""
+        """Return the module's input, with type variables bound to the types of the first payloads."""
         return observed(cls.subject().input_field(), cls._first_payloads())
 
     @classmethod
     def variables(cls) -> dict[str, Field]:
-        """Return what the type variables of the module's input are bound to."""
+        """Return the types of the type variables in the module's input."""
         return observed_types(cls.subject().input_field(), cls._first_payloads())
 
     @classmethod

@@ -57,12 +57,12 @@ class ArraySubject:
         return columns.present(self.form, self.reads, [event.payload for event in members])
 
     def components(self) -> dict[str, Component]:
-        """Return what it keeps."""
+        """Return its components."""
         with calling("components"):
             return dict(self.form.components())
 
     def lift(self, payloads: Sequence[Any]) -> dict[str, Any]:
-        """Return what payloads contribute to each component."""
+        """Lift payloads: return their contributions to each component."""
         with calling(f"lift, of {len(payloads)} payloads,"):
             return columns.lift(self.form, self.reads, payloads)
 
@@ -72,7 +72,7 @@ class ArraySubject:
             contributions(self.form, arrays, count)
 
     def keep(self, groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return what it keeps of the payloads of some windows."""
+        """Return its components for the payloads of some windows."""
         with calling("lift"):
             return columns.keep(self.form, self.reads, groups)
 

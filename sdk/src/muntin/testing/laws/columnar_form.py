@@ -23,11 +23,11 @@ _EPSILON: Final = 2.0**-52
 
 
 class ColumnarFormLaws(ArrayLaws):
-    """What runs on arrays gives the results of what does not."""
+    """The columnar form gives the same results as the module."""
 
     @classmethod
     def magnitude(cls, payloads: Sequence[Any]) -> float:
-        """Return how large the sums are that the columnar form makes of a window's payloads.
+        """Return the magnitude of the sums that the columnar form makes of a window's payloads.
 
         Results that are floats may differ by the `tolerance` and by rounding: for n payloads n * 2**-52 times the
         result, and n * 2**-52 times the magnitude. Where that is infinite sums overflow, and nothing is compared. By

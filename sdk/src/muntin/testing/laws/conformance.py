@@ -1,4 +1,4 @@
-"""What every laws class shares: the checks on how a writer uses it."""
+"""The common base of laws classes: it checks how a writer uses them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Conformance:
 
     @classmethod
     def crowd(cls) -> int:
-        """Return how many members a window has now and then beyond a few; 0 if a law is tried on small ones alone."""
+        """Return the size of the large windows that are tried now and then; 0 to try small ones alone."""
         return 0
 
     @classmethod
@@ -47,7 +47,7 @@ class Conformance:
 
     @classmethod
     def subject(cls) -> Any:
-        """Return what is under test."""
+        """Return the subject under test."""
         subject = getattr(cls, cls._subject_name, None)
         if subject is None:
             raise ModuleDefinitionError(

@@ -51,7 +51,7 @@ def crowds(most: int, among: int) -> SearchStrategy[Crowd]:
 
 
 def told(events: Sequence[Event[Any]], *, with_times: bool) -> str:
-    """Return what a report says of a crowd.
+    """Describe a crowd of members for a report.
 
     Example:
         >>> told([Event.point(0, "a"), Event.point(0, "a")], with_times=False)

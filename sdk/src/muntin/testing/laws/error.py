@@ -1,4 +1,4 @@
-"""How a broken law is reported."""
+"""The report of a broken law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a law is, and how it becomes a test."""
+"""Laws, and the tests made of them."""
 
 from __future__ import annotations
 

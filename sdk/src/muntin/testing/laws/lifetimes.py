@@ -1,4 +1,4 @@
-"""Laws of modules that know times: what they accept and what they return."""
+"""Laws of time-sensitive modules: the clips that they accept and the lifetimes that they return."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
 
 
-def _promises_nothing(module: Any) -> str | None:
+def _is_unrestricted(module: Any) -> str | None:
     is_bound = module.contract is not OutputContract.UNRESTRICTED
     return None if is_bound else f"{module.name} declares the contract {module.contract}"
 
@@ -26,7 +26,7 @@ def _reads_times(module: Any) -> str | None:
 
 
 class ClipLaws(ModuleLaws):
-    """A time-sensitive module is right under every clip it accepts, and reads no times if it says so."""
+    """A time-sensitive module is correct under every clip that it accepts, and reads no times if it says so."""
 
     @law("make it work, or name in accepted_clips only the policies under which it does")
     def test_accepted_clips_work(self, trial: ModuleTrial) -> None:
@@ -49,11 +49,11 @@ class ClipLaws(ModuleLaws):
 
 
 class LifetimeLaws(ModuleLaws):
-    """An operator that writes times keeps what it promises about them."""
+    """An operator that writes times keeps its contract."""
 
     @law(
         "start no output before the window and, if time-bound, before the change that causes it; or declare less",
-        does_not_apply=_promises_nothing,
+        does_not_apply=_is_unrestricted,
     )
     def test_outputs_obey_the_contract(self, trial: ModuleTrial) -> None:
         """No output starts before its window; if time-bound, a change alters no output before its sync time."""
@@ -92,5 +92,5 @@ def _events(trial: ModuleTrial, members: list[Event[Any]]) -> list[Event[Any]]:
 
 
 def _until(time: int, rows: Iterable[Event[Any]]) -> list[Event[Any]]:
-    """Return what rows say of the axis before a time."""
+    """Cut rows to the part of the axis before a time."""
     return [Event(row.start, min(row.end, time), row.payload) for row in rows if EARLIEST < row.start < time]

@@ -97,7 +97,7 @@ class MergingLaws(ArrayLaws):
         does_not_apply=_lacks(lambda part: part.has_inverse, "with an inverse"),
     )
     def test_inverse_undoes_merging(self, trial: ModuleTrial) -> None:
-        """What was merged and taken out again leaves the other value as it was, to the last bit."""
+        """Merging a value and taking it out again leaves the other one as it was, to the last bit."""
         subject = self.arrays(trial)
         payloads = subject.present(trial.members()) + self._rough(trial)
         for name, part, a in subject.values(payloads, lambda part: part.has_inverse):

@@ -1,4 +1,4 @@
-"""What the laws classes of all base classes share."""
+"""The common part of the laws classes of all base classes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ModuleLaws(Conformance):
 
     @classmethod
     def crowd(cls) -> int:
-        """Return how many members a window has now and then beyond a few; fewer where rows may come of each pair."""
+        """Return the size of the large windows; smaller for operators, which may return a row per pair of members."""
         module = cls.subject()
         most = 130 if module.is_operator else 250
         return most if module.exact_up_to is None else max(0, min(most, module.exact_up_to // 6 - 5))

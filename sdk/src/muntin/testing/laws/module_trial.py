@@ -94,7 +94,7 @@ class ModuleTrial(Trial):
         return order
 
     def same(self, left: Any, right: Any, tolerance: float | None = None) -> bool:
-        """Return whether two results are equal within the tolerance; rows in any order."""
+        """Return True if two results are equal within the tolerance; rows in any order."""
         if self.subject.module.is_operator:
             return same_bag(left, right, self.tolerance if tolerance is None else tolerance)
         return super().same(left, right, tolerance)

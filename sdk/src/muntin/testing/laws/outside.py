@@ -1,4 +1,4 @@
-"""What a module keeps outside of its states: on itself, on its class, in default arguments, in globals of its code."""
+"""Data that a module keeps outside of its states: on itself, its class, in default arguments, in globals."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _function(cls: type, name: str) -> Any:
 
 
 def _plain(variables: Any) -> dict[str, Any]:
-    """Return what a module may set as it goes: neither methods nor what Python keeps on a class."""
+    """Return the variables that a module may assign at runtime: neither methods nor Python's own class attributes."""
     return {
         name: value
         for name, value in variables.items()

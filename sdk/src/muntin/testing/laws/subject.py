@@ -159,5 +159,5 @@ class Subject:
 
 
 def _may_be_none(state: Any) -> bool:
-    """Return whether None is a state, as far as the module's types say."""
+    """Return True if the module's types allow None as a state."""
     return state in (None, NoneType, Any, object) or isinstance(state, TypeVar) or NoneType in get_args(state)

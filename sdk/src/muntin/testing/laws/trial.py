@@ -41,7 +41,7 @@ class Trial:
         return drawn
 
     def same(self, left: Any, right: Any, tolerance: float | None = None) -> bool:
-        """Return whether two results are equal within a tolerance, by default that of the laws."""
+        """Return True if two results are equal within a tolerance, by default that of the laws."""
         return equal(left, right, self.tolerance if tolerance is None else tolerance)
 
     def expect(self, holds: bool, fact: Callable[[], str]) -> None:

@@ -77,7 +77,7 @@ class TriggerLaws(Conformance):
 
     @law("say in next_clock, next_event_time and signals what it waits for, and count nothing but members")
     def test_it_sleeps_until_it_is_woken(self, trial: TriggerTrial) -> None:
-        """Asked only when members come or leave, and when it is due, it decides as if it were asked each time."""
+        """Called only when members come or leave, or at its wake-ups, it decides as if it were called each time."""
         views = trial.views()
-        asked = trial.decisions(views, sleeps=False)
-        trial.expect_same(("asked each time", asked), ("asked when woken", trial.decisions(views, sleeps=True)))
+        called = trial.decisions(views, sleeps=False)
+        trial.expect_same(("called each time", called), ("called when woken", trial.decisions(views, sleeps=True)))

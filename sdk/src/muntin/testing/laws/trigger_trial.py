@@ -53,7 +53,7 @@ class TriggerTrial(Trial):
         raise self.broken(f"step returned {answer!r}", "return a pair of the state and a Decision")
 
     def wake_ups(self, state: Any) -> tuple[int, int]:
-        """Return the reading of the clock and the max event time at which the trigger wants to be asked."""
+        """Return the trigger's wake-ups: a reading of the clock and a max event time."""
         return self._call("next_clock", state, WINDOW), self._call("next_event_time", state, WINDOW)
 
     def stored(self, state: Any) -> Any:
@@ -64,7 +64,7 @@ class TriggerTrial(Trial):
             raise self.broken(f"the state {state!r} cannot be stored: {error}") from None
 
     def views(self) -> list[TriggerView]:
-        """Draw what happens to a window; time often stops just before the trigger wants to be asked, or right there."""
+        """Draw the changes of a window; time often stops just before a wake-up of the trigger, or right at it."""
         state, view, views = self.create(), TriggerView(max_event_time=WINDOW.start), list[TriggerView]()
         for place in range(self.draw(st.integers(1, 8))):
             view = self._next(view, self.wake_ups(state), is_first=not place)
@@ -76,11 +76,11 @@ class TriggerTrial(Trial):
         return views
 
     def decisions(self, views: Sequence[TriggerView], *, sleeps: bool) -> list[Decision]:
-        """Return what the trigger says of each view, restored from a checkpoint in between.
+        """Return the trigger's decision on each view, restoring its state from a checkpoint in between.
 
         Args:
-            views: What happens to the window.
-            sleeps: True to ask it only when members came or left, and when it is due.
+            views: The changes of the window.
+            sleeps: True to call it only when members came or left, and at its wake-ups.
         """
         state, said = self.create(), list[Decision]()
         for place, view in enumerate(views):

@@ -54,7 +54,7 @@ Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowKind
 
 
 class Outcome(StrEnum):
-    """What became of a law."""
+    """The outcome of trying a law."""
 
     KEPT = "kept"
     """No random stream broke it."""
@@ -63,17 +63,17 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
     """It does not apply to the module, or cannot be tried until what broke an earlier law is mended."""
     UNTRIED = "untried"
-    """What the module takes cannot be derived from its types: it refuses some of it with a `ValueError`."""
+    """The valid payloads cannot be derived from the module's types: it refuses some with a `ValueError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one law.
+    """The verdict on one law.
 
     Attributes:
         law: The law's name, for example `"order does not matter"`.
         statement: One sentence.
-        outcome: What became of it.
+        outcome: Kept, broken or skipped.
         reason: The report of a broken law, with the smallest stream; or why it was not tried. Empty for a kept one.
     """
 
@@ -147,9 +147,9 @@ def try_laws(subject: Subject, **attributes: Any) -> Iterator[Verdict]:
 
 
 def _refuses(broken: LawError) -> bool:
-    """Return whether a module's own code said of a payload that it is none of its own, which is what ValueError is for.
+    """Return True if a module's own code refused a payload, which it does by raising ValueError.
 
-    What is told of ends, of removing or of states is no refusal of a payload.
+    A ValueError from a method that gets ends, removed events or states is no refusal of a payload.
     """
     cause = broken.__cause__
     if not isinstance(cause, ValueError) or broken.method not in _TAKES_PAYLOADS or broken.law == "accepted clips work":

@@ -39,7 +39,7 @@ class WindowKindLaws(Conformance):
 
     @classmethod
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
-        """Try a law once, on windows that nobody asked before."""
+        """Try a law once, on fresh windows."""
         body(cls(), WindowKindTrial(law, cls.subject(), cls.scale, data))
 
     @law("let each window start and end later than the one before it, and end after it starts")
@@ -65,7 +65,7 @@ class WindowKindLaws(Conformance):
 
     @law("cut by known alone: keep nothing between calls")
     def test_only_the_set_of_stretches_matters(self, trial: WindowKindTrial) -> None:
-        """Windows do not depend on the order of events, on how many have a stretch, or on what was asked before."""
+        """Windows do not depend on the order of events, on the number with equal stretches, or on earlier calls."""
         history = trial.history()
         kind = trial.another()
         expected = trial.cut(trial.stretches(history))

@@ -39,7 +39,7 @@ class WindowKindTrial(Trial):
         self.last = 160 * scale
 
     def another(self) -> WindowKind:
-        """Return the same windows, which nobody asked before."""
+        """Return a fresh copy of the windows, without anything cached."""
         given: Any = self._given
         kind: WindowKind = replace(given)
         return kind
@@ -103,7 +103,7 @@ class WindowKindTrial(Trial):
         return [stretch for stretch in map(self.stretch, events) if stretch[0] < stretch[1]]
 
     def stretches(self, events: Iterable[Lifetime]) -> Stretches:
-        """Return what is known of some events, none of which was forgotten."""
+        """Return the stretches of some events, none of which was forgotten."""
         return Stretches(self.members(events))
 
     def cut(
@@ -131,7 +131,7 @@ class WindowKindTrial(Trial):
         self.expect(list(some) == list(others), lambda: f"{left}: {_told(some)}\n{right}: {_told(others)}")
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """Return what a method of the kind returns."""
+        """Call a method of the kind; an exception breaks the law."""
         __tracebackhide__ = True
         try:
             return getattr(self.kind, method)(*arguments)

@@ -1,4 +1,4 @@
-"""The distinct times at which something happens, with how often: the `#endpts` of SI-66."""
+"""The distinct times at which events start or end, with the number of each (StreamInsight paper, section V)."""
 
 from __future__ import annotations
 

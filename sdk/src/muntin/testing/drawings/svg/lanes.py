@@ -24,7 +24,7 @@ class Lane:
     """Bars beside one another.
 
     Attributes:
-        label: What stands before them; only the first of several lanes of one kind has it.
+        label: The text before them; only the first of several lanes of one kind has it.
         top: Where it begins.
         height: How high it is.
         bars: With their numbers among those of their kind.
@@ -42,7 +42,7 @@ class Lane:
 
     @property
     def look(self) -> Look:
-        """What all its bars stand for."""
+        """The meaning that all its bars share."""
         return self.bars[0][1].look
 
 
@@ -62,7 +62,7 @@ class Block:
 
     @property
     def bottom(self) -> float:
-        """Where it ends."""
+        """The lower edge."""
         return self.lanes[-1].top + self.lanes[-1].height if self.lanes else self.top + HEADING
 
     @property

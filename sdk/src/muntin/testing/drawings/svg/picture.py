@@ -49,7 +49,7 @@ def _document(content: str, height: float, title: str, description: str) -> str:
 
 
 def _behind(canvas: Canvas, scale: Scale, block: Block) -> None:
-    """Draw panes behind the events of windows that divide the axis; of others, where they begin and end."""
+    """Draw windows that divide the axis as boxes behind the events; of others, draw the starts and ends."""
     if not block.has_events:
         return
     top = block.top + (HEADING - 4 if block.heading else 0)

@@ -1,4 +1,4 @@
-"""Where ticks are along the width, and how far bars reach with their notes."""
+"""The scale from ticks to positions along the width, and the space that bars take with their notes."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Scale:
         return widest.narrowed(bars).narrowed(bars)
 
     def narrowed(self, bars: Sequence[Bar]) -> Scale:
-        """Return a scale that ends where all notes have room, as far as those that stand in boxes still do."""
+        """Return a scale that leaves room for all notes, without making boxes too small for theirs."""
         right = min(self.right_for(bar) for bar in bars)
         return replace(self, right=min(self.right, max(right, self.left + _LEAST)))
 
     def right_for(self, bar: Bar) -> float:
-        """Return where the last tick may be if a bar's note is to have room."""
+        """Return the rightmost position of the last tick that leaves room for a bar's note."""
         if not has_note_outside(bar, self):
             return self.right
         last = right_of(replace(bar, note=""), self)
@@ -69,16 +69,16 @@ class Scale:
         return self.left + (room - (last - self.right if is_beyond else 0) - self.left) / part
 
     def at(self, tick: float) -> float:
-        """Return where a tick is."""
+        """Return the position of a tick."""
         return self.left + (tick - self.low) * self.tick
 
     @property
     def tick(self) -> float:
-        """How wide a tick is."""
+        """The width of a tick."""
         return (self.right - self.left) / (self.high - self.low)
 
     def end_of(self, bar: Bar) -> float:
-        """Return where a bar ends; one without an end goes on to the arrow of the scale."""
+        """Return the position of a bar's end; one without an end goes on to the arrow of the scale."""
         return self.right + 8 if bar.is_open else self.at(bar.end)
 
     def labelled(self, bars: Iterable[Bar]) -> Sequence[int]:
@@ -94,7 +94,7 @@ class Scale:
 
 
 def right_of(bar: Bar, scale: Scale) -> float:
-    """Return how far to the right a bar reaches with its note."""
+    """Return the right edge of a bar with its note."""
     last = scale.end_of(bar)
     if bar.look is Look.EVENT and bar.is_open:
         last += 3
@@ -106,7 +106,7 @@ def right_of(bar: Bar, scale: Scale) -> float:
 
 
 def has_note_outside(bar: Bar, scale: Scale) -> bool:
-    """True if a bar has a note that does not stand in it."""
+    """True if a bar has a note that lies outside of it."""
     is_inside = bar.look is Look.WINDOW or (bar.look is Look.RESULT and fits(bar, scale))
     return bool(bar.note) and not is_inside and not bar.is_mark
 

@@ -1,4 +1,4 @@
-"""How each kind of bar is drawn."""
+"""The shape of each kind of bar."""
 
 from __future__ import annotations
 

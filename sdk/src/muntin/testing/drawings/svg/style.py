@@ -1,4 +1,4 @@
-"""How pictures look: colours for a light and a dark scheme, letters and lines."""
+"""The style of pictures: colours for a light and a dark scheme, letters and lines."""
 
 from __future__ import annotations
 
