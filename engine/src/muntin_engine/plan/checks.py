@@ -46,7 +46,7 @@ def check_policies(module: Module, clip: ClipPolicy, timestamps: TimestampPolicy
 
 
 def check_needs(label: str, needs: Needs, window: WindowKind, axis: Axis, unit: str | None) -> None:
-    """Refuse windows in which a module would not find what it is asked for, in the units in which they are written.
+    """Refuse windows in which a module cannot find what it looks for, in the units in which they are written.
 
     Raises:
         PolicyError: The windows are of the wrong kind, or their reach is too short.

@@ -1,4 +1,4 @@
-"""What the arithmetic of columnar aggregates calls of one."""
+"""The part of a columnar aggregate that the arithmetic on arrays calls."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class OnArrays(Protocol):
         ...
 
     def components(self) -> Mapping[str, Component]:
-        """Return what is kept, by name."""
+        """Return the components, by name."""
         ...
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
-        """Return what each payload contributes."""
+        """Return the contribution of each payload to each component."""
         ...
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:

@@ -16,7 +16,7 @@ PolicyT = TypeVar("PolicyT", ClipPolicy, TimestampPolicy)
 
 
 def check_needs(modules: Sequence[Module], window: WindowKind, axis: Axis = Axis.TICKS) -> None:
-    """Refuse windows in which a module would not find what it is asked for.
+    """Refuse windows in which a module cannot find what it looks for.
 
     Raises:
         PolicyError: The windows are of the wrong kind, or their reach is too short.
