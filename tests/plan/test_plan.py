@@ -162,9 +162,9 @@ def test_early_results_say_when_they_were_put_out() -> None:
         {"window": count_by_start(3), "refinement": "discard"},
     ],
 )
-def test_early_results_that_could_not_be_taken_back_are_refused(changed: dict[str, Any]) -> None:
+def test_early_results_that_could_not_be_retracted_are_refused(changed: dict[str, Any]) -> None:
     given = {name: value for name, value in changed.items() if name != "refinement"}
-    with pytest.raises(PolicyError, match="would never take"):
+    with pytest.raises(PolicyError, match="would never retract"):
         plan_of(emit=early(every_count(10), refinement=changed["refinement"]), **given)
 
 
