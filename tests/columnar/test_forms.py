@@ -11,7 +11,11 @@ import pyarrow as pa
 import pytest
 
 from muntin import ColumnarAggregate, Component, ModuleContractError, ModuleFailedError
+from muntin.columnar import Sums
 from muntin.schemas import describe
+from muntin_engine.evaluators.columnar.failing import failing_window
+from muntin_engine.evaluators.columnar.partials import Part
+from muntin_engine.evaluators.columnar.window_closing import Windows
 from muntin_engine.exchange.bound_form import BoundForm, array_of
 
 AT = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -75,16 +79,19 @@ def test_columns_become_arrays_of_the_declared_type(
 
 def test_text_comes_as_python_values() -> None:
     array = array_of(pa.array(["a", None]), describe(str, "x"))
-    assert (array.dtype, array.tolist()) == (object, ["a", None])
+    assert array.dtype == object
+    assert array.tolist() == ["a", None]
 
 
 def test_records_come_by_field_from_columns_and_from_a_struct_and_go_with_any_null() -> None:
     xs, ys = pa.array([1.0, None, 3.0, 4.0]), pa.array([2.0, 2.0, None, 5.0])
     parts = (describe(float | None, "x"), describe(float | None, "y"))
     lifted, places = BoundForm(Area(), "test.area 1", (0, 1), parts).lift([xs, ys], 4)
+    assert places is not None
     assert (lifted["area"].tolist(), places.tolist()) == ([2.0, 20.0], [0, 3])
     struct = pa.StructArray.from_arrays([xs, ys], ["x", "y"])
     lifted, places = BoundForm(Area(), "test.area 1", (0,), (describe(Point, "p"),)).lift([struct], 4)
+    assert places is not None
     assert (lifted["area"].tolist(), places.tolist()) == ([2.0, 20.0], [0, 3])
 
 
@@ -113,3 +120,14 @@ def test_an_exception_names_module_and_method() -> None:
     with pytest.raises(ModuleFailedError, match=r"test.twisted 1 failed in lift: ZeroDivisionError") as failure:
         form.lift([pa.array([1.0])], 1)
     assert isinstance(failure.value.__cause__, ZeroDivisionError)
+
+
+def test_the_window_is_named_whose_exact_sum_a_form_cannot_take() -> None:
+    def small(sums: Any) -> Any:
+        if (sums > 10).any():
+            raise ValueError("too large")
+        return sums
+
+    form = BoundForm(Twisted(results=small), "test.twisted 1", (0,), (describe(float, "x"),))
+    parts: dict[Part, Any] = {Part(0, "sum", Component.sum()): Sums.of(np.array([1.0, 2.0, 11.0, 3.0]))}
+    assert failing_window(form, 0, Windows(np.arange(4), np.zeros(4, np.int64), np.ones(4, np.int64), parts)) == 2

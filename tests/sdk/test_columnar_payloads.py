@@ -22,6 +22,11 @@ NOON = datetime(2024, 2, 29, 12, tzinfo=UTC)
 ENDS = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
 
 
+def columns_of(arrays: object) -> list[Any]:
+    assert isinstance(arrays, dict)
+    return list(arrays.values())
+
+
 @dataclass(frozen=True)
 class Reading:
     value: float
@@ -108,12 +113,14 @@ def test_a_record_is_an_array_per_field_and_one_with_a_null_field_counts_as_null
     annotation: Any, payloads: list[Any]
 ) -> None:
     field = describe(annotation)
-    (x, y), count = payload_arrays(field, payloads, skips_nulls=True)[0].values(), 1
+    arrays, count = payload_arrays(field, payloads, skips_nulls=True)
+    x, y = columns_of(arrays)
     assert (x.tolist(), y.tolist()) == ([1.0], [2.0])
-    assert payload_arrays(field, payloads, skips_nulls=True)[1] == count
-    (x, y), count = payload_arrays(field, payloads, skips_nulls=False)[0].values(), 3
+    assert count == 1
+    arrays, count = payload_arrays(field, payloads, skips_nulls=False)
+    x, y = columns_of(arrays)
     assert (x.mask.tolist(), y.mask.tolist()) == ([False, True, False], [False, True, True])
-    assert payload_arrays(field, payloads, skips_nulls=False)[1] == count
+    assert count == 3
 
 
 def test_dataclasses_and_typed_dicts_are_records_too() -> None:

@@ -53,7 +53,7 @@ class Description:
     documentation: str
 
 
-def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None) -> Description:
+def describe(catalog: Catalog, name: str, given: Mapping[str, object] | None = None) -> Description:
     """Return the description of a module, function, trigger or kind of windows.
 
     Args:
@@ -74,7 +74,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, Any] | None = None
 
 
 def _describe_other(
-    offered: Function[..., Any] | type[Trigger] | type[WindowKind], plugin: Plugin, given: Mapping[str, Any]
+    offered: Function[..., object] | type[Trigger] | type[WindowKind], plugin: Plugin, given: Mapping[str, object]
 ) -> Description:
     from muntin.testing import laws_applying_to
 
@@ -96,7 +96,7 @@ def _describe_other(
     )
 
 
-def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]) -> Description:
+def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, object]) -> Description:
     from muntin.testing import laws_applying_to
 
     found = _example_of(cls, given)
@@ -118,7 +118,7 @@ def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, Any]
     )
 
 
-def _example_of(cls: type[M], given: Mapping[str, Any]) -> tuple[M, dict[str, Any]] | None:
+def _example_of(cls: type[M], given: Mapping[str, object]) -> tuple[M, dict[str, object]] | None:
     """Return a module and its parameters; None where it cannot be made here, for example as a library is missing."""
     try:
         return example_of(cls, given)
@@ -128,5 +128,5 @@ def _example_of(cls: type[M], given: Mapping[str, Any]) -> tuple[M, dict[str, An
         return None
 
 
-def _spell_state(annotation: Any) -> str:
+def _spell_state(annotation: object) -> str:
     return "" if annotation is None else inspect.formatannotation(annotation).replace("~", "")

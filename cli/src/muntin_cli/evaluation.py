@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from muntin import (
     Axis,
@@ -60,7 +60,7 @@ def can_evaluate() -> bool:
     return find_spec("muntin_engine") is not None
 
 
-def evaluations_of(module: Module, parameters: Mapping[str, Any]) -> Iterator[Evaluation]:
+def evaluations_of(module: Module, parameters: Mapping[str, object]) -> Iterator[Evaluation]:
     """Yield the evaluation under each kind of window, for final results; a column of any type is read as a float."""
     for window, events, specification in _CASES:
         try:
@@ -80,7 +80,7 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
     return () if "" in variables_in(bound) and bound.is_nullable else (bound,)
 
 
-def _plan(module: Module, parameters: Mapping[str, Any], window: WindowKind, *, has_ends: bool) -> Plan:
+def _plan(module: Module, parameters: Mapping[str, object], window: WindowKind, *, has_ends: bool) -> Plan:
     from muntin_engine.plan import Columns, NamedColumn, Plan
     from muntin_engine.plan.planner import checked_plan
 
@@ -102,7 +102,7 @@ def _plan(module: Module, parameters: Mapping[str, Any], window: WindowKind, *, 
     )
 
 
-def _plan_module(module: Module, parameters: Mapping[str, Any]) -> ModulePlan:
+def _plan_module(module: Module, parameters: Mapping[str, object]) -> ModulePlan:
     from muntin_engine.plan import plan_module
 
     output = "" if module.is_operator else "result"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 import typer
 from rich.console import Console
@@ -68,7 +68,7 @@ def show(text: str = "") -> None:
     typer.echo(text, file=_REPORT.get())
 
 
-def show_json(value: Any) -> None:
+def show_json(value: object) -> None:
     """Print a value for programs."""
     show(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 

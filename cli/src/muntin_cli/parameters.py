@@ -47,7 +47,7 @@ class Parameter:
         return annotated if self.default is None else f"{annotated} = {self.default}"
 
 
-def signature_of(callable: Callable[..., Any]) -> inspect.Signature:
+def signature_of(callable: Callable[..., object]) -> inspect.Signature:
     """Return a signature, with types where the annotations can be read."""
     try:
         return inspect.signature(callable, eval_str=True)
@@ -55,7 +55,7 @@ def signature_of(callable: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(callable)
 
 
-def parameters_of(callable: Callable[..., Any]) -> list[Parameter]:
+def parameters_of(callable: Callable[..., object]) -> list[Parameter]:
     """Return the parameters of a module's class or of a function.
 
     Example:
@@ -73,7 +73,7 @@ def parameters_of(callable: Callable[..., Any]) -> list[Parameter]:
     ]
 
 
-def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
+def parse_parameters(given: Sequence[str]) -> dict[str, object]:
     """Return parameters that a user typed as `name=value`; a value that is no Python literal is text.
 
     Raises:
@@ -90,7 +90,7 @@ def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
     return {name: _value(text) for name, _, text in pairs}
 
 
-def make(cls: type[M], parameters: Mapping[str, Any]) -> M:
+def make(cls: type[M], parameters: Mapping[str, object]) -> M:
     """Return a module or a trigger made with parameters.
 
     Raises:
@@ -102,7 +102,7 @@ def make(cls: type[M], parameters: Mapping[str, Any]) -> M:
         raise ParameterError(cls.name, dict(parameters), str(error), str(signature_of(cls))) from error
 
 
-def example_of(cls: type[M], given: Mapping[str, Any] | None = None) -> tuple[M, dict[str, Any]] | None:
+def example_of(cls: type[M], given: Mapping[str, object] | None = None) -> tuple[M, dict[str, object]] | None:
     """Return a module or a trigger made with parameters that it accepts, and these; None if none are found.
 
     Args:
@@ -128,7 +128,7 @@ def example_of(cls: type[M], given: Mapping[str, Any] | None = None) -> tuple[M,
     return None if wanted else (make(cls, known), known)
 
 
-def _ways(examples: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+def _ways(examples: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
     """Yield choices of one example each: the first of all, then those that differ in one place, in two, and so on."""
     first = {name: values[0] for name, values in examples.items()}
     for places in range(len(examples) + 1):
@@ -142,7 +142,7 @@ def _is_required(parameter: inspect.Parameter) -> bool:
     return parameter.default is parameter.empty and not is_open
 
 
-def _examples(annotation: Any) -> Iterable[Any]:
+def _examples(annotation: object) -> Iterable[object]:
     if annotation in _EXAMPLES:
         return _EXAMPLES[annotation]
     origin, arguments = get_origin(annotation), get_args(annotation)
@@ -157,12 +157,12 @@ def _examples(annotation: Any) -> Iterable[Any]:
     return [value for kind in (int, float, str) for value in _EXAMPLES[kind]]
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
 
 
-def _spell(annotation: Any) -> str:
+def _spell(annotation: object) -> str:
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)

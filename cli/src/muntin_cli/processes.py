@@ -17,7 +17,7 @@ _ANSWER = "answer: "
 _PATIENCE = 120.0
 
 
-def ask_python(program: Path, question: Any, python: str = sys.executable) -> Any:
+def ask_python(program: Path, question: object, python: str = sys.executable) -> Any:
     """Run a program that reads a question as JSON and answers in JSON, in an empty folder that is not on its path.
 
     Args:

@@ -110,7 +110,7 @@ def query_of(module: Module, window: WindowKind, clip: str, timestamps: str) -> 
     return WindowedQuery(window, [Computation(module)], policy, stamps or TimestampPolicy.ALIGN)
 
 
-def _defined(file: Path, defined: Mapping[str, Any], name: str, kind: type[T]) -> T | None:
+def _defined(file: Path, defined: Mapping[str, object], name: str, kind: type[T]) -> T | None:
     value = defined.get(name)
     if value is not None and not isinstance(value, kind):
         raise UsageError(f"{file} defines {name} as {value!r}\n  expected: a muntin.testing.{kind.__name__}")

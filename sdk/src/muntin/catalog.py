@@ -135,7 +135,7 @@ class Catalog:
             raise DuplicateNameError(plugin, first, second)
         return next(iter(entries.values()))
 
-    def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, Any]]) -> Any:
+    def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, object]]) -> Any:
         """Refuse an unknown name, without importing more plugins."""
         loaded = sorted(self._loaded.values(), key=lambda plugin: plugin.name)
         sources = {offered: plugin.distribution for plugin in loaded for offered in offers(plugin)}
@@ -211,7 +211,7 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
     return manager
 
 
-def _offered(hook: pluggy.HookCaller, fits: Callable[[Any], bool], expected: str) -> list[Any]:
+def _offered(hook: pluggy.HookCaller, fits: Callable[[object], bool], expected: str) -> list[Any]:
     """Return the results of all implementations of a hook, in one list."""
     results, found = hook(), list[Any]()
     if len(results) < len(hook.get_hookimpls()):  # pluggy leaves out what is None
@@ -230,7 +230,7 @@ def _is_class_of(base: type) -> Callable[[Any], bool]:
     return lambda item: isinstance(item, type) and issubclass(item, base)
 
 
-def _is_function(item: Any) -> bool:
+def _is_function(item: object) -> bool:
     return isinstance(item, Function)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from muntin.errors import ModuleDefinitionError
 
@@ -90,7 +90,7 @@ class Component:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         """Return the values to compare components by; an identity by its text, because NaN is not equal to itself."""
         return (self.merge, self.dtype, repr(self.identity), self.shape, self.function, self.inverse)
 
@@ -174,6 +174,19 @@ class Component:
         return self.merge in (Merge.ADD, Merge.MEAN) and _kind_of(self.dtype) == "float"
 
 
+class ColumnarState(TypedDict):
+    """What the incremental methods of a columnar aggregate keep: plain data.
+
+    Attributes:
+        payloads: How many payloads were lifted.
+        kept: The value of each component, by name: a vector as nested lists, collected values as a list, a time as an
+            integer, a sum of floats as an exact fraction.
+    """
+
+    payloads: int
+    kept: dict[str, Any]
+
+
 _DTYPE: Final = re.compile(
     r"u?(int)(?:8|16|32|64)|(float)(?:16|32|64)|(bool)|(object)|(datetime64|timedelta64)\[(?:D|h|m|s|ms|us|ns)\]"
 )
@@ -216,7 +229,7 @@ def _check_type(merge: Merge, dtype: str) -> None:
 _INTEGERS: Final = {f"{sign}int{bits}": (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
-def _extreme(dtype: str, *, largest: bool) -> Any:
+def _extreme(dtype: str, *, largest: bool) -> object:
     """Return the value of a type that a minimum, or a maximum, leaves as it is."""
     if dtype in _INTEGERS:
         sign, bits = _INTEGERS[dtype]

@@ -12,7 +12,7 @@ attributes, and derives from the built-in exception a caller would already be ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from muntin.safe_text import safe_message, safe_repr
 
@@ -182,6 +182,6 @@ class DuplicateNameError(PluginError, ValueError):
 class StreamError(MuntinError, ValueError):
     """A stream change that makes no sense on its own, whatever came before it."""
 
-    def __init__(self, message: str, **values: Any) -> None:
+    def __init__(self, message: str, **values: object) -> None:
         self.values = values
         super().__init__(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 MOST: Final = 2000
 """How many characters of a text an error shows."""
@@ -76,7 +76,7 @@ def _is_plain(error: BaseException) -> bool:
     return sum(map(len, texts)) <= MOST and all(cut(text) == text for text in texts)
 
 
-def _asked(ask: Callable[[Any], str], value: object) -> str:
+def _asked(ask: Callable[[object], str], value: object) -> str:
     """Return the text of a value, or a note on the error; the value's own code runs, which may do anything."""
     try:
         return ask(value)

@@ -140,7 +140,7 @@ _BARE: dict[Any, str] = {
 """The collections, each with an example of what their brackets may hold."""
 
 
-def describe(annotation: Any, name: str = "") -> Field:
+def describe(annotation: object, name: str = "") -> Field:
     """Return an annotation as a field.
 
     Understood are bool, int, float, str, bytes, Decimal, date, datetime, timedelta, `muntin.Instant`, lists and
@@ -157,7 +157,7 @@ def describe(annotation: Any, name: str = "") -> Field:
     return _describe(annotation, name, ())
 
 
-def _describe(annotation: Any, name: str, within: tuple[type, ...]) -> Field:
+def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
     """Return an annotation as a field; `within` are the classes that it is a part of, the outermost first."""
     if annotation is None or annotation is type(None):
         return Field(name, Variable(""), is_nullable=True)
@@ -183,12 +183,12 @@ def _variable(annotation: Any) -> Variable:
     )
 
 
-def _defines(bound: Any, method: str) -> bool:
+def _defines(bound: object, method: str) -> bool:
     """Return True if a class, such as the bound of a type variable, overrides a method of `object`."""
     return isinstance(bound, type) and getattr(bound, method) is not getattr(object, method)
 
 
-def _describe_compound(annotation: Any, name: str, within: tuple[type, ...]) -> Field:
+def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) -> Field:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if not arguments and (origin or annotation) in _BARE:
         bare: Any = origin or annotation
@@ -218,7 +218,7 @@ def _describe_compound(annotation: Any, name: str, within: tuple[type, ...]) -> 
     )
 
 
-def _describe_literal(annotation: Any, arguments: tuple[Any, ...], name: str) -> Field:
+def _describe_literal(annotation: object, arguments: tuple[object, ...], name: str) -> Field:
     values = tuple(value for value in arguments if value is not None)
     if len({type(value) for value in values}) != 1 or type(values[0]) not in _SCALARS:
         raise ModuleDefinitionError(
@@ -227,7 +227,7 @@ def _describe_literal(annotation: Any, arguments: tuple[Any, ...], name: str) ->
     return Field(name, Scalar(_SCALARS[type(values[0])], values=values), is_nullable=None in arguments)
 
 
-def _describe_union(annotation: Any, arguments: tuple[Any, ...], name: str, within: tuple[type, ...]) -> Field:
+def _describe_union(annotation: object, arguments: tuple[object, ...], name: str, within: tuple[type, ...]) -> Field:
     some = [argument for argument in arguments if argument is not type(None)]
     if len(some) != 1:
         raise ModuleDefinitionError(
@@ -236,7 +236,7 @@ def _describe_union(annotation: Any, arguments: tuple[Any, ...], name: str, with
     return dataclasses.replace(_describe(some[0], name, within), is_nullable=True)
 
 
-def _struct_of_tuple(annotation: Any, arguments: tuple[Any, ...], within: tuple[type, ...]) -> DataType:
+def _struct_of_tuple(annotation: object, arguments: tuple[object, ...], within: tuple[type, ...]) -> DataType:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return ListOf(_describe(arguments[0], "element", within))
     if not arguments:
@@ -248,7 +248,7 @@ def _struct_of_tuple(annotation: Any, arguments: tuple[Any, ...], within: tuple[
 
 
 def _struct_of_class(
-    annotation: Any, origin: Any, arguments: tuple[Any, ...], within: tuple[type, ...]
+    annotation: object, origin: object, arguments: tuple[object, ...], within: tuple[type, ...]
 ) -> Struct | None:
     cls = origin or annotation
     is_record = dataclasses.is_dataclass(cls) or typing_extensions.is_typeddict(cls) or hasattr(cls, "_fields")
@@ -267,7 +267,7 @@ def _struct_of_class(
     return Struct(tuple(bind(_describe(hints[name], name, within), bound) for name in names), cls)
 
 
-def _hints(cls: type) -> dict[str, Any]:
+def _hints(cls: type) -> dict[str, object]:
     try:
         return get_type_hints(cls, include_extras=True)
     except NameError as error:

@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import xor
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
 from muntin.columnar import Ragged
+from muntin.components import ColumnarState
 
 from .honest import without
 
-State = dict[str, Any]
+State: TypeAlias = ColumnarState
 
 
 class HonestColumnarAggregate(ColumnarAggregate[int, list[int]]):

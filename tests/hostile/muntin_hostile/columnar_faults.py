@@ -103,7 +103,7 @@ class KeepsAnOpaqueState(ColumnarFault):
     breaks = "test_state_survives_its_codec"
 
     def add_events(self, state: State, payloads: Sequence[int]) -> State:
-        return {**super().add_events(state, payloads), "opaque": Opaque()}
+        return {**super().add_events(state, payloads), "opaque": Opaque()}  # type: ignore[typeddict-unknown-key]  # the fault
 
 
 class RemovesOneMore(ColumnarFault):

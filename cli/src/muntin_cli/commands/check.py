@@ -46,7 +46,7 @@ def check(
     return ExitCode.FINDINGS if report.findings else ExitCode.OK
 
 
-def _parse(texts: list[str]) -> dict[str, dict[str, Any]]:
+def _parse(texts: list[str]) -> dict[str, dict[str, object]]:
     given: dict[str, dict[str, Any]] = {}
     for text in texts:
         module, colon, parameter = text.partition(":")

@@ -4,10 +4,9 @@ import json
 import sys
 import time
 from importlib import import_module
-from typing import Any
 
 
-def cost_of(name: str) -> dict[str, Any]:
+def cost_of(name: str) -> dict[str, object]:
     """Return the modules that an import brings besides muntin, and how long it took."""
     import_module("muntin")  # what every plugin imports is not the plugin's cost
     known, start = set(sys.modules), time.perf_counter()

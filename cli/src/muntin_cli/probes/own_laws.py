@@ -18,7 +18,7 @@ class OwnLaws:
     def __init__(self) -> None:
         self.tried: list[tuple[str, str, str]] = []
 
-    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+    def pytest_collection_modifyitems(self, items: list[object]) -> None:
         """Leave out all that is no law."""
         items[:] = [item for item in items if hasattr(getattr(item, "function", None), "law")]
 

@@ -25,7 +25,7 @@ class Imports:
         return [f"import {module}" for module in sorted(self.modules)]
 
 
-def spell_annotation(annotation: Any, imports: Imports) -> str:
+def spell_annotation(annotation: object, imports: Imports) -> str:
     """Return an annotation as source; what cannot be spelt is `Any`.
 
     Example:
@@ -51,7 +51,7 @@ def spell_annotation(annotation: Any, imports: Imports) -> str:
     return f"{_spell_class(origin, imports)}[{_spell_all(arguments, imports)}]"
 
 
-def spell_default(value: Any) -> str:
+def spell_default(value: object) -> str:
     """Return a default as source; one that has no literal is left to the module itself.
 
     Example:
@@ -61,11 +61,11 @@ def spell_default(value: Any) -> str:
     return repr(value) if isinstance(value, bool | int | float | str | bytes | types.NoneType) else LEFT_OUT
 
 
-def _spell_all(arguments: Iterable[Any], imports: Imports) -> str:
+def _spell_all(arguments: Iterable[object], imports: Imports) -> str:
     return ", ".join(_spell_argument(argument, imports) for argument in arguments)
 
 
-def _spell_argument(argument: Any, imports: Imports) -> str:
+def _spell_argument(argument: object, imports: Imports) -> str:
     if argument is Ellipsis:
         return "..."
     if isinstance(argument, list):
@@ -73,7 +73,7 @@ def _spell_argument(argument: Any, imports: Imports) -> str:
     return spell_annotation(argument, imports)
 
 
-def _spell_class(cls: Any, imports: Imports) -> str:
+def _spell_class(cls: object, imports: Imports) -> str:
     module, name = getattr(cls, "__module__", ""), getattr(cls, "__qualname__", "")
     if not module or not name or "<locals>" in name:
         return _any(imports)

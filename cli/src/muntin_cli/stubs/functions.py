@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Sequence
-from typing import Any
 
 from muntin import Function, Module, Needs, Trigger, WindowKind
 from muntin.axis import Duration
@@ -35,7 +34,7 @@ def stub_of_module(cls: type[Module], imports: Imports) -> str:
     )
 
 
-def stub_of_function(function: Function[..., Any], imports: Imports) -> str:
+def stub_of_function(function: Function[..., object], imports: Imports) -> str:
     """Return a function that calls a registered function on columns."""
     del imports
     names = [_column_name(name) for name in signature_of(function.implementation).parameters]

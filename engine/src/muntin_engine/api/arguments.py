@@ -78,7 +78,7 @@ def check_each(arguments: Mapping[str, object]) -> None:
             check_column(argument, column)
 
 
-def key_columns(key: Any) -> tuple[Any, ...]:
+def key_columns(key: object) -> tuple[Any, ...]:
     """Return the columns to group by, of one, of several or of none.
 
     Raises:

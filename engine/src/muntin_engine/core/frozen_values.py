@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, Final
+from typing import Final
 
 from muntin_engine.state.codec import number_of
 
 
-def freeze(value: Any) -> Hashable:
+def freeze(value: object) -> Hashable:
     """Return a hashable stand-in for a value, the same for what the codec makes of it.
 
     NaN equals NaN, and 1, 1.0 and True differ.

@@ -11,7 +11,7 @@ Key: TypeAlias = tuple[Any, ...]
 _NAN: Final = float("nan")
 
 
-def canonical(value: Any) -> Any:
+def canonical(value: object) -> Any:
     """Return a key such that equal keys are written alike, equal as in Spark's grouping.
 
     There 0.0 and -0.0 are one key, and so are all NaNs, also inside lists, structs and maps.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 Arguments = ParamSpec("Arguments")
 T = TypeVar("T")
@@ -119,5 +119,5 @@ class Meter:
         self.skips = 0 if self._is_on else _NEVER
         return spent
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Meter, (self.now if self._is_on else None,)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import CodeType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from muntin import Window
 from muntin_engine.core.meter import Meter
@@ -94,10 +94,13 @@ class Running:
 
 RUNNING: Final = Running()
 
-CALLS: Final[dict[CodeType, Callable[[Mapping[str, Any]], Call]]] = {}
+Locals: TypeAlias = Mapping[str, Any]
+"""The local variables of a function that is running, by name."""
+
+CALLS: Final[dict[CodeType, Callable[[Locals], Call]]] = {}
 """By the code of each function that calls modules, what says of its local variables which call it is at."""
 
 
-def at(function: Callable[..., Any], describe: Callable[[Mapping[str, Any]], Call]) -> None:
+def at(function: Callable[..., object], describe: Callable[[Locals], Call]) -> None:
     """Have a watchdog know a function that calls modules."""
     CALLS[function.__code__] = describe

@@ -28,7 +28,7 @@ class Present:
 
     place: int
 
-    def __call__(self, row: tuple[Any, ...]) -> Any:
+    def __call__(self, row: tuple[object, ...]) -> object:
         """Return the payload, or `SKIPPED`."""
         value = row[self.place]
         return SKIPPED if value is None else value
@@ -46,7 +46,7 @@ class Accepted:
     select: Callable[[tuple[Any, ...]], Any]
     is_accepted: Callable[[tuple[Any, ...]], bool]
 
-    def __call__(self, row: tuple[Any, ...]) -> Any:
+    def __call__(self, row: tuple[object, ...]) -> object:
         """Return the payload, or `SKIPPED`."""
         return self.select(row) if self.is_accepted(row) else SKIPPED
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import RegularWindows
-from muntin_engine.core.window_grid import NEVER, WindowGrid
+from muntin_engine.core.window_grid import NEVER, WholeNumber, WindowGrid
+
+T = TypeVar("T", bound=WholeNumber)
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class SliceGrid:
         """Return the slice that a tick lies in."""
         return (tick - self.offset) // self.width
 
-    def slices_at(self, ticks: Any) -> Any:
+    def slices_at(self, ticks: T) -> T:
         """Return the slices of an array of ticks."""
         return (ticks - self.offset) // self.width
 
@@ -92,8 +94,7 @@ class SliceGrid:
 
     def start_of(self, window: int) -> int:
         """Return the slice that a window starts with."""
-        start: int = window if abs(window) >= NEVER else self.runs.start(window)
-        return start
+        return window if abs(window) >= NEVER else self.runs.start(window)
 
     def first_legal(self, first_open: int) -> int:
         """Return the first slice whose rows are not late, given the first open window.
@@ -131,11 +132,11 @@ class RangeGrid:
         """Return the ranges of some windows."""
         return cls(WindowGrid.of(windows))
 
-    def slices_at(self, starts: Any) -> Any:
+    def slices_at(self, starts: T) -> T:
         """Return the first windows of events that start at some ticks."""
         return self.windows.first_ending_after(starts)
 
-    def last_windows(self, ends: Any) -> Any:
+    def last_windows(self, ends: T) -> T:
         """Return the last windows of events that end at some ticks; large numbers for events that never end."""
         return self.windows.last_starting_before(ends)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, Protocol, Self, TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import RegularWindows
@@ -13,11 +13,26 @@ NEVER: Final = 2**62
 """A slice, or a window, that lies after all others."""
 
 
+class WholeNumber(Protocol):
+    """An integer, or a NumPy array of integers."""
+
+    def __add__(self, other: int, /) -> Self: ...
+
+    def __sub__(self, other: int, /) -> Self: ...
+
+    def __mul__(self, other: int, /) -> Self: ...
+
+    def __floordiv__(self, other: int, /) -> Self: ...
+
+
+T = TypeVar("T", bound=WholeNumber)
+
+
 @dataclass(frozen=True, slots=True)
 class WindowGrid:
     """Windows `[offset + n * hop, offset + n * hop + size)`, numbered in both directions.
 
-    Methods that take ticks or numbers and return `Any` take arrays as well as integers.
+    Methods of a `WholeNumber` take an array of them as well as one.
 
     Attributes:
         size: The length of a window.
@@ -40,15 +55,15 @@ class WindowGrid:
         """Return the grid of a specification."""
         return cls(windows.size, windows.hop, windows.offset)
 
-    def first_ending_after(self, tick: Any) -> Any:
+    def first_ending_after(self, tick: T) -> T:
         """Return the number of the first window that ends after a tick."""
         return (tick - self.offset - self.size) // self.hop + 1
 
-    def last_starting_before(self, tick: Any) -> Any:
+    def last_starting_before(self, tick: T) -> T:
         """Return the number of the last window that starts before a tick."""
         return (tick - self.offset - 1) // self.hop
 
-    def first_starting_from(self, tick: Any) -> Any:
+    def first_starting_from(self, tick: T) -> T:
         """Return the number of the first window that starts at a tick or after it."""
         return self.last_starting_before(tick) + 1
 
@@ -61,13 +76,13 @@ class WindowGrid:
         """Return the number of the first window that starts after each of some ticks, without a call for each."""
         return [(tick - self.offset) // self.hop + 1 for tick in ticks]
 
-    def start(self, number: Any) -> Any:
+    def start(self, number: T) -> T:
         """Return the start of a window."""
-        return self.offset + number * self.hop
+        return number * self.hop + self.offset
 
     def window(self, number: int) -> Window:
         """Return the extent of a window."""
-        start: int = self.start(number)
+        start = self.start(number)
         return Window(start, start + self.size)
 
     def next_start(self, tick: int) -> int:
@@ -84,13 +99,11 @@ class WindowGrid:
         """Return the number of the first window that is not complete: `-NEVER` if none is, and `NEVER` if all are."""
         if watermark <= EARLIEST:
             return -NEVER
-        first: int = self.first_ending_after(watermark)
-        return NEVER if watermark >= INFINITY else first
+        return NEVER if watermark >= INFINITY else self.first_ending_after(watermark)
 
     def first_unbegun(self, horizon: int) -> int:
         """Return the number of the first window that does not start before a horizon; `-NEVER` if none does."""
-        first: int = self.first_starting_from(horizon)
-        return -NEVER if horizon <= EARLIEST else first
+        return -NEVER if horizon <= EARLIEST else self.first_starting_from(horizon)
 
 
 _ENDS_OF_THE_AXIS: Final = (EARLIEST, INFINITY)

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from itertools import accumulate
 from math import inf
 from numbers import Integral, Real
-from typing import Any, Final
+from typing import Any, Final, SupportsInt
 
 import numpy as np
 import pyarrow as pa
@@ -40,14 +40,14 @@ class MisfitError(ValueError):
         field: What was declared for it.
     """
 
-    def __init__(self, value: Any, field: Field, reason: str = "") -> None:
+    def __init__(self, value: object, field: Field, reason: str = "") -> None:
         self.value = value
         self.field = field
         named = f"{field.name!r} is" if field.name else "it is"
         super().__init__(f"{named} {safe_repr(value)} of type {type(value).__name__}, declared {spell(field)}{reason}")
 
 
-def to_arrow(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:
+def to_arrow(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> pa.Array:
     """Return values as an array; None is null whatever was declared.
 
     An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column, half
@@ -75,7 +75,7 @@ def to_arrow(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa
     return _scalars(values, field, data_type.kind, arrow_type)
 
 
-def first_misfit(values: Iterable[Any], field: Field, arrow_type: pa.DataType) -> int | None:
+def first_misfit(values: Iterable[object], field: Field, arrow_type: pa.DataType) -> int | None:
     """Return the place of the first value that `to_arrow` refuses; None if it takes each of them."""
     for place, value in enumerate(values):
         try:
@@ -85,7 +85,7 @@ def first_misfit(values: Iterable[Any], field: Field, arrow_type: pa.DataType) -
     return None
 
 
-def part_of(value: Any, struct: Struct, place: int) -> Any:
+def part_of(value: object, struct: Struct, place: int) -> object:
     """Return a field of a record: a dataclass, a named or plain tuple, or a dict.
 
     Raises:
@@ -106,7 +106,7 @@ def part_of(value: Any, struct: Struct, place: int) -> Any:
     return value[place]
 
 
-def _structs(values: Sequence[Any], field: Field, struct: Struct, arrow_type: pa.DataType) -> pa.Array:
+def _structs(values: Sequence[object], field: Field, struct: Struct, arrow_type: pa.DataType) -> pa.Array:
     is_missing = [value is None for value in values]
     columns = []
     for place, part in enumerate(struct.fields):
@@ -115,13 +115,13 @@ def _structs(values: Sequence[Any], field: Field, struct: Struct, arrow_type: pa
     return pa.StructArray.from_arrays(columns, fields=list(arrow_type), mask=pa.array(is_missing, pa.bool_()))
 
 
-def _lists(values: Sequence[Any], field: Field, data_type: ListOf, arrow_type: pa.DataType) -> pa.Array:
+def _lists(values: Sequence[object], field: Field, data_type: ListOf, arrow_type: pa.DataType) -> pa.Array:
     rows = [_list(value, field) for value in values]
     elements = to_arrow([part for row in rows for part in row or ()], data_type.element, arrow_type.value_type)
     return pa.ListArray.from_arrays(_offsets(rows), elements, type=arrow_type, mask=_is_missing(rows))
 
 
-def _maps(values: Sequence[Any], field: Field, data_type: MapOf, arrow_type: pa.DataType) -> pa.Array:
+def _maps(values: Sequence[object], field: Field, data_type: MapOf, arrow_type: pa.DataType) -> pa.Array:
     rows = [_pairs(value, field) for value in values]
     pairs = [pair for row in rows for pair in row or ()]
     if any(name is None for name, _ in pairs):
@@ -134,7 +134,7 @@ def _maps(values: Sequence[Any], field: Field, data_type: MapOf, arrow_type: pa.
     return pa.MapArray.from_arrays(_offsets(rows), keys, items, type=arrow_type, mask=_is_missing(rows))
 
 
-def _list(value: Any, field: Field) -> list[Any] | None:
+def _list(value: object, field: Field) -> list[object] | None:
     if value is None:
         return None
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
@@ -145,7 +145,7 @@ def _list(value: Any, field: Field) -> list[Any] | None:
         raise _raised(value, field, error) from safe_cause(error)
 
 
-def _pairs(value: Any, field: Field) -> list[tuple[Any, Any]] | None:
+def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
     if value is None:
         return None
     if not isinstance(value, Mapping):
@@ -156,22 +156,22 @@ def _pairs(value: Any, field: Field) -> list[tuple[Any, Any]] | None:
         raise _raised(value, field, error) from safe_cause(error)
 
 
-def _offsets(rows: Sequence[Sequence[Any] | None]) -> pa.Array:
+def _offsets(rows: Sequence[Sequence[object] | None]) -> pa.Array:
     return pa.array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
 
 
-def _is_missing(rows: Sequence[Any]) -> pa.Array:
+def _is_missing(rows: Sequence[object]) -> pa.Array:
     return pa.array([row is None for row in rows], pa.bool_())
 
 
-def _scalars(values: Sequence[Any], field: Field, kind: ScalarKind, arrow_type: pa.DataType) -> pa.Array:
+def _scalars(values: Sequence[object], field: Field, kind: ScalarKind, arrow_type: pa.DataType) -> pa.Array:
     wrong = {cls for cls in set(map(type, values)) if not _is_accepted(cls, kind)}
     if wrong:
         raise MisfitError(next(value for value in values if type(value) in wrong), field)
     within = _HELD.get(kind)
     if within is None:
         return _array(values, field, arrow_type)
-    held: list[Any] = []
+    held: list[object] = []
     try:
         for value in values:
             held.append(None if value is None else within(value, arrow_type))
@@ -188,16 +188,16 @@ def _is_accepted(cls: type, kind: ScalarKind) -> bool:
     return issubclass(cls, _ACCEPTED[kind])
 
 
-def _integer(value: Any, arrow_type: pa.DataType) -> int | None:
+def _integer(value: SupportsInt, arrow_type: pa.DataType) -> int | None:
     number = int(value)
     return number if -(1 << (arrow_type.bit_width - 1)) <= number < 1 << (arrow_type.bit_width - 1) else None
 
 
-def _instant(value: Any, arrow_type: pa.DataType) -> int | None:
+def _instant(value: int, arrow_type: pa.DataType) -> int | None:
     return None if value >= INFINITY else _integer(value, arrow_type)
 
 
-def _float(value: Any, arrow_type: pa.DataType) -> float:
+def _float(value: float, arrow_type: pa.DataType) -> float:
     del arrow_type
     try:
         return float(value)
@@ -229,7 +229,7 @@ _HELD: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
 """What makes a value of a kind one that its column holds, or None."""
 
 
-def _array(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.Array:
+def _array(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> pa.Array:
     try:
         return pa.array(values, arrow_type)
     except BaseException:
@@ -242,7 +242,7 @@ def _array(values: Sequence[Any], field: Field, arrow_type: pa.DataType) -> pa.A
     raise AssertionError("each value fits alone and all together do not")
 
 
-def _raised(value: Any, field: Field, error: BaseException) -> MisfitError:
+def _raised(value: object, field: Field, error: BaseException) -> MisfitError:
     return MisfitError(value, field, f": it raised {safe_message(error)}")
 
 

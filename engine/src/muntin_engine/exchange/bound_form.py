@@ -10,11 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import ColumnarAggregate, Component, Merge, ModuleContractError, ModuleFailedError
-from muntin.columnar import Sums, identities
+from muntin import Component, Merge, ModuleContractError, ModuleFailedError
+from muntin.columnar import Ragged, Sums, identities
+from muntin.columnar.arrays import Array, BoolArray, IntArray, PayloadArrays
 from muntin.columnar.contributions import contributions
 from muntin.columnar.payloads import DTYPES
 from muntin.columnar.sums import finished
+from muntin.components import ColumnarState
+from muntin.modules.columnar_aggregate import Form
 from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
 from muntin_engine.core.meter import Meter
@@ -44,13 +47,13 @@ class BoundForm:
         empty_result: The result for a window all of whose payloads were left out; by default what the form says.
     """
 
-    form: ColumnarAggregate[Any, Any]
+    form: Form
     label: str
     columns: tuple[int, ...]
     reads: tuple[Field, ...]
     components: Mapping[str, Component] = field(init=False)
     meter: Meter = field(default_factory=Meter, compare=False, repr=False)
-    empty_result: Any = _OF_FORM
+    empty_result: object = _OF_FORM
 
     def __post_init__(self) -> None:
         if self.empty_result is _OF_FORM:
@@ -67,7 +70,7 @@ class BoundForm:
         """The version of the module."""
         return self.label.partition(" ")[2]
 
-    def upgrade(self, states: Sequence[dict[str, Any]], version: str) -> list[dict[str, Any]]:
+    def upgrade(self, states: Sequence[ColumnarState], version: str) -> list[dict[str, object]]:
         """Return by name what is kept today, for each partial state that an older version of the module wrote.
 
         Args:
@@ -79,13 +82,13 @@ class BoundForm:
         """
         form: Any = self.form
 
-        def upgrade_all() -> list[dict[str, Any]]:
+        def upgrade_all() -> list[dict[str, object]]:
             kept = [form.upgrade_state(state, version)["kept"] for state in states]
             return [{name: some[name] for name in self.stored} for some in kept]
 
         return self._call("upgrade_state", upgrade_all)
 
-    def lift(self, inputs: Sequence[pa.Array], length: int) -> tuple[dict[str, Any], Any]:
+    def lift(self, inputs: Sequence[pa.Array], length: int) -> tuple[dict[str, Array], IntArray | None]:
         """Return what the rows of a batch contribute, and which of them do.
 
         Args:
@@ -108,7 +111,7 @@ class BoundForm:
         payloads = self._payloads(columns, reads)
         return self._call("lift", lambda: contributions(self.form, payloads, length)), places
 
-    def results(self, components: Mapping[str, Any], payloads: Any) -> Any:
+    def results(self, components: Mapping[str, Array | Sums | Ragged], payloads: IntArray) -> Array:
         """Return the results of n windows as an array, whose masked entries are null.
 
         Args:
@@ -121,7 +124,7 @@ class BoundForm:
                 name: finished(self.components[name], values, payloads) if isinstance(values, Sums) else values
                 for name, values in components.items()
             }
-            results = self._call("compute_results", lambda: self.form.compute_results({**kept, **counts}))
+            results: Array = self._call("compute_results", lambda: self.form.compute_results({**kept, **counts}))
         if np.shape(results) != (len(payloads),):
             raise ModuleContractError(
                 f"{self.label} returned results of the shape {np.shape(results)} from compute_results\n"
@@ -129,7 +132,7 @@ class BoundForm:
             )
         return results
 
-    def _accepted(self, inputs: Sequence[pa.Array], parts: Sequence[pa.Array], length: int) -> Any | None:
+    def _accepted(self, inputs: Sequence[pa.Array], parts: Sequence[pa.Array], length: int) -> IntArray | None:
         """Return the places of the rows that the module accepts and the form does not leave out; None for all."""
         is_left_out = np.zeros(length, np.bool_)
         for column, reads in zip(inputs, self.reads, strict=True):
@@ -148,7 +151,7 @@ class BoundForm:
             return columns, self.reads
         return [pc.struct_field(columns[0], part.name) for part in struct.fields], struct.fields
 
-    def _payloads(self, columns: Sequence[pa.Array], reads: Sequence[Field]) -> Any:
+    def _payloads(self, columns: Sequence[pa.Array], reads: Sequence[Field]) -> PayloadArrays:
         if not columns:
             return None
         if len(columns) == 1 and not isinstance(self.form.input_field().type, Struct):
@@ -156,7 +159,7 @@ class BoundForm:
         parts = zip(reads, columns, strict=True)
         return {part.name: self._array(column, part) for part, column in parts}
 
-    def _array(self, column: pa.Array, reads: Field) -> Any:
+    def _array(self, column: pa.Array, reads: Field) -> Array:
         array = array_of(column, reads)
         return array if self.form.skips_nulls else np.ma.MaskedArray(array, _is_null(column))
 
@@ -178,7 +181,7 @@ class BoundForm:
 at(BoundForm._call, lambda local: Call(local["self"].label, local["method"], meter=local["self"].meter))
 
 
-def array_of(column: pa.Array, reads: Field) -> Any:
+def array_of(column: pa.Array, reads: Field) -> Array:
     """Return a column as `ColumnarAggregate.lift` wants it; what stands where a null is has no meaning."""
     dtype = DTYPES.get(reads.type.kind) if isinstance(reads.type, Scalar) else None
     if dtype is None:
@@ -189,9 +192,9 @@ def array_of(column: pa.Array, reads: Field) -> Any:
         return np.zeros(len(column), dtype)
     if column.null_count:
         column = column.fill_null(column.drop_null()[0])
-    array = column.to_numpy(zero_copy_only=False)
+    array: Array = column.to_numpy(zero_copy_only=False)
     return array.view(dtype) if array.dtype == np.int64 and dtype[0] in "dt" else array.astype(dtype, copy=False)
 
 
-def _is_null(column: pa.Array) -> Any:
-    return pc.is_null(column).to_numpy(zero_copy_only=False)
+def _is_null(column: pa.Array) -> BoolArray:
+    return np.asarray(pc.is_null(column).to_numpy(zero_copy_only=False), np.bool_)

@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY, ModuleFailedError
+from muntin.columnar.arrays import BoolArray
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
 from muntin_engine.exchange.durations import Durations
-from muntin_engine.exchange.null_flags import Flags, flags, forbidden_nulls
+from muntin_engine.exchange.null_flags import flags, forbidden_nulls
 from muntin_engine.exchange.observing import GoodRows, observe, pack_observations, progress_of
 from muntin_engine.exchange.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, RowTimes, find_problems
 from muntin_engine.exchange.signals import signals_in
@@ -155,7 +156,7 @@ def read_rows(task: TaskPayload, batch: pa.RecordBatch) -> ReadRows:
     )
 
 
-def _skipped(task: TaskPayload, columns: Mapping[str, pa.Array], is_new: Flags) -> list[int]:
+def _skipped(task: TaskPayload, columns: Mapping[str, pa.Array], is_new: BoolArray) -> list[int]:
     """Return how many of the new events each module does not accept."""
     refused = {label: np.zeros(len(is_new), np.bool_) for label in task.choosy_labels}
     for read in task.reads:
@@ -226,7 +227,7 @@ def _lifted(task: TaskPayload, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     yield _exchange([task.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
 
 
-def _exchange(buckets: list[int], blobs: Mapping[str, Sequence[Any]], progress: Progress) -> pa.RecordBatch:
+def _exchange(buckets: list[int], blobs: Mapping[str, Sequence[object]], progress: Progress) -> pa.RecordBatch:
     given: dict[str, Sequence[Any]] = {"bucket": buckets, **blobs}
     given |= {name: [getattr(progress, name)] * len(buckets) for name in PROGRESS}
     nothing = [None] * len(buckets)

@@ -98,13 +98,13 @@ def _without_key_watermarks(task: TaskPayload, table: pa.Table) -> tuple[pa.Tabl
     return table.filter(pc.invert(is_key_watermark)), list(zip(_tuples(marks, task.key_names), ticks, strict=True))
 
 
-def _tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
+def _tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[object, ...]]:
     if not names:
         return [()] * table.num_rows
     return list(zip(*(_values(table, name) for name in names), strict=True))
 
 
-def _values(table: pa.Table, name: str) -> Iterable[Any]:
+def _values(table: pa.Table, name: str) -> Iterable[object]:
     """Return a column as Python values; endless nulls if the table has no such column."""
     if name not in table.column_names:
         return repeat(None)
@@ -112,10 +112,10 @@ def _values(table: pa.Table, name: str) -> Iterable[Any]:
     return values
 
 
-def _hashable(id: Any) -> Hashable:
+def _hashable(id: object) -> Hashable:
     """Return an array or a struct as tuples; all ids of a query are of one type, so nothing gets mixed up."""
     if not isinstance(id, dict | list | tuple):
-        return id  # type: ignore[no-any-return]
+        return id
     return tuple(map(_hashable, id.values() if isinstance(id, dict) else id))
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.columnar.arrays import BoolArray
 from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin_engine.core.nulls import is_tuple
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
-
-def forbidden_nulls(values: pa.Array, wanted: Field) -> Flags:
+def forbidden_nulls(values: pa.Array, wanted: Field) -> BoolArray:
     """Return which values are, or hold at any depth, a null that a module does not read."""
     found = np.zeros(len(values), np.bool_) if wanted.is_nullable else flags(pc.is_null(values))
     if isinstance(wanted.type, Struct):
@@ -28,7 +26,7 @@ def forbidden_nulls(values: pa.Array, wanted: Field) -> Flags:
     return found
 
 
-def _forbidden_in_struct(values: pa.Array, struct: Struct) -> Flags:
+def _forbidden_in_struct(values: pa.Array, struct: Struct) -> BoolArray:
     found = np.zeros(len(values), np.bool_)
     for place, part in enumerate(struct.fields):
         index = place if is_tuple(struct) else values.type.get_field_index(part.name)
@@ -37,14 +35,14 @@ def _forbidden_in_struct(values: pa.Array, struct: Struct) -> Flags:
     return found & flags(pc.is_valid(values))
 
 
-def _forbidden_in_list(values: pa.Array, element: Field) -> Flags:
+def _forbidden_in_list(values: pa.Array, element: Field) -> BoolArray:
     found = np.zeros(len(values), np.bool_)
     parents = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
     found[parents[forbidden_nulls(pc.list_flatten(values), element)]] = True
     return found
 
 
-def flags(values: pa.Array) -> Flags:
+def flags(values: pa.Array) -> BoolArray:
     """Return an array of booleans for NumPy; null counts as false."""
     found: Any = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
     return np.array(found, np.bool_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -124,6 +124,6 @@ def _latest_mark(rows: GoodRows) -> int:
     return _largest(marks.filter(pc.less(marks, LATEST)))
 
 
-def _largest(ticks: Any) -> int:
+def _largest(ticks: object) -> int:
     largest = pc.max(ticks).as_py()
     return EARLIEST if largest is None else int(largest)

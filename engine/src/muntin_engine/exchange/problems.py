@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY
+from muntin.columnar.arrays import BoolArray
 from muntin_engine.core.changes import Reason
-from muntin_engine.exchange.null_flags import Flags, flags
+from muntin_engine.exchange.null_flags import flags
 from muntin_engine.exchange.readable import unreadable
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
@@ -86,21 +87,21 @@ def find_problems(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, time
     return pa.array(codes, mask=codes == UNKNOWN)
 
 
-def _has_no_id(batch: pa.RecordBatch, is_insert: Flags, is_revision: Flags) -> Flags:
+def _has_no_id(batch: pa.RecordBatch, is_insert: BoolArray, is_revision: BoolArray) -> BoolArray:
     """Return which rows need an id and have none; without a column of ids nothing can be revised."""
     if "id" not in batch.schema.names:
         return is_revision
     return (is_insert | is_revision) & flags(pc.is_null(batch.column("id")))
 
 
-def _has_no_signal(batch: pa.RecordBatch, is_signal: Flags) -> Flags:
+def _has_no_signal(batch: pa.RecordBatch, is_signal: BoolArray) -> BoolArray:
     """Return which signals have no name."""
     if "signal" not in batch.schema.names:
         return is_signal
     return is_signal & flags(pc.is_null(batch.column("signal")))
 
 
-def _has_no_source(task: TaskPayload, batch: pa.RecordBatch, is_event: Flags, kind: pa.Array) -> Flags:
+def _has_no_source(task: TaskPayload, batch: pa.RecordBatch, is_event: BoolArray, kind: pa.Array) -> BoolArray:
     """Return which rows are of no declared source; a mark may be of none, and then speaks for all."""
     if not task.tracker.sources:
         return np.zeros(len(batch), np.bool_)
@@ -109,7 +110,7 @@ def _has_no_source(task: TaskPayload, batch: pa.RecordBatch, is_event: Flags, ki
     return ~is_declared & (is_event | flags(pc.is_valid(source))) & flags(pc.less(kind, CLOCK))
 
 
-def _is_unreadable(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, is_event: Flags) -> Flags:
+def _is_unreadable(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, is_event: BoolArray) -> BoolArray:
     """Return which rows hold a value, among those that are read of them, that Python has no counterpart for."""
     is_keyed, is_signal = is_event | flags(pc.equal(kind, PUNCTUATE_KEY)), flags(pc.equal(kind, SIGNAL))
     readers = dict.fromkeys(task.key_names, is_keyed) | dict.fromkeys(("id", *task.input_names), is_event)
@@ -120,7 +121,7 @@ def _is_unreadable(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, is_
     return found
 
 
-def _is_out_of_range(times: RowTimes) -> Flags:
+def _is_out_of_range(times: RowTimes) -> BoolArray:
     """Return which rows have a time too far from 0; an end may be infinite."""
     found = _is_far(times.start)
     for ends in (times.end, times.new_end):
@@ -128,5 +129,5 @@ def _is_out_of_range(times: RowTimes) -> Flags:
     return found
 
 
-def _is_far(ticks: pa.Array) -> Flags:
+def _is_far(ticks: pa.Array) -> BoolArray:
     return flags(pc.or_(pc.greater_equal(ticks, LATEST), pc.less_equal(ticks, -LATEST)))

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin_engine.exchange.null_flags import Flags, flags
+from muntin.columnar.arrays import BoolArray
+from muntin_engine.exchange.null_flags import flags
 
 _DAYS: Final = (-719_162, 2_932_896)
 """The years 1 to 9999, as far as Python's calendar goes, in days since 1970-01-01."""
@@ -17,7 +18,7 @@ _MICROSECONDS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 """The same in microseconds."""
 
 
-def unreadable(values: pa.Array) -> Flags:
+def unreadable(values: pa.Array) -> BoolArray:
     """Return which values are, or hold at any depth, text that is not UTF-8, or a date before year 1 or after 9999.
 
     Cost: a pass over the values; those of a column of text are looked at one by one only if there is a bad one.
@@ -41,11 +42,11 @@ def unreadable(values: pa.Array) -> Flags:
     return found
 
 
-def _outside(ticks: pa.Array, first: int, last: int) -> Flags:
+def _outside(ticks: pa.Array, first: int, last: int) -> BoolArray:
     return flags(pc.or_(pc.less(ticks, first), pc.greater(ticks, last)))
 
 
-def _not_text(values: pa.Array) -> Flags:
+def _not_text(values: pa.Array) -> BoolArray:
     try:
         values.validate(full=True)
     except pa.ArrowInvalid:

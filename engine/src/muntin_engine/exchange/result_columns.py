@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from muntin import ModuleContractError, Window
+from muntin.columnar.arrays import IntArray
 from muntin.safe_text import safe_repr
 from muntin.schemas import Field
 from muntin_engine.core.keys import Key
 from muntin_engine.exchange.arrays import MisfitError, first_misfit, to_arrow
 from muntin_engine.exchange.task_payload import TaskPayload
+
+Ticks: TypeAlias = IntArray | Sequence[int | None] | pa.Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Source:
             "  return what the class declares in its brackets, or declare what it returns"
         )
 
-    def column(self, values: Sequence[Any], output: Field, arrow_type: pa.DataType) -> pa.Array:
+    def column(self, values: Sequence[object], output: Field, arrow_type: pa.DataType) -> pa.Array:
         """Return results as a column.
 
         Raises:
@@ -54,12 +57,12 @@ class Source:
             raise self.contract_error(str(error), first_misfit(values, output, arrow_type)) from error
 
 
-def extents(task: TaskPayload, starts: Any, ends: Any) -> pa.Array:
+def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
     """Return windows or lifetimes as a struct column.
 
     Args:
         task: The query.
-        starts: Ticks, as anything that Arrow makes an array of.
+        starts: Ticks.
         ends: Ticks; null for one that never ends.
     """
     fields = [pa.field("start", task.time_type), pa.field("end", task.time_type)]

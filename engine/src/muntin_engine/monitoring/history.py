@@ -77,7 +77,7 @@ class Histories:
         self.by_query: dict[str, History] = {}
         self._seen: tuple[float, int] | None = None
 
-    def take(self, progress: Iterable[Mapping[str, Any]]) -> None:
+    def take(self, progress: Iterable[Mapping[str, object]]) -> None:
         """Add the batches that are new, of those that a query has made progress by, oldest first."""
         for some in progress:
             found = batch_metrics(some)

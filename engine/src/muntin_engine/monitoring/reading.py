@@ -49,7 +49,7 @@ def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMe
     return {shown[name]: _numbers(shown[name], given, metrics) for name, metrics in ours.items()}
 
 
-def _as_dict(metrics: Any) -> Mapping[str, Any]:
+def _as_dict(metrics: Any) -> Mapping[str, object]:
     """Return metrics, which are a row of Spark's or come from JSON, as a dict.
 
     On Spark Connect the row is one of values, and of the schema that says their names.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from muntin_engine.monitoring.history import Histories, History
 
@@ -22,7 +22,7 @@ class Watched(Protocol):
         ...
 
     @property
-    def recentProgress(self) -> Sequence[Mapping[str, Any]]:
+    def recentProgress(self) -> Sequence[Mapping[str, object]]:
         """Its progress, batch by batch, oldest first."""
         ...
 

@@ -12,7 +12,7 @@ from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import checked_plan
 
 
-def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, Any]], checkpoint: str) -> None:
+def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, object]], checkpoint: str) -> None:
     """Raise unless a query, with those that it takes the results of, can go on with a checkpoint.
 
     Args:
@@ -40,7 +40,7 @@ def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, Any]], chec
         raise StateMismatchError(differences, remedies, checkpoint)
 
 
-def _mismatch(plan: Plan, stored: Mapping[str, Any]) -> StateMismatchError | None:
+def _mismatch(plan: Plan, stored: Mapping[str, object]) -> StateMismatchError | None:
     try:
         plan.compatibility().check(stored)
     except StateMismatchError as found:

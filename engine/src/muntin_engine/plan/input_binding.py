@@ -52,7 +52,7 @@ class BoundInputs:
     converters: tuple[Converter | None, ...] = ()
     make: Callable[..., Any] | None = None
 
-    def selector(self, columns: Sequence[int]) -> Callable[[tuple[Any, ...]], Any]:
+    def selector(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
         """Return what picks the module's payload out of a row of all inputs of the query.
 
         A row that holds a null that the module does not read gives `SKIPPED`.
@@ -67,7 +67,7 @@ class BoundInputs:
         is_plain = isinstance(self.reads[0].type, Scalar | Variable)
         return Present(columns[0]) if is_plain and type(select) is itemgetter else Accepted(select, HasNoNull(needs))
 
-    def _whole(self, columns: Sequence[int]) -> Callable[[tuple[Any, ...]], Any]:
+    def _whole(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
         if self.make is not None:
             names = [field.name for field in self.reads]
             return _RecordConverter(self.make, tuple(zip(columns, names, self.converters, strict=True)))
@@ -145,7 +145,7 @@ class _SingleConverter:
     place: int
     convert: Converter
 
-    def __call__(self, row: tuple[Any, ...]) -> Any:
+    def __call__(self, row: tuple[object, ...]) -> object:
         return _converted(row[self.place], self.convert)
 
 
@@ -154,7 +154,7 @@ class _RecordConverter:
     make: Callable[..., Any]
     parts: tuple[tuple[int, str, Converter | None], ...]
 
-    def __call__(self, row: tuple[Any, ...]) -> Any:
+    def __call__(self, row: tuple[object, ...]) -> object:
         return self.make(**{name: _converted(row[place], convert) for place, name, convert in self.parts})
 
 
@@ -163,7 +163,7 @@ class _StructConverter:
     make: Callable[..., Any]
     parts: tuple[tuple[str, str, Converter | None], ...]
 
-    def __call__(self, value: Mapping[str, Any]) -> Any:
+    def __call__(self, value: Mapping[str, object]) -> object:
         return self.make(**{name: _converted(value[stored], convert) for stored, name, convert in self.parts})
 
 
@@ -171,7 +171,7 @@ class _StructConverter:
 class _ListConverter:
     element: Converter
 
-    def __call__(self, value: Sequence[Any]) -> list[Any]:
+    def __call__(self, value: Sequence[object]) -> list[object]:
         return [_converted(item, self.element) for item in value]
 
 
@@ -180,15 +180,15 @@ class _MapConverter:
     key: Converter | None
     value: Converter | None
 
-    def __call__(self, pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+    def __call__(self, pairs: Sequence[tuple[object, object]]) -> dict[object, object]:
         return {_converted(key, self.key): _converted(value, self.value) for key, value in pairs}
 
 
-def _converted(value: Any, convert: Converter | None) -> Any:
+def _converted(value: object, convert: Converter | None) -> object:
     return value if convert is None or value is None else convert(value)
 
 
-def _nothing(row: tuple[Any, ...]) -> None:
+def _nothing(row: tuple[object, ...]) -> None:
     """Return the payload of a module that reads no column."""
 
 
@@ -203,7 +203,7 @@ def _bind_nothing(cls: type[Module], wanted: Field) -> BoundInputs:
 
 def _record_parts(
     cls: type[Module], wanted: Field, given: Sequence[Field]
-) -> tuple[tuple[Field, ...], Callable[..., Any]]:
+) -> tuple[tuple[Field, ...], Callable[..., object]]:
     struct = wanted.type
     assert isinstance(struct, Struct)
     least = len(struct.fields) - len(_defaults(struct.make))
@@ -212,7 +212,7 @@ def _record_parts(
     return struct.fields[: len(given)], struct.make
 
 
-def _defaults(make: Any) -> set[str]:
+def _defaults(make: object) -> set[str]:
     """Return the names of the fields that a record's class can do without."""
     if is_dataclass(make):
         return {f.name for f in fields(make) if f.default is not MISSING or f.default_factory is not MISSING}

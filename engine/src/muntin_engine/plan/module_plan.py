@@ -49,7 +49,7 @@ class ModulePlan:
         return any(map(forbids_null, self.reads))
 
     @property
-    def empty_result(self) -> Any:
+    def empty_result(self) -> object:
         """The module's result for a window none of whose rows it accepts: null, unless it says otherwise."""
         source = self.module if self.is_choosy else self.form
         return getattr(source, "empty_result", None)
@@ -95,7 +95,7 @@ def make_module(cls: type[Module], parameters: Mapping[str, Any], read: Callable
 def plan_module(
     output: str,
     cls: type[Module],
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     given: Sequence[Field],
     place: Callable[[int, Field], int],
     read: Callable[[int], int] | None = None,
@@ -137,7 +137,7 @@ def _known(part: Field, column: Field) -> Field:
     return Field(part.name, column.type, part.is_nullable) if isinstance(part.type, Variable) else part
 
 
-def _columnar_form(module: Module, known: Sequence[Field]) -> ColumnarAggregate[Any, Any] | None:
+def _columnar_form(module: Module, known: Sequence[Field]) -> ColumnarAggregate[object, object] | None:
     """Return the form for these columns; a module that reads none is asked about nulls."""
     if not isinstance(module, SupportsColumns):
         return None

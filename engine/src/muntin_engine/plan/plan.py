@@ -276,6 +276,6 @@ class Plan:
         return [name + spell(part) for name, part in zip(named, self.outputs, strict=True)]
 
 
-def _describe(early: EarlyEmission) -> dict[str, Any]:
+def _describe(early: EarlyEmission) -> dict[str, object]:
     """Return what the states of a trigger depend on."""
     return {"early": describe_trigger(early.trigger), "refinement": str(early.refinement)}

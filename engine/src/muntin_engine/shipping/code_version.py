@@ -27,7 +27,7 @@ _TOLD: Final = frozenset({"__annotations__", "__slots__"})
 _NOT_CODE: Final = frozenset({"version", "_abc_impl"})
 
 
-def with_version(cls: Any) -> Any:
+def with_version(cls: object) -> Any:
     """Return a module class that has a version: itself, or a subclass that has the hash of its code for one.
 
     A version that it inherits from code of an installed package is not its own. What is no module class is returned as
@@ -74,7 +74,7 @@ class _CodeDescription:
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []
 
-    def of(self, value: Any) -> Any:
+    def of(self, value: object) -> Any:
         """Return the description of a value; of one that was described already, its number."""
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value)
@@ -86,7 +86,7 @@ class _CodeDescription:
         self._kept.append(value)  # or another object may get its id
         return self._code(value) or self._collection(value) or self._object(value)
 
-    def _code(self, value: Any) -> Any:
+    def _code(self, value: object) -> object:
         if isinstance(value, ModuleType):
             return "module", value.__name__, self._file(value) if self._counts(value.__name__) else ""
         if isinstance(value, type):
@@ -99,7 +99,7 @@ class _CodeDescription:
             return "method", self.of(value.__func__), self.of(value.__self__)
         return self._wrapper(value)
 
-    def _wrapper(self, value: Any) -> Any:
+    def _wrapper(self, value: object) -> object:
         if isinstance(value, staticmethod | classmethod):
             return type(value).__name__, self.of(value.__func__)
         if isinstance(value, property):
@@ -113,7 +113,7 @@ class _CodeDescription:
         wrapped = inspect.getattr_static(value, "__wrapped__", None)
         return ("wrapper", _named(type(value)), self.of(wrapped)) if wrapped is not None else None
 
-    def _collection(self, value: Any) -> Any:
+    def _collection(self, value: object) -> object:
         if isinstance(value, tuple | list):
             return type(value).__name__, *map(self.of, value)
         if isinstance(value, set | frozenset):
@@ -122,7 +122,7 @@ class _CodeDescription:
             return "mapping", *((self.of(key), self.of(part)) for key, part in value.items())
         return None
 
-    def _object(self, value: Any) -> Any:
+    def _object(self, value: Any) -> object:
         cls = type(value)
         if isinstance(value, Enum):
             return "member", self.of(cls), value.name
@@ -136,12 +136,12 @@ class _CodeDescription:
         except (TypeError, ValueError):
             return _spelled(value)
 
-    def _class(self, cls: type) -> Any:
+    def _class(self, cls: type) -> object:
         bases = [(self.of(base), str(getattr(base, "version", ""))) for base in cls.__bases__]
         attributes = [(name, self.of(value)) for name, value in sorted(vars(cls).items()) if _says_something(cls, name)]
         return "class", class_source(cls) or cls.__qualname__, *bases, *attributes
 
-    def _function(self, function: FunctionType) -> Any:
+    def _function(self, function: FunctionType) -> object:
         code = function.__code__
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         closure = [(name, self.of(_contents(cell))) for name, cell in cells]
@@ -149,7 +149,7 @@ class _CodeDescription:
         own = function_source(function) or self._bytecode(code)
         return "function", own, self.of(function.__defaults__), self.of(function.__kwdefaults__), *closure, *used
 
-    def _bytecode(self, code: CodeType) -> Any:
+    def _bytecode(self, code: CodeType) -> object:
         counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         return "code", code.co_code, counts, names, *map(self.of, code.co_consts)
@@ -180,7 +180,7 @@ def _is_made_by_dataclass(cls: type, value: Any) -> bool:
     return made and not value.__code__.co_qualname.startswith(cls.__qualname__)
 
 
-def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def _globals(function: FunctionType) -> Iterator[tuple[str, object]]:
     """Yield the globals that a function reads and that are there, in order of their names."""
     for name in sorted(set(_read_names(function.__code__))):
         if name in function.__globals__ and not hasattr(builtins, name):
@@ -196,7 +196,7 @@ def _read_names(code: CodeType) -> Iterator[str]:
             yield from _read_names(constant)
 
 
-def _contents(cell: Any) -> Any:
+def _contents(cell: Any) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # nothing was put into it yet
@@ -208,7 +208,7 @@ def _is_remembered(cls: type, name: str) -> bool:
     return isinstance(inspect.getattr_static(cls, name, None), cached_property)
 
 
-def _slots(value: Any) -> dict[str, Any]:
+def _slots(value: object) -> dict[str, object]:
     names = (name for cls in type(value).__mro__ for name in vars(cls).get("__slots__", ()))
     return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
@@ -217,7 +217,7 @@ def _named(value: Any) -> str:
     return f"{value.__module__}.{value.__qualname__}"
 
 
-def _spelled(value: Any) -> tuple[str, str]:
+def _spelled(value: object) -> tuple[str, str]:
     """Return how a value of the standard library spells itself; of others, and where that is an address, its type."""
     text = repr(value) if type(value).__module__.partition(".")[0] in sys.stdlib_module_names else ""
     return _named(type(value)), "" if " at 0x" in text else text

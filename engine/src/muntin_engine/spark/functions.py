@@ -18,7 +18,7 @@ from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.types import spark_type_of
 
 
-def register(spark: AnySession, named: Sequence[str | Function[..., Any]]) -> list[str]:
+def register(spark: AnySession, named: Sequence[str | Function[..., object]]) -> list[str]:
     """Register functions, by full name or themselves, or all installed ones, and return their names in SQL.
 
     Code of no installed package travels itself, as that of modules does.
@@ -30,14 +30,14 @@ def register(spark: AnySession, named: Sequence[str | Function[..., Any]]) -> li
     return [function.sql_name for function in chosen]
 
 
-def _all() -> list[Function[..., Any]]:
+def _all() -> list[Function[..., object]]:
     plugins, failed = installed().plugins()
     for error in failed:
         warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=4)
     return [function for plugin in plugins for function in plugin.functions.values()]
 
 
-def _udf(function: Function[..., Any]) -> Any:
+def _udf(function: Function[..., object]) -> Any:
     result = spark_type_of(function.result, spark_types.TimestampType())
     wrap: Any = pandas_udf if function.is_vectorized else F.udf
     implementation, label = function.implementation, f"{function.name} {function.version}"

@@ -51,7 +51,7 @@ class Codec:
         """Return a codec that reads every record, of whatever class, as a dict of its fields."""
         return Codec(self._records.values(), reads_fields=True)
 
-    def pack(self, value: Any) -> bytes:
+    def pack(self, value: object) -> bytes:
         """Return a value as bytes; equal dicts of the same order give the same bytes.
 
         Raises:
@@ -67,7 +67,7 @@ class Codec:
         """
         return self._unpacked(data, 0)
 
-    def _packed(self, value: Any, depth: int) -> bytes:
+    def _packed(self, value: object, depth: int) -> bytes:
         if depth > DEEPEST:
             raise too_deep()
         try:
@@ -149,7 +149,7 @@ def number_of(value: Any) -> bool | int | float | str | bytes:
     return plain
 
 
-def records_in(annotation: Any) -> set[type]:
+def records_in(annotation: object) -> set[type]:
     """Return the dataclasses and named tuples that an annotation mentions, at any depth.
 
     Example:
@@ -173,14 +173,14 @@ def records_of(module: Module) -> set[type]:
     return records_in(module.state_type()) | records_in(module._types()["result"])
 
 
-def _hints(cls: type) -> list[Any]:
+def _hints(cls: type) -> list[object]:
     try:
         return list(get_type_hints(cls).values())
     except NameError:  # an annotation for type checkers alone
         return [hint for hint in getattr(cls, "__annotations__", {}).values() if not isinstance(hint, str)]
 
 
-def _not_plain(value: Any) -> StateError:
+def _not_plain(value: object) -> StateError:
     return StateError(
         f"{safe_repr(value)} of type {record_name(type(value))} cannot be stored\n"
         "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists,\n"

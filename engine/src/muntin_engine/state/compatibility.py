@@ -47,7 +47,7 @@ class Compatibility:
         own = SchemaVersion.of(self.identity)
         return found if found and found[-1].to_data() == own.to_data() else [*found, own]
 
-    def _reached(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+    def _reached(self, stored: Mapping[str, Any]) -> dict[str, object]:
         """Return what a state depends on, with the query's own versions where its modules go on from others."""
         windows = {name: self._windows_reached(name, stored) for name in ("window", "windows") if name in stored}
         modules, components = list(stored.get("modules", ())), list(stored.get("components", ()))
@@ -64,7 +64,7 @@ class Compatibility:
         reached = {"modules": modules, "components": components, **windows}
         return {name: reached.get(name, value) for name, value in stored.items()}
 
-    def _windows_reached(self, name: str, stored: Mapping[str, Any]) -> Any:
+    def _windows_reached(self, name: str, stored: Mapping[str, object]) -> object:
         """Return the windows of a state, or the query's own where their kinds go on from the versions of the state."""
         old, new = stored[name], self.identity.get(name)
         if not isinstance(old, Mapping) or not isinstance(new, Mapping):
@@ -96,7 +96,7 @@ class Compatibility:
             yield "let the modules whose components changed have a new version, with upgrade_state"
 
 
-def _goes_on(module: Any, old: Sequence[Any], new: Sequence[Any]) -> bool:
+def _goes_on(module: Any, old: Sequence[object], new: Sequence[object]) -> bool:
     (name, version, *bound), (own, _, *wanted) = old, new
     continues: bool = name == own and bound == wanted and module.continues_from(version)
     return continues

@@ -14,7 +14,7 @@ from muntin_engine.errors import Difference
 _NOTHING: Final = "none"
 
 
-def differences_between(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Difference, ...]:
+def differences_between(stored: Mapping[str, object], wanted: Mapping[str, object]) -> tuple[Difference, ...]:
     """Return where what a checkpoint depends on is not what a query depends on.
 
     Args:
@@ -37,7 +37,7 @@ def differences_between(stored: Mapping[str, Any], wanted: Mapping[str, Any]) ->
     return tuple(found)
 
 
-def _follows(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _follows(name: str, stored: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
     """Return whether a difference follows from what is told anyway."""
     return not (stored.get(name) and wanted.get(name)) or stored.get("modules") != wanted.get("modules")
 
@@ -66,7 +66,7 @@ def _spell_module(module: Sequence[Any] | None, identity: Mapping[str, Any], oth
     return f"{name} {version}" + of + (f" with {given}" if given else "") + nulls
 
 
-def _spell(name: str, identity: Mapping[str, Any]) -> str:
+def _spell(name: str, identity: Mapping[str, object]) -> str:
     value = identity.get(name)
     if name not in _SPELLED:
         return repr(value)
@@ -86,7 +86,7 @@ def _windows(value: Any, identity: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {_window(window, identity)}" for name, window in value.items())
 
 
-def _columns(value: Any, identity: Mapping[str, Any]) -> str:
+def _columns(value: Any, identity: Mapping[str, object]) -> str:
     del identity
     return ", ".join(f"{name} {kind}" for name, kind in value)
 
@@ -97,14 +97,14 @@ def _progress(value: Any, identity: Mapping[str, Any]) -> str:
     return f"{_POLICIES.get(value['kind'], value['kind'])}{rows}" + (", by key" if value.get("by_key") else "")
 
 
-def _emit(value: Any, identity: Mapping[str, Any]) -> str:
+def _emit(value: Any, identity: Mapping[str, object]) -> str:
     del identity
     if isinstance(value, str):
         return value
     return f"early({_trigger(value['early'])}, refinement={value['refinement']!r})"
 
 
-def _trigger(value: Any) -> str:
+def _trigger(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(_trigger, value))
     if not isinstance(value, Mapping):
@@ -113,7 +113,7 @@ def _trigger(value: Any) -> str:
     return f"{value.get('trigger')} {value.get('version')}" + (f"({given})" if given else "")
 
 
-def _late(value: Any, identity: Mapping[str, Any]) -> str:
+def _late(value: object, identity: Mapping[str, object]) -> str:
     allowed = str(value).removeprefix("correct(").removesuffix(")")
     is_span = identity.get("times") != "ticks" and allowed.isdigit()
     return f"correct({spell_ticks(int(allowed)) if is_span else allowed})"
@@ -130,7 +130,7 @@ def _component(part: Sequence[Any]) -> str:
     return f"{name} ({merge} of {dtype}{list(shape) if shape else ''})"
 
 
-def _texts(value: Any, identity: Mapping[str, Any]) -> str:
+def _texts(value: object, identity: Mapping[str, object]) -> str:
     del identity
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 

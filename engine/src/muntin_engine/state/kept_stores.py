@@ -59,7 +59,7 @@ class KeptStores:
             self._drop(name)  # versions are never used twice: a query was stopped, and this one goes on from its state
         return None
 
-    def put(self, bucket: Hashable, version: bytes, store: Any, size: int = 0) -> None:
+    def put(self, bucket: Hashable, version: bytes, store: object, size: int = 0) -> None:
         """Keep a store of some bytes, if there is room for it beside the others of its query.
 
         Args:

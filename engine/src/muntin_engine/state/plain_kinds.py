@@ -59,7 +59,7 @@ def _fraction(parts: list[int]) -> Fraction:
     return Fraction(numerator, denominator)
 
 
-def _pairs(value: dict[Any, Any]) -> list[list[Any]]:
+def _pairs(value: dict[object, object]) -> list[list[object]]:
     return [list(pair) for pair in value.items()]
 
 

@@ -33,7 +33,7 @@ def make_record(cls: Any, values: dict[str, Any]) -> Any:
     return record
 
 
-def make_records(cls: Any, names: list[str], columns: list[list[Any]]) -> list[Any]:
+def make_records(cls: Any, names: list[str], columns: list[list[Any]]) -> list[object]:
     """Return many records from the values of each field."""
     if cls is not dict and _takes_in_order(cls, tuple(names)):
         return list(starmap(cls, zip(*columns, strict=True)))

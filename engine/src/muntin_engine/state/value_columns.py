@@ -71,7 +71,7 @@ def join(data: list[Any], class_of: Callable[[str], type]) -> list[Any]:
     return values
 
 
-def _of_a_kind(values: list[Any], cls: type) -> list[Any]:
+def _of_a_kind(values: list[object], cls: type) -> list[object]:
     """Return values of one kind, and nulls among them, as simpler ones."""
     if cls is int or cls not in WRITERS:
         return [_AS_THEY_ARE, values]

@@ -190,11 +190,11 @@ class Asked:
         )
 
 
-def _reads(computation: Computation, payloads: list[Any]) -> Field:
+def _reads(computation: Computation, payloads: list[object]) -> Field:
     return observed(computation.module.input_field(), payloads)
 
 
-def _records_in(value: Any) -> Iterator[Any]:
+def _records_in(value: object) -> Iterator[object]:
     """Yield the dataclasses and named tuples that a value is made of."""
     if is_dataclass(value):
         yield value

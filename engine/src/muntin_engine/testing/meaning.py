@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, Window, WindowKind
 from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, reference
@@ -21,7 +20,7 @@ def progress_of(window: WindowKind, batch: Batch) -> Progress:
 
 
 def standing_output(
-    query: WindowedQuery, emit: EmitPolicy, events: Sequence[Event[Any]], now: Progress
+    query: WindowedQuery, emit: EmitPolicy, events: Sequence[Event[object]], now: Progress
 ) -> list[OutputEvent]:
     """Return the output of one key that must stand when the input has come so far.
 
@@ -45,8 +44,8 @@ def standing_output(
 
 
 def windows_with_members(
-    query: WindowedQuery, events: Sequence[Event[Any]], horizon: int
-) -> list[tuple[Window, list[Event[Any]]]]:
+    query: WindowedQuery, events: Sequence[Event[object]], horizon: int
+) -> list[tuple[Window, list[Event[object]]]]:
     """Return the windows that have members, with these."""
     found = reference.windows(query.window, events, horizon)
     pairs = [(window, [e for e in events if reference.belongs(query.window, e, window)]) for window in found]

@@ -52,7 +52,7 @@ class _Move:
 
 
 @cache
-def scripts(payloads: SearchStrategy[Any], kind: str) -> SearchStrategy[Script]:
+def scripts(payloads: SearchStrategy[object], kind: str) -> SearchStrategy[Script]:
     """Return legal streams that end, of up to seven steps before the end.
 
     Args:
@@ -91,5 +91,5 @@ def _revised(script: Script, move: _Move, punctuation: int) -> Script:
     return script.revise(id, _new_end(event, move), key=key)
 
 
-def _new_end(event: Event[Any], move: _Move) -> int:
+def _new_end(event: Event[object], move: _Move) -> int:
     return INFINITY if move.length == INFINITY else event.start + move.length

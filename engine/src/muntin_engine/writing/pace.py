@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from muntin import Duration, PolicyError, ticks
 
@@ -14,7 +14,7 @@ _OTHER_WORDS: Final = {"availablenow", "available", "once", "batch"}
 """What the same is called elsewhere, without what is between its words."""
 
 
-def pace_of(trigger: Duration | None) -> dict[str, Any]:
+def pace_of(trigger: Duration | None) -> dict[str, object]:
     """Return what Spark's `DataStreamWriter.trigger` is given; nothing for the next micro-batch to start at once.
 
     Args:

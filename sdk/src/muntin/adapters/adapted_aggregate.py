@@ -48,11 +48,11 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
     _make: ClassVar[Callable[..., Accumulation]]
     _options: ClassVar[Mapping[str, Any]]
 
-    def __init__(self, *arguments: Any, **parameters: Any) -> None:
+    def __init__(self, *arguments: object, **parameters: object) -> None:
         self._given = arguments, parameters
         self._accumulation  # noqa: B018  # refuses wrong parameters now
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave foreign objects out of the pickle: they are made anew where they are used."""
         return {name: value for name, value in vars(self).items() if name not in ("_accumulation", "_fresh")}
 
@@ -81,7 +81,7 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
         """Return the state without the payloads of `other`."""
         return self._dump(self._accumulation.deduct(self._load(state), self._load(deepcopy(other))))
 
-    def _upgrade_state(self, state: Any, version: str) -> State:
+    def _upgrade_state(self, state: object, version: str) -> State:
         """Return today's state of one that an older version wrote."""
         upgraded: State = self._options["upgrade_state"](state, version)
         return upgraded
@@ -107,7 +107,7 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
             state = stored(accumulator, self._fresh, f"the accumulator of {self.name}")
         return state
 
-    def _load(self, state: Any) -> Any:
+    def _load(self, state: object) -> Any:
         if "serialize" in self._options:
             return self._options["deserialize"](state)
         if "state" in self._options:

@@ -19,7 +19,7 @@ _PROTOCOLS: Final = ("AggregateFunction", "ImperativeAggregateFunction", "UserDe
 
 
 @maker
-def from_aggregate_function(aggregate_function: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
+def from_aggregate_function(aggregate_function: object, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of an aggregate function, as PyFlink has them.
 
     It has `create_accumulator()`, `accumulate(accumulator, *values)` and `get_value(accumulator)`. Where they are
@@ -63,7 +63,7 @@ def from_aggregate_function(aggregate_function: Any, **options: Unpack[AdapterOp
 
 
 class _AggregateFunction:
-    def __init__(self, function: Any, spread: Spread) -> None:
+    def __init__(self, function: object, spread: Spread) -> None:
         start = (lambda: function.open(None)) if hasattr(function, "open") else nothing
         self._prepared = Prepared(function, start, getattr(function, "close", nothing))
         self._spread = spread
@@ -77,7 +77,7 @@ class _AggregateFunction:
             accumulate(accumulator, *self._spread(payload))
         return accumulator
 
-    def remove(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+    def remove(self, accumulator: object, payloads: Sequence[object]) -> Any:
         retract = self._prepared.code.retract
         for payload in payloads:
             retract(accumulator, *self._spread(payload))

@@ -17,7 +17,7 @@ _METHODS: Final = ("create_accumulator", "add_input", "merge_accumulators", "ext
 
 
 @maker
-def from_combine_fn(combine_fn: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
+def from_combine_fn(combine_fn: object, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of a combine function, as Apache Beam has them.
 
     It has `create_accumulator()`, `add_input(accumulator, value)`, `merge_accumulators(accumulators)`, which becomes
@@ -60,7 +60,7 @@ def from_combine_fn(combine_fn: Any, **options: Unpack[AdapterOptions]) -> type[
 
 
 class _CombineFn:
-    def __init__(self, combine_fn: Any) -> None:
+    def __init__(self, combine_fn: object) -> None:
         start, stop = getattr(combine_fn, "setup", nothing), getattr(combine_fn, "teardown", nothing)
         self._prepared = Prepared(combine_fn, start, stop)
 
@@ -81,6 +81,6 @@ class _CombineFn:
     def result(self, accumulator: Any) -> Any:
         return self._prepared.code.extract_output(accumulator)
 
-    def _compact(self, accumulator: Any) -> Any:
+    def _compact(self, accumulator: object) -> Any:
         compact = getattr(self._prepared.code, "compact", None)
         return accumulator if compact is None else compact(accumulator)

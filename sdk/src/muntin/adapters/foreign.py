@@ -39,7 +39,7 @@ class Foreign:
         """The parameters that a query may give: those of the class's constructor; none for an instance."""
         return signature_of(self.code) if isinstance(self.code, type) else inspect.Signature()
 
-    def make(self, *arguments: Any, **parameters: Any) -> Any:
+    def make(self, *arguments: object, **parameters: object) -> Any:
         """Return an instance with these parameters, or a copy of the instance."""
         return self.code(*arguments, **parameters) if isinstance(self.code, type) else deepcopy(self.code)
 
@@ -82,7 +82,7 @@ class Foreign:
         if not isinstance(self.code, type):
             raise ModuleDefinitionError(f"{self.module}: {self.code!r} is no class\n  expected: {self.shape}")
 
-    def payload_type(self, given: Any, method: str, after: str = "") -> Any:
+    def payload_type(self, given: object, method: str, after: str = "") -> Any:
         """Return the type of a payload, if it is not given from the parameters of the method that takes one.
 
         Args:
@@ -99,7 +99,7 @@ class Foreign:
             raise unknown_type(self.module, "its payloads", f"annotations as in {example}", "input")
         return self._column_type(found, "its payloads", "input")
 
-    def result_type(self, given: Any, method: str) -> Any:
+    def result_type(self, given: object, method: str) -> object:
         """Return the type of the result, if it is not given from the annotation of the method that returns it.
 
         Raises:
@@ -110,7 +110,7 @@ class Foreign:
             raise unknown_type(self.module, "its result", f"{self.cls.__qualname__}.{method}() -> float", "result")
         return self._column_type(found, "its result", "result")
 
-    def _column_type(self, annotation: Any, whose: str, option: str) -> Any:
+    def _column_type(self, annotation: object, whose: str, option: str) -> object:
         try:
             describe(annotation)
         except (ModuleDefinitionError, IndexError) as error:  # a list that does not say of what
@@ -120,7 +120,7 @@ class Foreign:
             ) from error
         return annotation
 
-    def spread(self, payload: Any, method: str, after: str = "") -> Spread:
+    def spread(self, payload: object, method: str, after: str = "") -> Spread:
         """Return the function from a payload to the arguments of a method; see `payload_type`."""
         return spread_of(getattr(self.cls, method), payload, 2 if after else 1)
 

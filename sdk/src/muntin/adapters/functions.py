@@ -24,7 +24,7 @@ class FunctionAggregate(Made, Aggregate[In, Out], Generic[In, Out]):
 
     _function: ClassVar[Callable[..., Any]]
 
-    def __init__(self, *arguments: Any, **parameters: Any) -> None:
+    def __init__(self, *arguments: object, **parameters: object) -> None:
         self._arguments, self._parameters = arguments, parameters
 
     def compute_result(self, payloads: Sequence[In]) -> Out:
@@ -34,41 +34,41 @@ class FunctionAggregate(Made, Aggregate[In, Out], Generic[In, Out]):
         )
         return result
 
-    def _handed_over(self, payloads: Sequence[In]) -> Any:
+    def _handed_over(self, payloads: Sequence[In]) -> object:
         return list(payloads)
 
-    def _given_back(self, result: Any) -> Any:
+    def _given_back(self, result: object) -> Any:
         return result
 
 
 class _ArrayAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
-    def _handed_over(self, payloads: Sequence[In]) -> Any:
+    def _handed_over(self, payloads: Sequence[In]) -> object:
         from muntin.columnar.payloads import payload_arrays
 
         field = self.input_field()
         arrays, _ = payload_arrays(field, payloads, skips_nulls=not field.is_nullable)
         return arrays
 
-    def _given_back(self, result: Any) -> Any:
+    def _given_back(self, result: object) -> Any:
         from muntin.columnar.python_value import python_value
 
         return python_value(result)
 
 
 class _SeriesAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
-    def _handed_over(self, payloads: Sequence[In]) -> Any:
+    def _handed_over(self, payloads: Sequence[In]) -> object:
         from muntin.columnar.series import series_of
 
         return series_of(self.input_field(), payloads)
 
-    def _given_back(self, result: Any) -> Any:
+    def _given_back(self, result: object) -> Any:
         from muntin.columnar.series import value_of_series
 
         return value_of_series(result)
 
 
 @maker
-def from_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Any]:
+def from_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a list: all payloads of a window, in no particular order.
 
     The function's other parameters are those of the module.
@@ -90,7 +90,7 @@ def from_function(function: Callable[..., Any], **options: Unpack[FunctionOption
 
 
 @maker
-def from_array_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Any]:
+def from_array_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a NumPy array.
 
     Payloads come in the array types of `ColumnarAggregate`; records as a mapping from field name to array. If the input
@@ -113,7 +113,7 @@ def from_array_function(function: Callable[..., Any], **options: Unpack[Function
 
 
 @maker
-def from_series_function(function: Callable[..., Any], **options: Unpack[FunctionOptions]) -> type[Any]:
+def from_series_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a pandas Series, or of a DataFrame where payloads are records.
 
     Nulls are NaN, NaT or NA; datetimes are aware and in UTC. What the function returns may be pandas'.
@@ -163,7 +163,7 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
     )
 
 
-def _member_type(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+def _member_type(function: Callable[..., object], parameter: inspect.Parameter) -> object:
     """Return of which type the members are of the list that a function takes; None if nothing says so."""
     annotation = hints_of(function).get(parameter.name)
     origin, arguments = get_origin(annotation), get_args(annotation)

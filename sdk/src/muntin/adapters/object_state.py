@@ -21,7 +21,7 @@ _COLLECTIONS: Final = (list, tuple, set, frozenset, dict, deque, Counter, Ordere
 _PLAIN: Final = frozenset((*_SIMPLE, *_COLLECTIONS))
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Return True if a value is of a type that a state may be made of; its parts are not examined."""
     return type(value) in _PLAIN
 
@@ -77,13 +77,13 @@ def restored(state: Any, fresh: Any) -> Any:
     return fresh
 
 
-def _restored_parts(state: Any, own: Any) -> Any:
+def _restored_parts(state: object, own: object) -> Any:
     if isinstance(state, Mapping) and isinstance(own, Mapping):
         return {name: restored(part, own.get(name)) for name, part in state.items()}
     return state
 
 
-def _parts(value: Any) -> Any:
+def _parts(value: object) -> Any:
     """Return the attributes of an object, those in slots too; None if it has none."""
     state = value.__getstate__()
     if isinstance(state, tuple) and len(state) == 2 and not hasattr(value, "__setstate__"):

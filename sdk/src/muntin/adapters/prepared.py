@@ -17,7 +17,7 @@ class Prepared:
         code: The object, ready to use.
     """
 
-    def __init__(self, code: Any, start: Callable[[], Any], stop: Callable[[], Any]) -> None:
+    def __init__(self, code: object, start: Callable[[], object], stop: Callable[[], object]) -> None:
         self._code = code
         self._start = start
         self._stop = stop

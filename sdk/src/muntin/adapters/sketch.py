@@ -22,10 +22,10 @@ _WRITERS: Final = ("serialize", "serialize_compact")
 
 @maker
 def from_sketch(
-    sketch: Any,
+    sketch: object,
     *,
-    get: str | Callable[[Any], Any],
-    union: Callable[[], Any] | None = None,
+    get: str | Callable[[object], object],
+    union: Callable[[], object] | None = None,
     **options: Unpack[AdapterOptions],
 ) -> type[Any]:
     r"""Return the module class of a sketch, as Apache DataSketches has them.
@@ -77,7 +77,7 @@ def from_sketch(
     if result is None:
         raise unknown_type(options["name"], "its result", "an annotation of what get returns", "result")
 
-    def make(*arguments: Any, **parameters: Any) -> _Sketch:
+    def make(*arguments: object, **parameters: object) -> _Sketch:
         foreign.make(*arguments, **parameters)  # refuses wrong parameters now
         return _Sketch(lambda: foreign.make(*arguments, **parameters), spread, getter, union, options)
 
@@ -126,23 +126,23 @@ class _Sketch:
     def result(self, accumulator: Any) -> Any:
         return self.get(self._read(accumulator))
 
-    def _united(self, first: Any, second: Any) -> Any:
+    def _united(self, first: object, second: object) -> Any:
         united = self.union()  # type: ignore[misc]  # those who have none do not unite
         united.update(first)
         united.update(second)
         return self._write(united.get_result())
 
-    def _write(self, sketch: Any) -> Any:
+    def _write(self, sketch: object) -> Any:
         if "serialize" in self.options:
             return self.options["serialize"](sketch)
         source = _writable(sketch)
         return getattr(source, next(name for name in _WRITERS if hasattr(source, name)))()
 
-    def _read(self, state: Any) -> Any:
+    def _read(self, state: object) -> Any:
         return self._deserialize(state)
 
     @cached_property
-    def _deserialize(self) -> Callable[[Any], Any]:
+    def _deserialize(self) -> Callable[[object], object]:
         if "deserialize" in self.options:
             return self.options["deserialize"]
         reader: Callable[[Any], Any] = type(_writable(self.new())).deserialize
@@ -154,5 +154,5 @@ def _writable(sketch: Any) -> Any:
     return sketch if any(hasattr(sketch, name) for name in _WRITERS) else sketch.compact()
 
 
-def _getter(get: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _getter(get: str | Callable[[object], object]) -> Callable[[object], object]:
     return (lambda sketch: getattr(sketch, get)()) if isinstance(get, str) else get

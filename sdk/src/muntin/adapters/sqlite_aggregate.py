@@ -15,7 +15,7 @@ from muntin.modules.spreading import Spread
 
 
 @maker
-def from_sqlite_aggregate(aggregate: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
+def from_sqlite_aggregate(aggregate: object, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of what `sqlite3` takes in `create_aggregate` or `create_window_function`.
 
     It is a class with `step(*values)` and `finalize()`, and for a window function `inverse(*values)`, which becomes
@@ -74,7 +74,7 @@ class _SqlAggregate:
             accumulator.step(*self._spread(payload))
         return accumulator
 
-    def remove(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+    def remove(self, accumulator: Any, payloads: Sequence[object]) -> Any:
         for payload in payloads:
             accumulator.inverse(*self._spread(payload))
         return accumulator

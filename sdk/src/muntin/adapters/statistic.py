@@ -17,7 +17,7 @@ _PROTOCOLS: Final = ("Univariate", "Bivariate", "Statistic")
 
 
 @maker
-def from_statistic(statistic: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
+def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of a running statistic, as river has them.
 
     It is a class with `update(value)`, or `update(x, y)` for a statistic of two variables, and `get()`. `revert`
@@ -66,7 +66,7 @@ def from_statistic(statistic: Any, **options: Unpack[AdapterOptions]) -> type[An
 
 
 class _Statistic:
-    def __init__(self, create: Callable[[], Any], spread: Spread) -> None:
+    def __init__(self, create: Callable[[], object], spread: Spread) -> None:
         self.create = create
         self._spread = spread
         create()  # refuses wrong parameters now
@@ -76,7 +76,7 @@ class _Statistic:
             accumulator.update(*self._spread(payload))
         return accumulator
 
-    def remove(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+    def remove(self, accumulator: Any, payloads: Sequence[object]) -> Any:
         for payload in payloads:
             accumulator.revert(*self._spread(payload))
         return accumulator

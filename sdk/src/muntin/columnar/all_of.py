@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from muntin.columnar.arrays import Array, PayloadArrays
+from muntin.columnar.ragged import Ragged
 from muntin.columnar.results import python_values
-from muntin.components import Component
-from muntin.modules.columnar_aggregate import ColumnarAggregate
+from muntin.components import ColumnarState, Component
+from muntin.modules.columnar_aggregate import ColumnarAggregate, Form
 from muntin.schemas import Field
 
 
@@ -24,7 +26,7 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
 
     def __init__(
         self,
-        forms: Mapping[str, ColumnarAggregate[Any, Any]],
+        forms: Mapping[str, Form],
         outdated: Callable[[str], Mapping[str, str]] = lambda version: {},
     ) -> None:
         """Put forms together.
@@ -44,7 +46,7 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
         return self._reads
 
     @property
-    def empty_result(self) -> dict[str, Any]:
+    def empty_result(self) -> dict[str, object]:
         """The results where all payloads were left out."""
         return {name: form.empty_result for name, form in self.forms.items()}
 
@@ -52,32 +54,29 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
         """Return the components of all."""
         return {f"{name}.{own}": part for name, form in self.forms.items() for own, part in form.components().items()}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: PayloadArrays) -> Mapping[str, Array]:
         """Lift each payload with every aggregate."""
         return {f"{name}.{own}": part for name, form in self.forms.items() for own, part in form.lift(payloads).items()}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Array | Ragged]) -> Array:
         """Return records of the results."""
         columns = [self._results(name, components) for name in self.forms]
         records = [dict(zip(self.forms, values, strict=True)) for values in zip(*columns, strict=True)]
         return np.fromiter(records, object, len(records))
 
-    def _upgrade_state(self, state: Mapping[str, Any], version: str) -> dict[str, Any]:
+    def _upgrade_state(self, state: ColumnarState, version: str) -> ColumnarState:
         outdated = self._outdated(version)
-        kept: dict[str, Any] = {}
+        kept: dict[str, object] = {}
         for name in self.forms:
             own = {
                 part.partition(".")[2]: value for part, value in state["kept"].items() if part.startswith(f"{name}.")
             }
-            if name in outdated:
-                own = self._upgraded(name, {"payloads": state["payloads"], "kept": own}, outdated[name])
+            upgrade = getattr(self.forms[name], "upgrade_state", None)
+            if name in outdated and upgrade is not None:
+                own = upgrade({"payloads": state["payloads"], "kept": own}, outdated[name])["kept"]
             kept |= {f"{name}.{part}": value for part, value in own.items()}
         return {"payloads": state["payloads"], "kept": kept}
 
-    def _upgraded(self, name: str, state: dict[str, Any], version: str) -> Any:
-        upgrade = getattr(self.forms[name], "upgrade_state", None)
-        return state["kept"] if upgrade is None else upgrade(state, version)["kept"]
-
-    def _results(self, name: str, components: Mapping[str, Any]) -> list[Any]:
+    def _results(self, name: str, components: Mapping[str, Array | Ragged]) -> list[object]:
         form = self.forms[name]
         return python_values(form.compute_results({own: components[f"{name}.{own}"] for own in form.components()}))

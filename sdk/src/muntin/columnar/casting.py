@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from muntin.columnar.arrays import Array
 from muntin.components import Component
 from muntin.errors import ModuleContractError
 
 
-def as_component(component: Component, returned: Any, count: int, whence: str) -> Any:
+def as_component(component: Component, returned: object, count: int, whence: str) -> Array:
     """Cast the result of a function to an array of n values of a component.
 
     A type may become a wider one, or a narrower one of the same kind, as in NumPy's `same_kind`; Python objects become

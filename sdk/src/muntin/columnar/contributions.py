@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from muntin.columnar.arrays import Array, PayloadArrays
 from muntin.columnar.casting import as_component
 from muntin.columnar.on_arrays import OnArrays
 from muntin.errors import ModuleContractError
 
 
-def contributions(module: OnArrays, payloads: Any, count: int) -> dict[str, Any]:
+def contributions(module: OnArrays, payloads: PayloadArrays, count: int) -> dict[str, Array]:
     """Call `lift` for n payloads and return their contributions, in the types of the components.
 
     Args:
@@ -30,7 +30,7 @@ def contributions(module: OnArrays, payloads: Any, count: int) -> dict[str, Any]
     if not parts:
         return {}
     with np.errstate(all="ignore"):
-        lifted: Any = module.lift(payloads)
+        lifted: object = module.lift(payloads)
     if not isinstance(lifted, Mapping) or lifted.keys() != parts.keys():
         returned = sorted(map(str, lifted)) if isinstance(lifted, Mapping) else repr(lifted)
         raise ModuleContractError(f"lift returned {returned}\n  expected: an array for each of {sorted(parts)}")

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 
+from muntin.columnar.arrays import Array
 from muntin.columnar.casting import as_component
 from muntin.components import Component, Merge
 
 
-def merger(component: Component) -> Callable[[Any, Any], Any]:
+def merger(component: Component) -> Callable[[Array, Array], Array]:
     """Return the function that merges two arrays of values element by element; a ufunc unless it is the writer's."""
     if component.function is not None:
         return component.function
     if component.merge is Merge.COLLECT:
         raise TypeError("collected values are put side by side, not merged")
     name = "add" if component.merge in (Merge.COUNT, Merge.MEAN) else component.merge
-    ufunc: Callable[[Any, Any], Any] = getattr(np, name)
+    ufunc: Callable[[Array, Array], Array] = getattr(np, name)
     return ufunc
 
 
-def inverter(component: Component) -> Callable[[Any, Any], Any] | None:
+def inverter(component: Component) -> Callable[[Array, Array], Array] | None:
     """Return the function that undoes a merge: of the merged values and the second ones, the first. None if none does.
 
     Example:
@@ -33,7 +33,7 @@ def inverter(component: Component) -> Callable[[Any, Any], Any] | None:
     return component.inverse or np.subtract if component.has_inverse else None
 
 
-def merge(component: Component, first: Any, second: Any) -> Any:
+def merge(component: Component, first: Array, second: Array) -> Array:
     """Return the merged values of two arrays of n values each.
 
     Raises:
@@ -44,7 +44,7 @@ def merge(component: Component, first: Any, second: Any) -> Any:
     return as_component(component, merged, len(first), "what the function of a component returned")
 
 
-def identities(component: Component, count: int) -> Any:
+def identities(component: Component, count: int) -> Array:
     """Return an array of n identities.
 
     Example:
@@ -59,7 +59,7 @@ def identities(component: Component, count: int) -> Any:
     return np.full(shape, component.identity, component.dtype)
 
 
-def fold_rows(component: Component, values: Any) -> Any:
+def fold_rows(component: Component, values: Array) -> Array:
     """Return the merge of n values, along the first axis: an array of one value, the identity if n is 0.
 
     Neighbours are merged in pairs, and the pairs in pairs, so a function of the writer's own is called about log2(n)

@@ -9,7 +9,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.schemas import Field, ListOf, MapOf, Struct, Variable, bind, describe, variables_in
 
 
-def observed(field: Field, values: Sequence[Any]) -> Field:
+def observed(field: Field, values: Sequence[object]) -> Field:
     """Return a field with its type variables bound to the types of values; those that have several types stay.
 
     Example:
@@ -20,9 +20,9 @@ def observed(field: Field, values: Sequence[Any]) -> Field:
     return bind(field, observed_types(field, values)) if variables_in(field) else field
 
 
-def observed_types(field: Field, values: Sequence[Any]) -> dict[str, Field]:
+def observed_types(field: Field, values: Sequence[object]) -> dict[str, Field]:
     """Infer the type variables of a field from values, as far as the values tell."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[object]] = {}
     for value in values:
         for name, part in _bound(field, value):
             found.setdefault(name, []).append(part)
@@ -30,7 +30,7 @@ def observed_types(field: Field, values: Sequence[Any]) -> dict[str, Field]:
     return {name: bound for name, bound in types.items() if bound is not None}
 
 
-def part_of(payload: Any, name: str, place: int) -> Any:
+def part_of(payload: Any, name: str, place: int) -> object:
     """Return a field of a record: of a mapping, an object with attributes, or a tuple; None if there is no record."""
     if payload is None:
         return None
@@ -39,7 +39,7 @@ def part_of(payload: Any, name: str, place: int) -> Any:
     return getattr(payload, name) if hasattr(payload, name) else payload[place]
 
 
-def _bound(field: Field, value: Any) -> Iterator[tuple[str, Any]]:
+def _bound(field: Field, value: object) -> Iterator[tuple[str, object]]:
     """Yield the parts of a value at the places of type variables, by variable."""
     if isinstance(field.type, Variable):
         yield field.type.name, value
@@ -48,7 +48,7 @@ def _bound(field: Field, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _bound(part, part_value)
 
 
-def _parts(field: Field, value: Any) -> Iterable[tuple[Field, Any]]:
+def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
     kind = field.type
     if isinstance(kind, Struct):
         return [(part, part_of(value, part.name, place)) for place, part in enumerate(kind.fields)]
@@ -59,7 +59,7 @@ def _parts(field: Field, value: Any) -> Iterable[tuple[Field, Any]]:
     return []
 
 
-def _type_of(values: Sequence[Any]) -> Field | None:
+def _type_of(values: Sequence[object]) -> Field | None:
     """Return the one type of values; whole numbers among floats are floats."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:

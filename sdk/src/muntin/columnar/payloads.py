@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from muntin.axis import instant, ticks
+from muntin.columnar.arrays import Array
 from muntin.columnar.observed import observed, part_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct
 
@@ -32,7 +33,9 @@ _AS_INTEGER: Final[Mapping[ScalarKind, Callable[[Any], int]]] = {
 }
 
 
-def payload_arrays(field: Field, payloads: Sequence[Any], *, skips_nulls: bool) -> tuple[Any, int]:
+def payload_arrays(
+    field: Field, payloads: Sequence[object], *, skips_nulls: bool
+) -> tuple[Array | dict[str, Array], int]:
     """Return payloads as `ColumnarAggregate.lift` wants them, and how many they are.
 
     Args:
@@ -60,19 +63,19 @@ def payload_arrays(field: Field, payloads: Sequence[Any], *, skips_nulls: bool) 
     return columns, len(payloads)
 
 
-def has_null(field: Field, payload: Any) -> bool:
+def has_null(field: Field, payload: object) -> bool:
     """Return True if a payload is null or, if it has several fields, one of them is."""
     if payload is None or not isinstance(field.type, Struct):
         return payload is None
     return any(part_of(payload, part.name, place) is None for place, part in enumerate(field.type.fields))
 
 
-def _column(field: Field, values: Sequence[Any], *, skips_nulls: bool) -> Any:
+def _column(field: Field, values: Sequence[object], *, skips_nulls: bool) -> Array:
     array = _array(field, values)
     return array if skips_nulls else np.ma.MaskedArray(array, [value is None for value in values])
 
 
-def _array(field: Field, values: Sequence[Any]) -> Any:
+def _array(field: Field, values: Sequence[object]) -> Array:
     """Return values as an array; values under nulls are unspecified."""
     kind = field.type.kind if isinstance(field.type, Scalar) else None
     if kind is None or kind not in DTYPES:

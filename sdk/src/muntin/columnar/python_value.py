@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from muntin.columnar.results import python_values
 
 
-def python_value(result: Any) -> Any:
+def python_value(result: object) -> object:
     """Return a scalar or an array of NumPy's as plain Python: NaT and what is masked is None. All else stays.
 
     Example:

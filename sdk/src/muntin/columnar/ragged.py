@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from muntin.columnar.arrays import Array, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,11 +24,11 @@ class Ragged:
         [2, 1]
     """
 
-    values: Any
-    offsets: Any
+    values: Array
+    offsets: IntArray
 
     @classmethod
-    def of(cls, groups: Sequence[Any]) -> Ragged:
+    def of(cls, groups: Sequence[Array]) -> Ragged:
         """Return groups, at least one, as arrays of values in any order.
 
         Example:
@@ -38,11 +39,11 @@ class Ragged:
         return cls(np.concatenate([np.sort(group) for group in groups]), np.cumsum([0, *map(len, groups)]))
 
     @property
-    def counts(self) -> Any:
+    def counts(self) -> IntArray:
         """The number of values of each group."""
         return np.diff(self.offsets)
 
     @property
-    def groups(self) -> Any:
+    def groups(self) -> IntArray:
         """For each value the number of its group."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.counts)

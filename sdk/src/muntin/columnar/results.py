@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from muntin.axis import moment
+from muntin.columnar.arrays import Array
 from muntin.columnar.on_arrays import OnArrays
+from muntin.columnar.ragged import Ragged
 from muntin.errors import ModuleContractError
 
 
-def results_of(module: OnArrays, components: Mapping[str, Any], count: int) -> list[Any]:
+def results_of(module: OnArrays, components: Mapping[str, Array | Ragged], count: int) -> list[object]:
     """Return the results of n windows.
 
     Args:
@@ -32,7 +33,7 @@ def results_of(module: OnArrays, components: Mapping[str, Any], count: int) -> l
     return python_values(results)
 
 
-def python_values(results: Any) -> list[Any]:
+def python_values(results: Array) -> list[object]:
     """Return an array as Python values: datetimes are aware and in UTC, and masked entries and NaT are None.
 
     Example:
@@ -53,6 +54,6 @@ def python_values(results: Any) -> list[Any]:
     return [None if missing else _plain(value) for missing, value in zip(is_null, values, strict=True)]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return an entry of an array of objects as a plain Python value."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

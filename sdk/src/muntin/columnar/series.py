@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from muntin.columnar.arrays import Array
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.python_value import python_value
 from muntin.schemas import Field
@@ -16,7 +17,7 @@ _WITH_NULLS: Final = {"i": "Int64", "b": "boolean"}
 """By kind of array, the type of Series that can hold nulls too."""
 
 
-def series_of(field: Field, payloads: Sequence[Any]) -> Any:
+def series_of(field: Field, payloads: Sequence[object]) -> pd.Series | pd.DataFrame:
     """Return payloads as a Series, or as a DataFrame with a column per field if they are records.
 
     Nulls are NaN, NaT, or NA among integers and booleans; datetimes are aware and in UTC.
@@ -32,7 +33,7 @@ def series_of(field: Field, payloads: Sequence[Any]) -> Any:
     return _series(arrays)
 
 
-def value_of_series(result: Any) -> Any:
+def value_of_series(result: object) -> object:
     """Convert the result of a function of Series to plain Python; NA and NaT become None.
 
     Example:
@@ -48,7 +49,7 @@ def value_of_series(result: Any) -> Any:
     return python_value(result)
 
 
-def _series(array: Any) -> Any:
+def _series(array: Array) -> pd.Series:
     is_null, values = np.ma.getmaskarray(array), np.ma.getdata(array)
     series = pd.Series(values)
     if values.dtype == np.dtype("datetime64[us]"):

@@ -6,11 +6,12 @@ and exact sums of floats as fractions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from muntin.columnar.arrays import Array, IntArray
 from muntin.columnar.contributions import contributions
 from muntin.columnar.merging import fold_rows, identities, merge
 from muntin.columnar.on_arrays import OnArrays
@@ -19,15 +20,15 @@ from muntin.columnar.ragged import Ragged
 from muntin.columnar.results import results_of
 from muntin.columnar.states import component_array, plain_values
 from muntin.columnar.sums import Sums, finished
-from muntin.components import Component, Merge
+from muntin.components import ColumnarState, Component, Merge
 
 
-def create_state(module: OnArrays) -> dict[str, Any]:
+def create_state(module: OnArrays) -> ColumnarState:
     """Return the state of no payloads."""
     return {"payloads": 0, "kept": {name: _nothing(part) for name, part in module.components().items()}}
 
 
-def add_events(module: OnArrays, state: dict[str, Any], payloads: Sequence[Any]) -> dict[str, Any]:
+def add_events(module: OnArrays, state: ColumnarState, payloads: Sequence[object]) -> ColumnarState:
     """Return the state with more payloads."""
     arrays, count = payload_arrays(module.input_field(), payloads, skips_nulls=module.skips_nulls)
     if not count:
@@ -37,13 +38,13 @@ def add_events(module: OnArrays, state: dict[str, Any], payloads: Sequence[Any])
     return combine(module, state, {"payloads": count, "kept": kept})
 
 
-def combine(module: OnArrays, state: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def combine(module: OnArrays, state: ColumnarState, other: ColumnarState) -> ColumnarState:
     """Return the state of the payloads of both."""
     kept = {name: _merged(part, state["kept"][name], other["kept"][name]) for name, part in module.components().items()}
     return {"payloads": state["payloads"] + other["payloads"], "kept": kept}
 
 
-def compute_result(module: OnArrays, state: Mapping[str, Any]) -> Any:
+def compute_result(module: OnArrays, state: ColumnarState) -> object:
     """Return the result of a state, as a Python value."""
     if not state["payloads"]:
         return module.empty_result
@@ -53,27 +54,27 @@ def compute_result(module: OnArrays, state: Mapping[str, Any]) -> Any:
     return results_of(module, kept, 1)[0]
 
 
-def _nothing(component: Component) -> Any:
+def _nothing(component: Component) -> object:
     if component.merge is Merge.COLLECT:
         return []
     return _plain(Sums.of(identities(component, 1)) if component.is_exact else identities(component, 1))
 
 
-def _kept(component: Component, count: int, lifted: Any) -> Any:
+def _kept(component: Component, count: int, lifted: Array | None) -> object:
     """Return the state of some payloads alone."""
-    if component.merge is Merge.COUNT:
+    if lifted is None:
         return count
     if component.merge is Merge.COLLECT:
         return plain_values(lifted)
     return _plain(_folded(Sums.of(lifted)) if component.is_exact else fold_rows(component, lifted))
 
 
-def _merged(component: Component, first: Any, second: Any) -> Any:
+def _merged(component: Component, first: Any, second: Any) -> object:
     if component.merge is Merge.COLLECT:
         return [*first, *second]
     if component.is_exact:
         return _plain(_folded(Sums.from_plain([first, second], component.shape)))
-    return _plain(merge(component, _array(component, first), _array(component, second)))
+    return _plain(merge(component, component_array(component, [first]), component_array(component, [second])))
 
 
 def _folded(sums: Sums) -> Sums:
@@ -81,16 +82,16 @@ def _folded(sums: Sums) -> Sums:
     return sums.on_grid(len(sums)).each(lambda lane, _: lane.sum(axis=0, keepdims=True))
 
 
-def _finished(component: Component, value: Any, payloads: Any) -> Any:
+def _finished(component: Component, value: Array | Sums | Ragged, payloads: IntArray) -> Array | Ragged:
     return finished(component, value, payloads) if isinstance(value, Sums) else value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Array | Sums) -> object:
     """Return one value as plain data."""
     return (value.plain() if isinstance(value, Sums) else plain_values(value))[0]
 
 
-def _array(component: Component, value: Any) -> Any:
+def _array(component: Component, value: Any) -> Array | Sums | Ragged:
     """Return plain data as an array of one value; collected values as the one group they are."""
     if component.is_exact:
         return Sums.from_plain([value], component.shape)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from muntin.components import Component, Merge
+from muntin.columnar.arrays import Array
+from muntin.components import ColumnarState, Component, Merge
 
 
-def plain_values(values: Any) -> list[Any]:
+def plain_values(values: Array) -> list[object]:
     """Return an array as plain data: vectors as nested lists, times as integers.
 
     Example:
         >>> plain_values(np.array(["1970-01-02"], "datetime64[us]"))
         [86400000000]
     """
-    plain: list[Any] = (values.view("int64") if values.dtype.kind in "mM" else values).tolist()
+    plain: list[object] = (values.view("int64") if values.dtype.kind in "mM" else values).tolist()
     return plain
 
 
-def component_array(component: Component, values: Sequence[Any]) -> Any:
+def component_array(component: Component, values: Sequence[object]) -> Array:
     """Return n values of a component, or n of those it collected, as the array that `plain_values` was given.
 
     Example:
@@ -35,7 +35,7 @@ def component_array(component: Component, values: Sequence[Any]) -> Any:
     return (array.view(component.dtype) if is_time else array).reshape(len(values), *component.shape)
 
 
-def records_of(payloads: Iterable[int], kept: dict[str, list[Any]]) -> list[dict[str, Any]]:
+def records_of(payloads: Iterable[int], kept: Mapping[str, Sequence[object]]) -> list[ColumnarState]:
     """Return partial states as `ColumnarAggregate` keeps them, from the values of their components.
 
     Example:

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from muntin.columnar.arrays import BoolArray, FloatArray, IntArray
 from muntin.components import Component, Merge
 
 _HUGE: Final = ldexp(1.0, 800)
@@ -55,12 +56,12 @@ class Sums:
         array([1.])
     """
 
-    lanes: tuple[Any, ...]
-    high: tuple[Any, ...] = ()
-    odd: Any | None = None
+    lanes: tuple[FloatArray, ...]
+    high: tuple[FloatArray, ...] = ()
+    odd: FloatArray | None = None
 
     @classmethod
-    def of(cls, values: Any) -> Sums:
+    def of(cls, values: FloatArray) -> Sums:
         """Return values, each as the sum of itself alone."""
         values = np.asarray(values, np.float64)
         if _largest(values) < _HUGE:
@@ -82,7 +83,7 @@ class Sums:
         return cls(lanes[0], lanes[1], odd[0] if odd else None)
 
     @classmethod
-    def from_plain(cls, values: Sequence[Any], shape: tuple[int, ...] = ()) -> Sums:
+    def from_plain(cls, values: Sequence[object], shape: tuple[int, ...] = ()) -> Sums:
         """Undo `plain`: make sums of plain numbers, of any type.
 
         Args:
@@ -93,7 +94,7 @@ class Sums:
         flat[...] = values if shape else np.fromiter(values, object, len(values))
         expanded = [_expanded(value) for value in flat.reshape(-1)]
 
-        def lanes(part: int) -> tuple[Any, ...]:
+        def lanes(part: int) -> tuple[FloatArray, ...]:
             most = max((len(parts[part]) for parts in expanded), default=0)
             columns = [[*parts[part], *[0.0] * (most - len(parts[part]))] for parts in expanded]
             table = np.array(columns, np.float64).reshape(len(expanded), most)
@@ -110,11 +111,11 @@ class Sums:
         return sum(array.nbytes for array in self.arrays)
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> tuple[FloatArray, ...]:
         """All arrays."""
         return (*self.lanes, *self.high, *(() if self.odd is None else (self.odd,)))
 
-    def each(self, function: Callable[[Any, bool], Any]) -> Sums:
+    def each(self, function: Callable[[FloatArray, bool], FloatArray]) -> Sums:
         """Return the sums that a function makes of each array.
 
         Args:
@@ -125,7 +126,7 @@ class Sums:
             odd = None if self.odd is None else function(self.odd, False)
         return Sums(tuple(lanes), tuple(high), odd)
 
-    def take(self, places: Any) -> Sums:
+    def take(self, places: IntArray | slice) -> Sums:
         """Return some of the sums: by their places, or a slice of them."""
         return self.each(lambda array, _: array[places])
 
@@ -136,11 +137,11 @@ class Sums:
         """
         return Sums(_cut(self.lanes, most) or (np.zeros_like(self.lanes[0]),), _cut(self.high, most), self.odd)
 
-    def rounded(self) -> Any:
+    def rounded(self) -> FloatArray:
         """Return the sums, each rounded once; one that no float is near is infinite. Zero has no sign."""
         return self._rounded(np.ones(len(self), np.int64))
 
-    def over(self, counts: Any) -> Any:
+    def over(self, counts: IntArray) -> FloatArray:
         """Return each sum divided by a positive whole number below 2**53, rounded once.
 
         Args:
@@ -148,7 +149,7 @@ class Sums:
         """
         return self._rounded(np.asarray(counts, np.int64))
 
-    def _rounded(self, counts: Any) -> Any:
+    def _rounded(self, counts: IntArray) -> FloatArray:
         values, is_open = np.empty(self.lanes[0].shape), np.zeros(self.lanes[0].shape, bool)
         counts = counts.reshape((len(self), *[1] * (values.ndim - 1)))
         for some in _blocks(values):
@@ -156,7 +157,7 @@ class Sums:
             values[some] += 0.0  # zero has no sign
         return self._mended(values, is_open, counts)
 
-    def plain(self) -> list[Any]:
+    def plain(self) -> list[object]:
         """Return the sums as plain data: exact fractions, or floats where they are not finite."""
         exact = np.empty(self.lanes[0].size, object)
         flat = [lane.reshape(-1) for lane in self.lanes], [lane.reshape(-1) for lane in self.high]
@@ -165,10 +166,10 @@ class Sums:
             exact[place] = _exact([lane[place] for lane in flat[0]], [lane[place] for lane in flat[1]])
             if odd is not None and odd[place]:
                 exact[place] = _canonical(float(odd[place]))
-        listed: list[Any] = exact.reshape(self.lanes[0].shape).tolist()
+        listed: list[object] = exact.reshape(self.lanes[0].shape).tolist()
         return listed
 
-    def _mended(self, values: Any, is_open: Any, counts: Any) -> Any:
+    def _mended(self, values: FloatArray, is_open: BoolArray, counts: IntArray) -> FloatArray:
         """Return quotients with the odd ones, and with those computed anew that may be rounded wrong."""
         if self.high:
             is_open = is_open | np.logical_or.reduce([lane != 0 for lane in self.high])
@@ -194,20 +195,20 @@ def nearest(exact: Fraction) -> float:
         return inf if exact > 0 else -inf
 
 
-def _blocks(values: Any) -> Iterator[slice]:
+def _blocks(values: FloatArray) -> Iterator[slice]:
     """Yield the places of an array in pieces that stay in a processor's cache, whatever is computed of them."""
     rows = max(1, _BLOCK * len(values) // max(values.size, 1))
     return (slice(start, start + rows) for start in range(0, len(values), rows))
 
 
-def _largest(values: Any) -> float:
+def _largest(values: FloatArray) -> float:
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
-def _cut(lanes: Sequence[Any], most: int) -> tuple[Any, ...]:
+def _cut(lanes: Sequence[FloatArray], most: int) -> tuple[FloatArray, ...]:
     """Return lanes on grids, the highest first; none of nothing but zeros."""
     rests = [(lane, _largest(lane)) for lane in lanes]
-    found: list[Any] = []
+    found: list[FloatArray] = []
     while rests := [(lane, largest) for lane, largest in rests if largest]:
         bits = (int(most) * len(rests)).bit_length() + 1
         exponent = max(_LEAST, frexp(max(largest for _, largest in rests))[1] + bits)
@@ -226,7 +227,7 @@ def _cut(lanes: Sequence[Any], most: int) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _quotients(lanes: Sequence[Any], counts: Any) -> tuple[Any, Any]:
+def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArray, BoolArray]:
     """Return sums divided by whole numbers, rounded, and a mask of those that may be wrong."""
     total, rest, is_open = _condensed(lanes)
     divisor = counts.astype(np.float64)
@@ -249,7 +250,7 @@ def _quotients(lanes: Sequence[Any], counts: Any) -> tuple[Any, Any]:
     return np.where(is_inexact, low, quotient), is_open
 
 
-def _condensed(lanes: Sequence[Any]) -> tuple[Any, Any, Any]:
+def _condensed(lanes: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return sums rounded to the nearest float, the rest as a float, and where either is not known to be right."""
     if len(lanes) == 1:
         return lanes[0], np.zeros_like(lanes[0]), np.zeros(lanes[0].shape, bool)
@@ -262,7 +263,7 @@ def _condensed(lanes: Sequence[Any]) -> tuple[Any, Any, Any]:
     return (*_two_sum(terms[0], terms[1]), np.logical_or.reduce(is_open))
 
 
-def _swept(terms: Sequence[Any]) -> list[Any]:
+def _swept(terms: Sequence[FloatArray]) -> list[FloatArray]:
     """Return terms of the same sums: the first is the sum as floats add it from the last to the first."""
     total, errors = terms[-1], []
     for term in terms[-2::-1]:
@@ -271,25 +272,25 @@ def _swept(terms: Sequence[Any]) -> list[Any]:
     return [total, *errors[::-1]]
 
 
-def _two_sum(first: Any, second: Any) -> tuple[Any, Any]:
+def _two_sum(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
     total = first + second
     gained = total - first
     return total, (first - (total - gained)) + (second - gained)
 
 
-def _two_product(first: Any, second: Any) -> tuple[Any, Any]:
+def _two_product(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
     product = first * second
     (upper, lower), (high, low) = _split(first), _split(second)
     return product, ((upper * high - product) + upper * low + lower * high) + lower * low
 
 
-def _split(values: Any) -> tuple[Any, Any]:
+def _split(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     scaled = values * _SPLITTER
     upper = scaled - (scaled - values)
     return upper, values - upper
 
 
-def _side_by_side(tables: Sequence[Sequence[Any]], shapes: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
+def _side_by_side(tables: Sequence[Sequence[FloatArray]], shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:
     """Return lanes of several tables one after the other; one that a table lacks is zero there."""
     rows = zip(tables, shapes, strict=True)
     most = max(map(len, tables))
@@ -319,7 +320,7 @@ def _canonical(value: float) -> float:
     return nan if isnan(value) else value
 
 
-def finished(component: Component, sums: Sums, counts: Any) -> Any:
+def finished(component: Component, sums: Sums, counts: IntArray) -> FloatArray:
     """Return sums, or their means, as `compute_results` gets them: an array of the component's type.
 
     Args:

@@ -7,7 +7,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from muntin.modules.columnar_aggregate import ColumnarAggregate
+from muntin.components import ColumnarState
+from muntin.modules.columnar_aggregate import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +18,12 @@ class _Translated:
     form: Any
     inner: Callable[[str], str]
 
-    def __call__(self, state: Any, version: str) -> Any:
-        return self.form.upgrade_state(state, self.inner(version))
+    def __call__(self, state: ColumnarState, version: str) -> ColumnarState:
+        upgraded: ColumnarState = self.form.upgrade_state(state, self.inner(version))
+        return upgraded
 
 
-def with_inner_version(form: ColumnarAggregate[Any, Any], inner: Callable[[str], str]) -> ColumnarAggregate[Any, Any]:
+def with_inner_version(form: Form, inner: Callable[[str], str]) -> Form:
     """Return a form for a module around the one whose form it is.
 
     Args:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from muntin.columnar.arrays import Array, PayloadArrays
+from muntin.columnar.ragged import Ragged
 from muntin.columnar.results import python_values
 from muntin.components import Component
-from muntin.modules.columnar_aggregate import ColumnarAggregate
+from muntin.modules.columnar_aggregate import ColumnarAggregate, Form
 from muntin.schemas import Field
 
 
@@ -23,7 +25,7 @@ class DefaultForm(ColumnarAggregate[Any, Any]):
 
     name, version = "muntin.with_default", "1"
 
-    def __init__(self, form: ColumnarAggregate[Any, Any], default: Any) -> None:
+    def __init__(self, form: Form, default: object) -> None:
         self.form = form
         self.default = default
         if hasattr(form, "upgrade_state"):
@@ -39,7 +41,7 @@ class DefaultForm(ColumnarAggregate[Any, Any]):
         return self.form.skips_nulls
 
     @property
-    def empty_result(self) -> Any:
+    def empty_result(self) -> object:
         """The aggregate's, or the value if that is null."""
         return self.default if self.form.empty_result is None else self.form.empty_result
 
@@ -47,13 +49,13 @@ class DefaultForm(ColumnarAggregate[Any, Any]):
         """Return the aggregate's."""
         return self.form.components()
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: PayloadArrays) -> Mapping[str, Array]:
         """Lift each payload with the aggregate."""
         return self.form.lift(payloads)
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Array | Ragged]) -> Array:
         """Return the results, none of them null."""
-        results = self.form.compute_results(components)
+        results: Array = self.form.compute_results(components)
         if not np.ma.isMaskedArray(results) and results.dtype.kind in "bif":
             return results
         values = [self.default if value is None else value for value in python_values(results)]

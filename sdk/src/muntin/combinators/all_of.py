@@ -89,19 +89,19 @@ class _AllModules(Made):
         sizes = [getattr(module, "state_bytes", None) for module in self._modules]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
-    def _create_state(self, *window: Any) -> Any:
+    def _create_state(self, *window: Any) -> object:
         return [module.create_state(*self._extent(module, window)) for module in self._modules]
 
-    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+    def _add_events(self, state: object, members: Sequence[object], *window: object) -> object:
         return self._each("add_events", state, members, window)
 
-    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+    def _remove_events(self, state: object, members: Sequence[object], *window: object) -> object:
         return self._each("remove_events", state, members, window)
 
-    def _combine(self, state: Any, other: Any) -> Any:
+    def _combine(self, state: Any, other: Any) -> object:
         return [module.combine(*pair) for module, *pair in zip(self._modules, state, other, strict=True)]
 
-    def _deduct(self, state: Any, other: Any) -> Any:
+    def _deduct(self, state: Any, other: Any) -> object:
         return [module.deduct(*pair) for module, *pair in zip(self._modules, state, other, strict=True)]
 
     def continues_from(self, version: str) -> bool:
@@ -125,7 +125,7 @@ class _AllModules(Made):
         found = re.fullmatch(", ".join(parts), version)
         return None if found is None else dict(zip(self._parts, found.groups(), strict=True))
 
-    def _upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+    def _upgrade_state(self, state: Any, version: str, *window: object) -> object:
         versions = (self._versions(version) or {}).values()
         return [
             module.upgrade_state(part, own, *self._extent(module, window)) if _is_upgraded(module, own) else part
@@ -146,7 +146,7 @@ class _AllModules(Made):
         ]
         return dict(zip(self._parts, results, strict=True))
 
-    def _columnar_form(self, reads: Any) -> ColumnarAggregate[Any, Any] | None:
+    def _columnar_form(self, reads: object) -> ColumnarAggregate[object, object] | None:
         forms = [module.columnar_form(reads) for module in self._modules]
         if not all(form is not None and form.skips_nulls for form in forms):
             return None
@@ -154,7 +154,7 @@ class _AllModules(Made):
 
         return AllOfForm(dict(zip(self._parts, forms, strict=True)), self._form_versions)
 
-    def _each(self, method: str, states: Any, members: Sequence[Any], window: Any) -> Any:
+    def _each(self, method: str, states: Any, members: Sequence[object], window: object) -> Any:
         return [
             getattr(module, method)(state, self._seen(module, members), *self._extent(module, window))
             for module, state in zip(self._modules, states, strict=True)
@@ -226,7 +226,7 @@ def _base(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> Any:
     return IncrementalAggregate if is_incremental else Aggregate
 
 
-def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict[str, Any]:
+def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict[str, object]:
     wanted = METHODS if is_incremental else ("compute_result",)
     names = [name for name in wanted if all(hasattr(cls, name) for cls in parts.values())]
     if is_incremental and any(hasattr(cls, "upgrade_state") for cls in parts.values()):
@@ -241,12 +241,12 @@ def _is_upgraded(module: Any, version: str) -> bool:
     return version != module.version and hasattr(module, "upgrade_state")
 
 
-def _has_records(annotation: Any) -> bool:
+def _has_records(annotation: object) -> bool:
     cls = get_origin(annotation) or annotation
     return is_dataclass(cls) or hasattr(cls, "_fields") or any(map(_has_records, get_args(annotation)))
 
 
-def _payload(parts: Mapping[str, type[Module]]) -> Any:
+def _payload(parts: Mapping[str, type[Module]]) -> object:
     """Return the one type that all aggregates read."""
     inputs = {name: without_null(types_of(cls)[0]) for name, cls in parts.items()}
     choices = {name: _choices(bare) for name, (bare, _) in inputs.items()}
@@ -270,18 +270,18 @@ def _bound(result: Field, reads: Field, payload: Field) -> Field:
     return result
 
 
-def _choices(bare: Any) -> tuple[Any, ...]:
+def _choices(bare: Any) -> tuple[object, ...]:
     """Return the types that a payload may be of; none where it may be of any."""
     if is_variable(bare):
         return tuple(bare.__constraints__)
     return () if bare is Any else (bare,)
 
 
-def _spelled(annotation: Any) -> str:
+def _spelled(annotation: object) -> str:
     return spell(describe(annotation))
 
 
-def _result(cls: type[Module], payload: Any) -> Any:
+def _result(cls: type[Module], payload: object) -> Any:
     read, _, result = types_of(cls)
     bare, _ = without_null(read)
     return substituted(result, {bare: without_null(payload)[0]}) if is_variable(bare) else result

@@ -9,7 +9,7 @@ from typing import Any, Optional, TypeVar, Union, get_args, get_origin
 import typing_extensions
 
 
-def without_null(annotation: Any) -> tuple[Any, bool]:
+def without_null(annotation: object) -> tuple[object, bool]:
     """Return a type without null, and whether it had it.
 
     Example:
@@ -23,17 +23,17 @@ def without_null(annotation: Any) -> tuple[Any, bool]:
     return Union[rest], True  # noqa: UP007  # known at run time alone
 
 
-def with_null(annotation: Any) -> Any:
+def with_null(annotation: object) -> object:
     """Return a type with null."""
     return annotation if annotation is Any else Optional[annotation]  # noqa: UP045  # text has no |
 
 
-def is_variable(annotation: Any) -> bool:
+def is_variable(annotation: object) -> bool:
     """Return True if a type is a type variable."""
     return isinstance(annotation, TypeVar | typing_extensions.TypeVar)
 
 
-def substituted(annotation: Any, variables: Mapping[Any, Any]) -> Any:
+def substituted(annotation: Any, variables: Mapping[Any, Any]) -> object:
     """Return a type with type variables replaced, also those inside it."""
     parameters = getattr(annotation, "__parameters__", ())
     inside = tuple(variables.get(parameter, parameter) for parameter in parameters)

@@ -43,7 +43,7 @@ class _Filtering(Counting):
     _condition: ClassVar[Any]
     _spread: ClassVar[Any]
 
-    def _see(self, members: Sequence[Any]) -> Sequence[Any]:
+    def _see(self, members: Sequence[Any]) -> Sequence[object]:
         return [member for member in members if self._condition(*self._spread(self._payload_of(member)))]
 
 

@@ -62,43 +62,43 @@ def grouping_by(module: str | type[Module]) -> type[Any]:
 class _GroupingBy(Wrapping):
     """Keeps for each group that has members their number and a state."""
 
-    def _create_state(self, *window: Any) -> Any:
+    def _create_state(self, *window: Any) -> object:
         del window
         return {}
 
-    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> object:
         for group, inside in self._groups(members).items():
             count, inner = state.get(group) or (0, self._module.create_state(*window))
             state[group] = count + len(inside), self._module.add_events(inner, inside, *window)
         return state
 
-    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+    def _remove_events(self, state: Any, members: Sequence[object], *window: Any) -> object:
         for group, inside in self._groups(members).items():
             count, inner = state.pop(group)
             if count > len(inside):
                 state[group] = count - len(inside), self._module.remove_events(inner, inside, *window)
         return state
 
-    def _combine(self, state: Any, other: Any) -> Any:
+    def _combine(self, state: Any, other: Any) -> object:
         for group, (number, theirs) in other.items():
             count, inner = state.get(group) or (0, self._module.create_state())
             state[group] = count + number, self._module.combine(inner, theirs)
         return state
 
-    def _deduct(self, state: Any, other: Any) -> Any:
+    def _deduct(self, state: Any, other: Any) -> object:
         for group, (number, theirs) in other.items():
             count, inner = state.pop(group)
             if count > number:
                 state[group] = count - number, self._module.deduct(inner, theirs)
         return state
 
-    def _upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+    def _upgrade_state(self, state: Any, version: str, *window: Any) -> object:
         inner = self._inner(version)
         return {
             group: (count, self._module.upgrade_state(part, inner, *window)) for group, (count, part) in state.items()
         }
 
-    def _compute_result(self, known: Any, *window: Any) -> Any:
+    def _compute_result(self, known: Any, *window: object) -> Any:
         parts = self._inner_states(known) if self.is_incremental else self._groups(known)
         return {group: self._module.compute_result(part, *window) for group, part in parts.items()}
 
@@ -109,7 +109,7 @@ class _GroupingBy(Wrapping):
             groups.setdefault(payload.group, []).append(self._with_payload(member, payload.value))
         return groups
 
-    def _inner_states(self, state: Mapping[Any, Any]) -> dict[Any, Any]:
+    def _inner_states(self, state: Mapping[Any, Any]) -> dict[object, object]:
         return {group: inner for group, (_, inner) in state.items()}
 
 

@@ -16,7 +16,7 @@ from muntin.modules.spreading import spread_of
 
 
 def mapping(
-    module: str | type[Module], function: Callable[..., Any], *, input: Any = None, to: Any = None
+    module: str | type[Module], function: Callable[..., object], *, input: object = None, to: object = None
 ) -> type[Any]:
     """Return a module that sees what a function makes of each payload.
 
@@ -48,15 +48,15 @@ class _Mapping(Delegating):
     _function: ClassVar[Any]
     _spread: ClassVar[Any]
 
-    def _see(self, members: Sequence[Any]) -> Sequence[Any]:
+    def _see(self, members: Sequence[Any]) -> Sequence[object]:
         return [self._with_payload(member, self._mapped(self._payload_of(member))) for member in members]
 
-    def _mapped(self, payload: Any) -> Any:
+    def _mapped(self, payload: object) -> object:
         return self._function(*self._spread(payload))
 
 
 @maker
-def _mapping(cls: type[Module], function: Callable[..., Any], given: Any, to: Any) -> type[Any]:
+def _mapping(cls: type[Module], function: Callable[..., object], given: object, to: object) -> type[Any]:
     inner, _, result = types_of(cls)
     payload = type_taken(function) if given is None else given
     if payload is None:

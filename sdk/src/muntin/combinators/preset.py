@@ -13,7 +13,7 @@ from muntin.modules.parameters import check_types
 from muntin.modules.spelling import spell
 
 
-def preset(module: str | type[Module], /, **parameters: Any) -> type[Any]:
+def preset(module: str | type[Module], /, **parameters: object) -> type[Any]:
     """Return a module with some of its parameters set, for where a query gives none, such as in `all_of`.
 
     Args:
@@ -40,7 +40,7 @@ def preset(module: str | type[Module], /, **parameters: Any) -> type[Any]:
 
 
 @maker
-def _preset(cls: type[Module], /, **parameters: Any) -> type[Any]:
+def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
     signature = constructor_signature(cls)
     try:
         signature.bind_partial(**parameters)
@@ -48,7 +48,7 @@ def _preset(cls: type[Module], /, **parameters: Any) -> type[Any]:
     except TypeError as error:
         raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
 
-    def initialise(self: Any, *arguments: Any, **given: Any) -> None:
+    def initialise(self: object, *arguments: object, **given: object) -> None:
         cls.__init__(self, *arguments, **given, **parameters)
 
     def upgrade_state(self: Any, state: Any, version: str, *window: Any) -> Any:

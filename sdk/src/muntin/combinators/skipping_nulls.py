@@ -50,16 +50,16 @@ class _SkippingNulls(Counting):
         parts = tuple(replace(part, is_nullable=True) for part in field.type.fields)
         return replace(field, type=Struct(parts, field.type.make), is_nullable=True)
 
-    def _see(self, members: Sequence[Any]) -> Sequence[Any]:
+    def _see(self, members: Sequence[Any]) -> Sequence[object]:
         return [member for member in members if not self._is_null(self._payload_of(member))]
 
-    def _is_null(self, payload: Any) -> bool:
+    def _is_null(self, payload: object) -> bool:
         kind = self._wrapped.input_field().type
         if payload is None or not isinstance(kind, Struct):
             return payload is None
         return any(part is None for part in FieldsOf(tuple(part.name for part in kind.fields))(payload))
 
-    def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def _columnar_form(self, reads: Field) -> ColumnarAggregate[object, object] | None:
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
         fits = form is not None and form.skips_nulls and form.empty_result is None
         return self._outer_form(form) if form is not None and fits else None

@@ -60,14 +60,14 @@ class _TopN(Delegating):
     _n: ClassVar[int]
     _largest: ClassVar[bool]
 
-    def _show(self, result: Mapping[Any, Any]) -> list[Ranked[Any, Any]]:
+    def _show(self, result: Mapping[Any, Any]) -> list[Ranked[object, object]]:
         ordered = sorted(item for item in result.items() if item[1] is not None)
         ordered.sort(key=lambda item: _order(item[1]), reverse=self._largest)
         return [Ranked(*item) for item in ordered[: self._n]]
 
 
 @maker
-def _top_n(cls: type[Module], n: Any, largest: bool) -> type[Any]:
+def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
     payload, _, result = types_of(cls)
     origin = get_origin(result)
     if cls.is_operator or not (isinstance(origin, type) and issubclass(origin, Mapping)):
@@ -88,6 +88,6 @@ def _top_n(cls: type[Module], n: Any, largest: bool) -> type[Any]:
     )
 
 
-def _order(value: Any) -> tuple[bool, Any]:
+def _order(value: object) -> tuple[bool, object]:
     is_not_a_number = isinstance(value, float) and isnan(value)
     return is_not_a_number, 0 if is_not_a_number else value

@@ -14,7 +14,7 @@ from muntin.modules.spelling import spell
 from muntin.schemas import Field
 
 
-def with_default(module: str | type[Module], value: Any) -> type[Any]:
+def with_default(module: str | type[Module], value: object) -> type[Any]:
     """Return a module with a value where its result would be null, or with one row of it where there would be none.
 
     A window without members has no result, and so no default: there is no end of such windows, for keys as well as in
@@ -44,12 +44,12 @@ def with_default(module: str | type[Module], value: Any) -> type[Any]:
 class _WithDefault(Delegating):
     _default: ClassVar[Any]
 
-    def _show(self, result: Any) -> Any:
+    def _show(self, result: Any) -> object:
         if self.is_operator:
             return list(result) or [self._default]
         return self._default if result is None else result
 
-    def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def _columnar_form(self, reads: Field) -> ColumnarAggregate[object, object] | None:
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(reads)
         if form is None:
             return None
@@ -59,7 +59,7 @@ class _WithDefault(Delegating):
 
 
 @maker
-def _with_default(cls: type[Module], value: Any) -> type[Any]:
+def _with_default(cls: type[Module], value: object) -> type[Any]:
     payload, _, result = types_of(cls)
     shown = result if cls.is_operator or value is None else without_null(result)[0]
     form = {"columnar_form": _WithDefault._columnar_form} if issubclass(cls, SupportsColumns) else {}

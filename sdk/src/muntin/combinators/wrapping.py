@@ -42,7 +42,7 @@ class Wrapping(Made):
     is_operator: ClassVar[bool]
     is_time_sensitive: ClassVar[bool]
 
-    def __init__(self, *arguments: Any, **parameters: Any) -> None:
+    def __init__(self, *arguments: object, **parameters: object) -> None:
         self._module: Any = self._wrapped(*arguments, **parameters)
 
     @property
@@ -72,7 +72,7 @@ class Wrapping(Made):
     def _inner(self, version: str) -> str:
         return version.removesuffix(self._preset).removesuffix(self._suffix)
 
-    def _outer_form(self, form: ColumnarAggregate[Any, Any]) -> ColumnarAggregate[Any, Any]:
+    def _outer_form(self, form: ColumnarAggregate[object, object]) -> ColumnarAggregate[object, object]:
         """Return the wrapped module's form, for queries that know this module's version."""
         from muntin.columnar.upgrading import with_inner_version
 
@@ -84,11 +84,11 @@ class Wrapping(Made):
     def _with_payload(self, member: Any, payload: Any) -> Any:
         return Event(member.start, member.end, payload) if self.is_time_sensitive else payload
 
-    def _see(self, members: Sequence[Any]) -> Sequence[Any]:
+    def _see(self, members: Sequence[Any]) -> Sequence[object]:
         """Return the members that the wrapped module gets."""
         return members
 
-    def _show(self, result: Any) -> Any:
+    def _show(self, result: Any) -> object:
         """Convert the result of the wrapped module; by default, leave it as it is."""
         return result
 
@@ -96,25 +96,25 @@ class Wrapping(Made):
 class Delegating(Wrapping):
     """A module whose states are those of the one it wraps."""
 
-    def _create_state(self, *window: Any) -> Any:
+    def _create_state(self, *window: Any) -> object:
         return self._module.create_state(*window)
 
-    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+    def _add_events(self, state: object, members: Sequence[object], *window: object) -> object:
         return self._module.add_events(state, self._see(members), *window)
 
-    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+    def _remove_events(self, state: object, members: Sequence[object], *window: object) -> object:
         return self._module.remove_events(state, self._see(members), *window)
 
-    def _combine(self, state: Any, other: Any) -> Any:
+    def _combine(self, state: object, other: object) -> object:
         return self._module.combine(state, other)
 
-    def _deduct(self, state: Any, other: Any) -> Any:
+    def _deduct(self, state: object, other: object) -> object:
         return self._module.deduct(state, other)
 
-    def _upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+    def _upgrade_state(self, state: object, version: str, *window: object) -> object:
         return self._module.upgrade_state(state, self._inner(version), *window)
 
-    def _compute_result(self, known: Any, *window: Any) -> Any:
+    def _compute_result(self, known: Any, *window: object) -> Any:
         known = known if self.is_incremental else self._see(known)
         return self._show(self._module.compute_result(known, *window))
 
@@ -125,14 +125,14 @@ class Counting(Wrapping):
     Where there are none, the wrapped module is not called, and the result is null; an operator then has no rows.
     """
 
-    def _create_state(self, *window: Any) -> Any:
+    def _create_state(self, *window: Any) -> object:
         return 0, self._module.create_state(*window)
 
-    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> object:
         (count, inner), kept = state, self._see(members)
         return (count + len(kept), self._module.add_events(inner, kept, *window)) if kept else state
 
-    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> Any:
+    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> object:
         (count, inner), gone = state, self._see(members)
         if not gone:
             return state
@@ -140,14 +140,14 @@ class Counting(Wrapping):
             return self._create_state(*window)
         return count - len(gone), self._module.remove_events(inner, gone, *window)
 
-    def _combine(self, state: Any, other: Any) -> Any:
+    def _combine(self, state: Any, other: Any) -> object:
         return state[0] + other[0], self._module.combine(state[1], other[1])
 
-    def _deduct(self, state: Any, other: Any) -> Any:
+    def _deduct(self, state: Any, other: Any) -> object:
         count = state[0] - other[0]
         return (count, self._module.deduct(state[1], other[1])) if count else self._create_state()
 
-    def _upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+    def _upgrade_state(self, state: Any, version: str, *window: Any) -> object:
         return state[0], self._module.upgrade_state(state[1], self._inner(version), *window)
 
     def _compute_result(self, known: Any, *window: Any) -> Any:
@@ -178,7 +178,7 @@ def base_of(cls: type[Module]) -> Any:
     return IncrementalAggregate if base is ColumnarAggregate else base
 
 
-def types_of(cls: type[Module]) -> tuple[Any, Any, Any]:
+def types_of(cls: type[Module]) -> tuple[object, object, object]:
     """Return the types of a module's payload, of its state and of its result."""
     types = cls._types()
     return types["input"], cls.state_type(), types["result"]
@@ -193,10 +193,10 @@ def wrap(  # everything that a module says of itself
     cls: type[Module],
     way: type[Wrapping],
     description: tuple[str, str],
-    payload: Any,
-    result: Any,
-    attributes: Mapping[str, Any],
-    state: Any = None,
+    payload: object,
+    result: object,
+    attributes: Mapping[str, object],
+    state: object = None,
 ) -> type[Any]:
     """Return a module class that wraps another one.
 

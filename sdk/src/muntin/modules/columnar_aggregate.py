@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, cast
 
 from typing_extensions import TypeVar
 
-from muntin.components import Component
+from muntin.components import ColumnarState, Component
 from muntin.modules.module import Module
 from muntin.schemas import Field
 
@@ -112,31 +112,34 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
         return self
 
     @classmethod
-    def state_type(cls) -> Any:
+    def state_type(cls) -> object:
         """Return the annotation of the state that the incremental methods keep: plain values by component."""
         return dict[str, Any]
 
-    def create_state(self) -> dict[str, Any]:
+    def create_state(self) -> ColumnarState:
         """Return the state of no payloads."""
         from muntin.columnar.single import create_state
 
         return create_state(self)
 
-    def add_events(self, state: dict[str, Any], payloads: Sequence[In]) -> dict[str, Any]:
+    def add_events(self, state: ColumnarState, payloads: Sequence[In]) -> ColumnarState:
         """Return the state with more payloads."""
         from muntin.columnar.single import add_events
 
         return add_events(self, state, payloads)
 
-    def combine(self, state: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    def combine(self, state: ColumnarState, other: ColumnarState) -> ColumnarState:
         """Return the state of the payloads of both."""
         from muntin.columnar.single import combine
 
         return combine(self, state, other)
 
-    def compute_result(self, state: dict[str, Any]) -> Out:
+    def compute_result(self, state: ColumnarState) -> Out:
         """Return the result of a state."""
         from muntin.columnar.single import compute_result
 
-        result: Out = compute_result(self, state)
-        return result
+        return cast(Out, compute_result(self, state))
+
+
+Form: TypeAlias = ColumnarAggregate[Any, Any]
+"""A columnar aggregate, whatever it reads and returns."""

@@ -79,7 +79,7 @@ def function(
     return wrap
 
 
-def _result_field(name: str, implementation: Callable[..., Any], result: Any, *, vectorized: bool) -> Field:
+def _result_field(name: str, implementation: Callable[..., object], result: object, *, vectorized: bool) -> Field:
     if result is not None:
         return describe(result, "result")
     if vectorized:

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 from muntin.errors import ModuleDefinitionError
 
 
-def type_arguments(cls: type, root: type) -> dict[str, Any]:
+def type_arguments(cls: type, root: type) -> dict[str, object]:
     """Return the types that a module class binds to the roles of its base class.
 
     A base class lists its roles in `_roles`, in the order of its type parameters. Classes in between may pass
@@ -29,7 +29,7 @@ def type_arguments(cls: type, root: type) -> dict[str, Any]:
     return found
 
 
-def _find(cls: type, root: type, bound: dict[Any, Any]) -> dict[str, Any] | None:
+def _find(cls: type, root: type, bound: dict[object, object]) -> dict[str, object] | None:
     for base in vars(cls).get("__orig_bases__", cls.__bases__):
         origin = get_origin(base) or base
         if not (isinstance(origin, type) and issubclass(origin, root)):
@@ -43,7 +43,7 @@ def _find(cls: type, root: type, bound: dict[Any, Any]) -> dict[str, Any] | None
     return None
 
 
-def _bind(argument: Any, bound: dict[Any, Any]) -> Any:
+def _bind(argument: Any, bound: dict[Any, Any]) -> object:
     """Return a type argument with type variables replaced, also those inside it, as in `list[T]`."""
     parameters = getattr(argument, "__parameters__", ())
     inside = tuple(bound.get(parameter, parameter) for parameter in parameters)

@@ -46,7 +46,7 @@ class Made:
 
     _recipe: ClassVar[Recipe]
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         cls, state = type(self), self.__getstate__()
         if "_recipe" in vars(cls):
             return (_instance, (cls._recipe,), state)
@@ -66,7 +66,7 @@ def maker(function: Callable[A, type[Any]]) -> Callable[A, type[Any]]:
     return make
 
 
-def make_module(bases: tuple[Any, ...], attributes: Mapping[str, Any]) -> type[Any]:
+def make_module(bases: tuple[object, ...], attributes: Mapping[str, object]) -> type[Any]:
     """Return a complete module class.
 
     Args:
@@ -86,7 +86,7 @@ def make_module(bases: tuple[Any, ...], attributes: Mapping[str, Any]) -> type[A
 def constructor(initialise: Callable[..., None], signature: inspect.Signature) -> Callable[..., None]:
     """Return a constructor that takes what a signature says, and tells so."""
 
-    def __init__(self: Any, *arguments: Any, **parameters: Any) -> None:
+    def __init__(self: object, *arguments: object, **parameters: object) -> None:
         signature.bind(*arguments, **parameters)
         initialise(self, *arguments, **parameters)
 
@@ -102,9 +102,9 @@ def _instance(recipe: Recipe) -> Module:
     return module
 
 
-def _unfinished(argument: Any) -> Any:
+def _unfinished(argument: object) -> object:
     return vars(argument).get("_recipe", argument) if isinstance(argument, type) else argument
 
 
-def _finished(argument: Any) -> Any:
+def _finished(argument: object) -> object:
     return argument.make() if isinstance(argument, Recipe) else argument

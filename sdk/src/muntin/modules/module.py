@@ -76,7 +76,7 @@ class Module:
         return result if digits is None else growing(result, Growth(digits, cls.decimal_places))
 
     @classmethod
-    def state_type(cls) -> Any:
+    def state_type(cls) -> object:
         """Return the annotation of the state, or None for a module that keeps none."""
         return cls._types().get("state")
 

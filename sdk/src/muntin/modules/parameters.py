@@ -26,7 +26,7 @@ _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
 """What is taken for an annotation; an annotation that is not here says too little or too much to be checked."""
 
 
-def check_types(signature: inspect.Signature, parameters: Mapping[str, Any]) -> None:
+def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) -> None:
     """Refuse a parameter that is plainly not what a constructor is annotated with, such as text for a float.
 
     Args:
@@ -52,7 +52,7 @@ def check_types(signature: inspect.Signature, parameters: Mapping[str, Any]) -> 
         raise TypeError(f"{name} must be {spelled}, got {value!r}{_remedy(name, value, annotation)}")
 
 
-def _fits(value: Any, annotation: Any) -> bool:
+def _fits(value: object, annotation: object) -> bool:
     """Return True if a value fits an annotation, or if the annotation is not understood."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -67,7 +67,7 @@ def _fits(value: Any, annotation: Any) -> bool:
     return isinstance(value, taken) and (not isinstance(value, bool) or annotation is bool)
 
 
-def _remedy(name: str, value: Any, annotation: Any) -> str:
+def _remedy(name: str, value: object, annotation: object) -> str:
     """Return the advice to write a literal, where a text holds one of the wanted type; empty otherwise."""
     try:
         meant = ast.literal_eval(value) if isinstance(value, str) else None

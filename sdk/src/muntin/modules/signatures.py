@@ -15,7 +15,7 @@ _ANYTHING: Final = inspect.Signature(
 )
 
 
-def signature_of(code: Callable[..., Any]) -> inspect.Signature:
+def signature_of(code: Callable[..., object]) -> inspect.Signature:
     """Return a signature as far as it can be known; code in other languages need not have one."""
     try:
         return inspect.signature(code, eval_str=True)
@@ -25,7 +25,7 @@ def signature_of(code: Callable[..., Any]) -> inspect.Signature:
         return _ANYTHING
 
 
-def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+def hints_of(function: Callable[..., object]) -> dict[str, object]:
     """Return annotations as far as they can be read."""
     try:
         return get_type_hints(function, include_extras=True)
@@ -33,7 +33,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
         return {}
 
 
-def taken_by(function: Callable[..., Any], skipped: int = 0) -> list[str] | None:
+def taken_by(function: Callable[..., object], skipped: int = 0) -> list[str] | None:
     """Return the names of the parameters without a default; None if a function takes any number and names none.
 
     Args:
@@ -46,7 +46,7 @@ def taken_by(function: Callable[..., Any], skipped: int = 0) -> list[str] | None
     return None if is_open and len(taken) <= skipped else taken[skipped:]
 
 
-def type_taken(function: Callable[..., Any], skipped: int = 0) -> Any:
+def type_taken(function: Callable[..., object], skipped: int = 0) -> object:
     """Return the type of what a function takes: a tuple if that is several values, `Any` if it is none.
 
     None if an annotation is missing.

@@ -13,7 +13,7 @@ from typing import Any, Final
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 
 
-def spell(value: Any) -> str:
+def spell(value: object) -> str:
     """Return a parameter as text that is the same in every process, without addresses or the order of a set.
 
     A function that can be imported goes by its name. Any other, such as one of a script or a lambda, goes by its name
@@ -40,7 +40,7 @@ def spell(value: Any) -> str:
     return f"<{module}.{named.__qualname__}>" if module else f"<{named.__qualname__}>"
 
 
-def _spell_parts(value: Any) -> str | None:
+def _spell_parts(value: object) -> str | None:
     """Return a collection or a dataclass as text; None if the value is one whole."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{spell(name)}: {spell(part)}' for name, part in value.items())}}}"

@@ -13,7 +13,7 @@ Spread: TypeAlias = Callable[[Any], tuple[Any, ...]]
 """Turns a payload into arguments."""
 
 
-def spread_of(function: Callable[..., Any], payload: Any, skipped: int = 0) -> Spread:
+def spread_of(function: Callable[..., object], payload: object, skipped: int = 0) -> Spread:
     """Return the function from a payload of a type to the arguments of a function.
 
     A record becomes one argument per field where the function takes several, or any number, as columns do in SQL.
@@ -38,7 +38,7 @@ class FieldsOf:
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
 
-    def __call__(self, payload: Any) -> tuple[Any, ...]:
+    def __call__(self, payload: Any) -> tuple[object, ...]:
         """Return the fields of a record."""
         if isinstance(payload, tuple):
             return payload
@@ -46,10 +46,10 @@ class FieldsOf:
         return tuple(of(name)(payload) for name in self._names)
 
 
-def _whole(payload: Any) -> tuple[Any, ...]:
+def _whole(payload: object) -> tuple[object, ...]:
     return (payload,)
 
 
-def _nothing(payload: Any) -> tuple[Any, ...]:
+def _nothing(payload: object) -> tuple[object, ...]:
     del payload
     return ()

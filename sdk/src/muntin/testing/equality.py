@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 
-def equal(left: Any, right: Any, tolerance: float = 0.0) -> bool:
+def equal(left: object, right: object, tolerance: float = 0.0) -> bool:
     """Return True if two values are equal, numbers within a tolerance, NaN to NaN.
 
     Lists, tuples, mappings and dataclasses are compared part by part, and sets as they are.
@@ -29,7 +29,7 @@ def equal(left: Any, right: Any, tolerance: float = 0.0) -> bool:
     return alike(left, right, lambda one, other: _equal_numbers(one, other, tolerance))
 
 
-def alike(left: Any, right: Any, same_numbers: Callable[[Any, Any], bool]) -> bool:
+def alike(left: object, right: object, same_numbers: Callable[[object, object], bool]) -> bool:
     """Return True if two values are equal, with numbers compared by a function."""
     if isinstance(left, Real | Decimal) and isinstance(right, Real | Decimal):
         return same_numbers(left, right)
@@ -72,7 +72,7 @@ def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:
     return bool(tolerance) and math.isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)
 
 
-def parts_of(value: Any) -> list[Any] | None:
+def parts_of(value: object) -> list[object] | None:
     """Return the parts of a list, tuple, dataclass or the like; None for a value that is one whole."""
     if isinstance(value, str | bytes | Set):
         return None

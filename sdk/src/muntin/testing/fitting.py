@@ -13,7 +13,7 @@ from muntin.axis import EARLIEST, INFINITY
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 
 
-def _is_long(value: Any) -> bool:
+def _is_long(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and EARLIEST <= value <= INFINITY
 
 
@@ -31,7 +31,7 @@ _ACCEPTS: Final[dict[ScalarKind, Callable[[Any], bool]]] = {
 }
 
 
-def misfit(field: Field, value: Any, *, is_result: bool = False) -> str | None:
+def misfit(field: Field, value: object, *, is_result: bool = False) -> str | None:
     """Return why a value does not fit a field, or None if it does.
 
     A type variable and `Any` take every value. NumPy's numbers are numbers, and its booleans booleans.
@@ -52,13 +52,13 @@ def misfit(field: Field, value: Any, *, is_result: bool = False) -> str | None:
     return next(_misfits(field, plain_number(value), "", is_result), None)
 
 
-def plain_number(value: Any) -> Any:
+def plain_number(value: Any) -> object:
     """Return a number or boolean of NumPy's as Python's; any other value, also an array, as it is."""
     is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
     return value.item() if is_scalar and value.dtype.kind in "biuf" else value
 
 
-def _misfits(field: Field, value: Any, path: str, is_result: bool) -> Iterator[str]:
+def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterator[str]:
     if value is None and (field.is_nullable or (is_result and not path.startswith("a key of "))):
         return
     kind = field.type
@@ -94,11 +94,11 @@ def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]]:
     return _struct_parts(kind, value, path) if isinstance(kind, Struct) else []
 
 
-def _entry(kind: MapOf, key: Any, value: Any, path: str) -> list[tuple[Field, Any, str]]:
+def _entry(kind: MapOf, key: Any, value: Any, path: str) -> list[tuple[Field, object, str]]:
     return [(kind.key, key, f"a key of {path or 'it'}"), (kind.value, value, f"{path}[{key!r}]")]
 
 
-def _lacking(struct: Struct, value: Any) -> str:
+def _lacking(struct: Struct, value: object) -> str:
     """Return the fields that a value lacks or has in excess, in words; empty if it has those of the struct."""
     wanted = [field.name for field in struct.fields]
     if isinstance(value, tuple) and (len(value) == len(wanted) or not hasattr(value, "_fields")):
@@ -112,11 +112,11 @@ def _lacking(struct: Struct, value: Any) -> str:
     return f"without {', '.join(map(repr, missing))}{besides}"
 
 
-def _has_parts(value: Any) -> bool:
+def _has_parts(value: object) -> bool:
     return isinstance(value, tuple) or is_dataclass(value) or hasattr(value, "__dict__")
 
 
-def _struct_parts(struct: Struct, value: Any, path: str) -> list[tuple[Field, Any, str]]:
+def _struct_parts(struct: Struct, value: object, path: str) -> list[tuple[Field, object, str]]:
     fields = struct.fields
     if isinstance(value, tuple):
         values = list(value)

@@ -81,24 +81,24 @@ def records_in(annotation: Any) -> frozenset[type]:
     return frozenset(found)
 
 
-def _hints(record: type) -> dict[str, Any]:
+def _hints(record: type) -> dict[str, object]:
     try:
         return get_type_hints(record)
     except NameError:  # the definition law says so in better words
         return {}
 
 
-def _is_record(cls: Any) -> bool:
+def _is_record(cls: object) -> bool:
     return isinstance(cls, type) and (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields"))
 
 
-def _fields(record: Any) -> dict[str, Any]:
+def _fields(record: Any) -> dict[str, object]:
     if hasattr(record, "_asdict"):
         return dict(record._asdict())
     return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
 
 
-def _complaint(value: Any) -> str:
+def _complaint(value: object) -> str:
     if _is_record(type(value)):
         return (
             f"{value!r} is a {type(value).__qualname__}, which the module does not declare\n"

@@ -91,7 +91,7 @@ class OutputEvent:
 
 
 def evaluate(
-    query: WindowedQuery, events: Iterable[Event[Any]], complete_to: int = INFINITY, horizon: int | None = None
+    query: WindowedQuery, events: Iterable[Event[object]], complete_to: int = INFINITY, horizon: int | None = None
 ) -> list[OutputEvent]:
     """Return the output of one key, of the windows that no legal change can alter any more.
 
@@ -117,7 +117,7 @@ def evaluate(
     return output
 
 
-def horizon_of(kind: WindowKind, events: Iterable[Event[Any]], complete_to: int = INFINITY) -> int:
+def horizon_of(kind: WindowKind, events: Iterable[Event[object]], complete_to: int = INFINITY) -> int:
     """Return the first tick past all starts, known ends and punctuation."""
     whole = list(events)
     ends = [event.end + kind.reach for event in whole if event.end != INFINITY]
@@ -130,13 +130,13 @@ def windows(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> lis
     return meaning_of(kind).windows(kind, events, horizon)
 
 
-def belongs(kind: WindowKind, event: Event[Any], window: Window) -> bool:
+def belongs(kind: WindowKind, event: Event[object], window: Window) -> bool:
     """True if the event is a member of the window: the stretch on which it counts shares a tick with the window."""
     start, end = meaning_of(kind).counted(kind, event)
     return start < end and start < window.end and end > window.start
 
 
-def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[Any]], complete_to: int) -> bool:
+def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[object]], complete_to: int) -> bool:
     """True if no change with a sync time of at least `complete_to` can alter the window or its result.
 
     A boundary at exactly `complete_to` can still move: a snapshot that ends there can be merged with the next, and
@@ -151,14 +151,14 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[Any]
     return not query.waits_for_ends or all(event.end < complete_to for event in members)
 
 
-def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Event[Any]]) -> list[OutputEvent]:
+def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
     """Return the output of one window from all its members."""
     if query.timestamps is TimestampPolicy.TIME_BOUND:
         return _as_it_becomes_known(query, window, members)
     return _evaluate_once(query, window, members)
 
 
-def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence[Event[Any]]) -> list[OutputEvent]:
+def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
     """Return the output of a window at each tick, from what the input says up to that tick.
 
     A count window is known at its last tick, which is the last of the times that it counts.
@@ -176,12 +176,12 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
     return output
 
 
-def _as_of(query: WindowedQuery, event: Event[Any], tick: int) -> Event[Any]:
+def _as_of(query: WindowedQuery, event: Event[object], tick: int) -> Event[object]:
     """Return the event as known at a tick: a later end may still move."""
     return Event(event.start, INFINITY, event.payload) if query.ends_move and event.end > tick else event
 
 
-def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event[Any]]) -> list[OutputEvent]:
+def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
     if query.computations[0].module.is_operator:
         results = list(_call(query, query.computations[0], window, members))
     else:
@@ -190,7 +190,7 @@ def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event
     return [output for output in stamped if output is not None]
 
 
-def _call(query: WindowedQuery, computation: Computation, window: Window, members: Sequence[Event[Any]]) -> Any:
+def _call(query: WindowedQuery, computation: Computation, window: Window, members: Sequence[Event[object]]) -> Any:
     """Return a module's result for a window.
 
     A module that accepts no member is not called: the result is null, and an operator has no rows. If the module
@@ -211,7 +211,7 @@ def _call(query: WindowedQuery, computation: Computation, window: Window, member
     return module.compute_result(module.add_events(state, seen, *arguments), *arguments)
 
 
-def _see(query: WindowedQuery, computation: Computation, window: Window, event: Event[Any]) -> Any:
+def _see(query: WindowedQuery, computation: Computation, window: Window, event: Event[Any]) -> object:
     payload = computation.select(event.payload)
     return (
         clip(Event(event.start, event.end, payload), window, query.clip)
@@ -231,7 +231,7 @@ def clip(event: Event[Any], window: Window, policy: ClipPolicy) -> Event[Any]:
     return Event(start, end, event.payload)
 
 
-def _stamp(policy: TimestampPolicy, window: Window, result: Any) -> OutputEvent | None:
+def _stamp(policy: TimestampPolicy, window: Window, result: object) -> OutputEvent | None:
     if policy is TimestampPolicy.POINT_AT_END:
         return None if window.end == INFINITY else OutputEvent(window, window.end, window.end + 1, _bare(result))
     if policy in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND) or not isinstance(result, Event):
@@ -242,5 +242,5 @@ def _stamp(policy: TimestampPolicy, window: Window, result: Any) -> OutputEvent 
     return OutputEvent(window, start, end, result.payload) if start < end else None
 
 
-def _bare(result: Any) -> Any:
+def _bare(result: object) -> object:
     return result.payload if isinstance(result, Event) else result

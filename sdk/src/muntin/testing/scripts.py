@@ -68,7 +68,7 @@ class Script:
     def _repr_svg_(self) -> str:
         return self.drawing().svg()
 
-    def insert(self, id: Hashable, start: int, end: int, payload: Any = None, *, key: Hashable = None) -> Script:
+    def insert(self, id: Hashable, start: int, end: int, payload: object = None, *, key: Hashable = None) -> Script:
         """Add an interval event `[start, end)`.
 
         Raises:
@@ -82,7 +82,7 @@ class Script:
         """Add an event that lasts one tick."""
         return self.add(Insertion(id, Event.point(at, payload)), key=key)
 
-    def edge(self, id: Hashable, at: int, payload: Any = None, *, key: Hashable = None) -> Script:
+    def edge(self, id: Hashable, at: int, payload: object = None, *, key: Hashable = None) -> Script:
         """Add an event without an end; revise it when the next sample says where it ends."""
         return self.add(Insertion(id, Event.edge(at, payload)), key=key)
 

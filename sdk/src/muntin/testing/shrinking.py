@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from muntin.changes import Revision
 from muntin.errors import StreamError
@@ -47,7 +46,7 @@ def _smaller(stream: Script) -> Iterator[Script]:
             yield from _legal(stream, _bridged(rest, step.key, step.change))
 
 
-def _bridged(steps: list[Step], key: Hashable, gone: Revision[Any]) -> list[Step]:
+def _bridged(steps: list[Step], key: Hashable, gone: Revision[object]) -> list[Step]:
     """Let the revision that goes on from one that is gone go on from what that one expected."""
     left = replace(gone.event, end=gone.new_end) if not gone.is_retraction else None
     for place, step in enumerate(steps):

@@ -64,12 +64,12 @@ def _window(start: int, size: int) -> Window:
     return Window(start, start + size)
 
 
-def _event(window: Window, start: int, duration: int, payload: Any) -> Event[Any]:
+def _event(window: Window, start: int, duration: int, payload: object) -> Event[object]:
     end = INFINITY if duration == INFINITY else max(start + duration, window.start + 1)
     return Event(start, end, payload)
 
 
-def _of_type(data_type: DataType) -> SearchStrategy[Any]:
+def _of_type(data_type: DataType) -> SearchStrategy[object]:
     if isinstance(data_type, Scalar):
         return st.sampled_from(data_type.values) if data_type.values else _SCALARS[data_type.kind]()
     if isinstance(data_type, ListOf):
@@ -79,12 +79,12 @@ def _of_type(data_type: DataType) -> SearchStrategy[Any]:
     return _structs(data_type) if isinstance(data_type, Struct) else _integers()
 
 
-def _structs(struct: Struct) -> SearchStrategy[Any]:
+def _structs(struct: Struct) -> SearchStrategy[object]:
     parts = st.fixed_dictionaries({field.name: payloads(field) for field in struct.fields})
     return parts.map(lambda values: _make(struct, values))
 
 
-def _make(struct: Struct, values: dict[str, Any]) -> Any:
+def _make(struct: Struct, values: dict[str, object]) -> object:
     try:
         return struct.make(**values)
     except (TypeError, ValueError) as error:

@@ -91,7 +91,7 @@ class StreamHistory:
             for other in late:
                 self._reject(other, self._misfit(other, _left(self._trails[place])))
 
-    def _misfit(self, step: KeyedChange, known: Event[Any] | None) -> str:
+    def _misfit(self, step: KeyedChange, known: Event[object] | None) -> str:
         if isinstance(step.change, Insertion):
             return f"{_spell(step)}, but that event is alive: {known}"
         return f"{_spell(step)} expects {step.change.event}, but the event is {known}"
@@ -127,7 +127,7 @@ def _has_gap(event: Event[Any] | None, waiting: Sequence[KeyedChange], watermark
     return any(count and end < watermark for end, count in ends.items())
 
 
-def _end(start: int, event: Event[Any] | None) -> int:
+def _end(start: int, event: Event[object] | None) -> int:
     return start if event is None else event.end
 
 
@@ -151,7 +151,7 @@ def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[Keye
     return trail, rest
 
 
-def _walk(state: Event[Any] | None, changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:
+def _walk(state: Event[object] | None, changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:
     """Apply changes to an event, or to nothing, until none applies; return those that did and the others."""
     walk: list[KeyedChange] = []
     rest = list(changes)
@@ -162,11 +162,11 @@ def _walk(state: Event[Any] | None, changes: Sequence[KeyedChange]) -> tuple[lis
     return walk, rest
 
 
-def _expected(step: KeyedChange) -> Event[Any] | None:
+def _expected(step: KeyedChange) -> Event[object] | None:
     return None if isinstance(step.change, Insertion) else step.change.event
 
 
-def _left(trail: Sequence[KeyedChange]) -> Event[Any] | None:
+def _left(trail: Sequence[KeyedChange]) -> Event[object] | None:
     """Return the event after the last change of a trail; None if it is deleted."""
     if not trail:
         return None

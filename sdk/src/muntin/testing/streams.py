@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation, Revision
@@ -24,7 +24,7 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
     keys: Sequence[Hashable] = ("a", "b"),
     events: int = 12,
     starts: range = range(-20, 40),
-    payload: Callable[[Random], Any] = lambda random: random.randint(-9, 9),
+    payload: Callable[[Random], object] = lambda random: random.randint(-9, 9),
     disorder: int = 15,
     punctuation: float = 0.25,
     closed: bool | None = None,
@@ -136,7 +136,7 @@ class _Times:
         later = [time for time in self.pool if time > start]
         return self.random.choice([start + 1, start + self.random.randint(1, 1 + self.span // 3), *later[:2]])
 
-    def new_end(self, event: Event[Any]) -> int:
+    def new_end(self, event: Event[object]) -> int:
         kind = self.random.random()
         if kind < 0.25:
             return event.start
@@ -149,7 +149,7 @@ def _is_retraction(step: KeyedChange) -> bool:
     return isinstance(step.change, Revision) and step.change.is_retraction
 
 
-def _life(times: _Times, key: Hashable, id: Hashable, event: Event[Any]) -> list[KeyedChange]:
+def _life(times: _Times, key: Hashable, id: Hashable, event: Event[object]) -> list[KeyedChange]:
     start, payload = event.start, event.payload
     event = Event(start, INFINITY if times.random.random() < 0.25 else times.end(start), payload)
     life = [KeyedChange(key, Insertion(id, event))]

@@ -30,7 +30,7 @@ def timeline(rows: Iterable[Bar | str]) -> str:
     return str(Drawing(tuple(rows)))
 
 
-def draw_windows(windows: Iterable[Window], events: Iterable[Event[Any]] = ()) -> str:
+def draw_windows(windows: Iterable[Window], events: Iterable[Event[object]] = ()) -> str:
     """Return windows as a drawing, with the events they were cut from above them.
 
     Example:
@@ -90,7 +90,7 @@ def spell_value(value: Any, query: WindowedQuery) -> str:
     return repr(value[0] if is_single else value)
 
 
-def _change(step: KeyedChange, event: Event[Any]) -> Bar:
+def _change(step: KeyedChange, event: Event[object]) -> Bar:
     name = f"{step.change.id!r}" if step.key is None else f"{step.key!r} {step.change.id!r}"
     if isinstance(step.change, Insertion):
         return Bar(f"+ {name}", event.start, event.end, repr(event.payload))

@@ -39,7 +39,7 @@ def meaning_of(kind: WindowKind) -> WindowMeaning:
     return _DEFINED.get(type(kind)) or WindowMeaning(_asked, _membership, kind.ends_move)
 
 
-def _hopping(kind: HoppingWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+def _hopping(kind: HoppingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     starts: set[int] = set()
     for event in events:
         end = horizon if event.end == INFINITY else event.end + kind.reach
@@ -49,34 +49,34 @@ def _hopping(kind: HoppingWindows, events: Sequence[Event[Any]], horizon: int) -
     return [Window(start, start + kind.size) for start in sorted(starts)]
 
 
-def _prolonged(kind: HoppingWindows, event: Event[Any]) -> tuple[int, int]:
+def _prolonged(kind: HoppingWindows, event: Event[object]) -> tuple[int, int]:
     return event.start, INFINITY if event.end == INFINITY else event.end + kind.reach
 
 
-def _snapshots(kind: SnapshotWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+def _snapshots(kind: SnapshotWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     del kind, horizon
     marks = sorted({event.start for event in events} | {event.end for event in events})
     return [Window(start, end) for start, end in pairwise(marks)]
 
 
-def _lifetime(kind: SnapshotWindows, event: Event[Any]) -> tuple[int, int]:
+def _lifetime(kind: SnapshotWindows, event: Event[object]) -> tuple[int, int]:
     del kind
     return event.start, event.end
 
 
-def _counts(kind: CountWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+def _counts(kind: CountWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     del horizon
     times = sorted({event.start if kind.by == "start" else event.end for event in events} - {INFINITY})
     pairs = zip(times, times[kind.count - 1 :], strict=False)
     return [Window(first, last + 1) for first, last in pairs]
 
 
-def _counted_tick(kind: CountWindows, event: Event[Any]) -> tuple[int, int]:
+def _counted_tick(kind: CountWindows, event: Event[object]) -> tuple[int, int]:
     counted = event.start if kind.by == "start" else event.end
     return counted, min(counted + 1, INFINITY)
 
 
-def _asked(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+def _asked(kind: WindowKind, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     """Return the whole cut of all stretches, none of them forgotten; up to the horizon where it would not end."""
     stretches = [(start, end) for start, end in (_membership(kind, event) for event in events) if start < end]
     if not stretches:
@@ -85,7 +85,7 @@ def _asked(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> list
     return list(kind.cut(Stretches(stretches), min(start for start, _ in stretches), max(ends)))
 
 
-def _membership(kind: WindowKind, event: Event[Any]) -> tuple[int, int]:
+def _membership(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
     return kind.membership(event.start, event.end)
 
 

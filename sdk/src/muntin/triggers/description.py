@@ -10,7 +10,7 @@ from muntin.modules.names import check_name
 from muntin.triggers.trigger import Trigger
 
 
-def to_dict(trigger: Any) -> dict[str, Any]:
+def to_dict(trigger: object) -> dict[str, Any]:
     """Return a trigger as JSON-able data: its name, its version and its parameters.
 
     Raises:

@@ -59,7 +59,7 @@ class Each(Trigger):
         current, own = self._current(state)
         return current.next_event_time(own, window)
 
-    def _current(self, state: list[Any]) -> tuple[Trigger, Any]:
+    def _current(self, state: list[Any]) -> tuple[Trigger, object]:
         place, own = state
         return self.triggers[place], own
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from muntin.errors import ParameterError
 from muntin.triggers.trigger import Trigger
 
 
-def named(name: str, **parameters: Any) -> Trigger:
+def named(name: str, **parameters: object) -> Trigger:
     """Return a trigger that an installed plugin offers.
 
     Args:

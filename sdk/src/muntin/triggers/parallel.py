@@ -47,7 +47,9 @@ class Parallel(Trigger):
         """Return the earliest of their wake-ups."""
         return min((part.next_event_time(own, window) for part, own in self._waiting(state)), default=INFINITY)
 
-    def _ask(self, state: list[list[Any]], window: Window, view: TriggerView) -> tuple[list[list[Any]], list[Decision]]:
+    def _ask(
+        self, state: list[list[object]], window: Window, view: TriggerView
+    ) -> tuple[list[list[object]], list[Decision]]:
         """Ask those that have not had their say; return the new state, and what each of them says."""
         new: list[list[Any]] = []
         decisions: list[Decision] = []
@@ -61,5 +63,5 @@ class Parallel(Trigger):
             decisions.append(decision)
         return new, decisions
 
-    def _waiting(self, state: list[list[Any]]) -> list[tuple[Trigger, Any]]:
+    def _waiting(self, state: list[list[object]]) -> list[tuple[Trigger, object]]:
         return [(part, own) for part, (is_done, own) in zip(self.triggers, state, strict=True) if not is_done]

@@ -248,7 +248,7 @@ class WindowKind(ABC):
         """Return True if a query can continue from a checkpoint that another version of the kind wrote."""
         return continues(cls.version, version, cls.continues_since, upgrades=False)
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, object]:
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}  # type: ignore[arg-type]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.columnar.arrays import IntArray
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import canonical
 
@@ -29,8 +30,8 @@ class Codes(NamedTuple):
         first: For each code the place of a value that has it.
     """
 
-    codes: Any
-    first: Any
+    codes: IntArray
+    first: IntArray
 
     @property
     def size(self) -> int:
@@ -52,7 +53,7 @@ def encode(columns: Sequence[pa.Array], length: int) -> Codes:
     return Codes(codes, first_places(codes, size))
 
 
-def compress(codes: Any, size: int) -> tuple[Any, int]:
+def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
     """Return codes without gaps, in the order of those given, and how many there are.
 
     Args:
@@ -72,7 +73,7 @@ def compress(codes: Any, size: int) -> tuple[Any, int]:
     return places[encoded.indices.to_numpy()], len(distinct)
 
 
-def number(values: Any) -> tuple[Any, int]:
+def number(values: IntArray) -> tuple[IntArray, int]:
     """Return integers counted from the smallest one, and how many numbers that takes.
 
     Where that would be more than a few per value, those that occur are numbered without gaps.
@@ -89,14 +90,14 @@ def fits_table(size: int, values: int) -> bool:
     return size <= max(DENSE * values, _FEW)
 
 
-def first_places(codes: Any, size: int) -> Any:
+def first_places(codes: IntArray, size: int) -> IntArray:
     """Return for each code the place of the first value that has it; every code must be there."""
     places = np.empty(size, np.int64)
     places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return places
 
 
-def stable_order(codes: Any, size: int) -> Any:
+def stable_order(codes: IntArray, size: int) -> IntArray:
     """Return the places of codes from the smallest to the largest, those of equal codes in their order.
 
     Cost: NumPy sorts numbers of 16 bits by counting, an order of magnitude faster than larger ones; so codes of up to
@@ -124,7 +125,7 @@ def product(*sizes: int) -> int:
     return total
 
 
-def _encode_column(column: pa.Array) -> tuple[Any, int]:
+def _encode_column(column: pa.Array) -> tuple[IntArray, int]:
     if pa.types.is_nested(column.type):
         column = _stand_ins(column)
     encoded = pc.dictionary_encode(column, null_encoding="encode")
@@ -132,5 +133,5 @@ def _encode_column(column: pa.Array) -> tuple[Any, int]:
 
 
 def _stand_ins(column: pa.Array) -> pa.Array:
-    numbers: dict[Any, int] = {}
+    numbers: dict[Hashable, int] = {}
     return pa.array([numbers.setdefault(freeze(canonical(value)), len(numbers)) for value in column.to_pylist()])

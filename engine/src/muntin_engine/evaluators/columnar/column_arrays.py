@@ -24,7 +24,7 @@ _SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {
 }
 
 
-def column_of(field: Field, payloads: Sequence[Any]) -> pa.Array:
+def column_of(field: Field, payloads: Sequence[object]) -> pa.Array:
     """Return payloads of a type without type variables as a column.
 
     Example:

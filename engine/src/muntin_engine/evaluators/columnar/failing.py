@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+
+import pyarrow as pa
 
 from muntin import ModuleFailedError
-from muntin.columnar import Ragged
+from muntin.columnar import Ragged, Sums
 from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.columnar.window_closing import Windows
+from muntin_engine.evaluators.columnar.window_closing import Merged, Windows
 from muntin_engine.exchange.bound_form import BoundForm
 
 
@@ -27,7 +28,7 @@ def failing_window(form: BoundForm, place: int, windows: Windows) -> int | None:
     )
 
 
-def failing_row(form: BoundForm, inputs: Sequence[Any], length: int) -> int | None:
+def failing_row(form: BoundForm, inputs: Sequence[pa.Array], length: int) -> int | None:
     """Return the place of a row that a form fails to lift by itself; None if there is none."""
     return first_failing(
         length, lambda start, stop: form.lift([part.slice(start, stop - start) for part in inputs], stop - start)
@@ -64,7 +65,9 @@ def _cut(windows: Windows, start: int, stop: int) -> Windows:
     return Windows(windows.windows[start:stop], windows.keys[start:stop], windows.rows[start:stop], parts)
 
 
-def _some(values: Any, start: int, stop: int) -> Any:
+def _some(values: Merged, start: int, stop: int) -> Merged:
+    if isinstance(values, Sums):
+        return values.take(slice(start, stop))
     if not isinstance(values, Ragged):
         return values[start:stop]
     offsets = values.offsets[start : stop + 1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from muntin.columnar.arrays import IntArray
 from muntin_engine.core.slice_grid import Grid, SliceGrid
 from muntin_engine.evaluators.columnar.coding import number, stable_order
 from muntin_engine.evaluators.columnar.partials import Partials, concat, merge_alike
@@ -52,12 +53,12 @@ class HeldPartials:
         alive = [_trimmed(piece, first_live) for piece in self._pieces]
         self._pieces = [piece for piece in alive if len(piece)]
 
-    def keys(self) -> Any:
+    def keys(self) -> IntArray:
         """Return the codes of all keys, ascending."""
         codes = [piece.keys for piece in self._pieces]
         return np.unique(np.concatenate(codes)) if codes else np.empty(0, np.int64)
 
-    def renumber(self, places: Any) -> None:
+    def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +49,7 @@ class ArraysInMemory(SlicesInMemory):
         """Return an empty store."""
         return ColumnarStore(self.grids, self._forms)
 
-    def results(self, output: Closed) -> Iterator[tuple[Key, int, tuple[Any, ...]]]:
+    def results(self, output: Closed) -> Iterator[tuple[Key, int, tuple[object, ...]]]:
         """Return key, number and results of windows that are complete."""
         results = [python_values(form_results(form, place, output.windows)) for place, form in enumerate(self._forms)]
         keys = zip(*(column.to_pylist() for column in output.keys.columns), strict=True)

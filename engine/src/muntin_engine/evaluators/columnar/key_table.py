@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.columnar.arrays import IntArray
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import canonical
 
@@ -27,7 +27,7 @@ class KeyTable:
     def __len__(self) -> int:
         return len(self._codes)
 
-    def codes(self, keys: pa.Table) -> Any:
+    def codes(self, keys: pa.Table) -> IntArray:
         """Return the codes of some keys; new ones are added.
 
         Two keys that are equal as in Spark's grouping, such as 0.0 and -0.0, have one code. The table keeps the key as
@@ -42,7 +42,7 @@ class KeyTable:
             self._tables.append(_canonical(keys.take(pa.array(fresh))))
         return codes
 
-    def take(self, codes: Any) -> pa.Table:
+    def take(self, codes: IntArray) -> pa.Table:
         """Return the keys that have some codes."""
         return self.table().take(pa.array(codes))
 
@@ -52,7 +52,7 @@ class KeyTable:
             self._tables = [pa.concat_tables(self._tables).combine_chunks()]
         return self._tables[0]
 
-    def keep(self, codes: Any) -> Any:
+    def keep(self, codes: IntArray) -> IntArray:
         """Forget all keys but some, which are numbered anew; return for each old code the new one.
 
         Args:
@@ -66,7 +66,7 @@ class KeyTable:
         return places
 
 
-def _names(keys: pa.Table) -> Any:
+def _names(keys: pa.Table) -> Iterable[Hashable]:
     """Yield for each key something that is equal for equal keys."""
     if not keys.num_columns:
         return repeat((), len(keys))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from muntin import ModuleFailedError, Window
 from muntin.columnar import Sums
+from muntin.columnar.arrays import IntArray
 from muntin_engine.core.keys import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.columnar.coding import compress, encode, first_places, number, product
 from muntin_engine.evaluators.columnar.failing import failing_row
-from muntin_engine.evaluators.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part
+from muntin_engine.evaluators.columnar.partials import COUNTED, Collected, Part, Partials, Values, reduce_part
 from muntin_engine.evaluators.columnar.wire import to_blob
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
@@ -34,9 +34,9 @@ class Rows:
         inputs: The input columns.
     """
 
-    buckets: Any
-    starts: Any
-    ends: Any | None
+    buckets: IntArray
+    starts: IntArray
+    ends: IntArray | None
     keys: Sequence[pa.Array]
     inputs: Sequence[pa.Array]
 
@@ -59,16 +59,16 @@ class RowGroups:
         ends: For each bucket where its keys start in `first`, and at last where all end.
     """
 
-    codes: Any
+    codes: IntArray
     size: int
-    buckets: Any
-    slices: Any
-    lasts: Any | None
-    keys: Any
-    first: Any
-    ends: Any
+    buckets: IntArray
+    slices: IntArray
+    lasts: IntArray | None
+    keys: IntArray
+    first: IntArray
+    ends: IntArray
 
-    def keys_of(self, bucket: int) -> Any:
+    def keys_of(self, bucket: int) -> IntArray:
         """Return for each key of a bucket a row that has it."""
         return self.first[self.ends[bucket] : self.ends[bucket + 1]]
 
@@ -87,7 +87,7 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     place[order] = np.arange(keyed.size)
     place -= ends[bucket_of_key]
     slices = grid.slices_at(rows.starts)
-    lasts = _lasts(grid, rows.ends) if isinstance(grid, RangeGrid) else None
+    lasts = _lasts(grid, rows.ends) if isinstance(grid, RangeGrid) and rows.ends is not None else None
     relative, span = number(slices)
     if lasts is not None:
         more, lengths = number(lasts)
@@ -128,9 +128,10 @@ def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[Bu
         yield BucketBlob(int(bucket), to_blob(keys, partials.slice(start, stop)))
 
 
-def _lasts(grid: RangeGrid, ends: Any) -> Any:
+def _lasts(grid: RangeGrid, ends: IntArray) -> IntArray:
     """Return the last windows of events, of those that never end one that lies after all others."""
-    return np.minimum(grid.last_windows(np.minimum(ends, NEVER)), NEVER - 1)
+    lasts: IntArray = np.minimum(grid.last_windows(np.minimum(ends, NEVER)), NEVER - 1)
+    return lasts
 
 
 def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
@@ -148,7 +149,7 @@ def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
 
 def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> Partials:
     counts = np.bincount(groups.codes, minlength=groups.size)
-    parts: dict[Part, Any] = {}
+    parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
         try:
             lifted, present = form.lift(rows.inputs, len(rows))
@@ -160,10 +161,10 @@ def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGro
             parts[Part(place, PAYLOADS, COUNTED)] = np.bincount(codes, minlength=groups.size)
         for name, component in form.stored.items():
             part = Part(place, name, component)
-            values = lifted[name]
+            values: Values = lifted[name]
             if component.is_exact:
-                values = Sums.of(values)
+                values = Sums.of(lifted[name])
             elif part.is_collected:
-                values = Collected(values, np.ones(len(codes), np.int64))
+                values = Collected(lifted[name], np.ones(len(codes), np.int64))
             parts[part] = reduce_part(part, codes, groups.size, values)
     return Partials(groups.slices, groups.keys, counts, parts, groups.lasts)

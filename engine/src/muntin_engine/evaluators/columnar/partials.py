@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from muntin import Component, Merge
 from muntin.columnar import Sums
+from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.evaluators.columnar.coding import compress, first_places, number, product
 from muntin_engine.evaluators.columnar.reducing import collect_codes, reduce_codes, reduce_sums
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
@@ -54,10 +55,10 @@ class Collected(NamedTuple):
         counts: How many each partial state has.
     """
 
-    values: Any
-    counts: Any
+    values: Array
+    counts: IntArray
 
-    def take(self, places: Any) -> Collected:
+    def take(self, places: IntArray) -> Collected:
         """Return those of some partial states."""
         counts = self.counts[places]
         ends = np.cumsum(self.counts)[places]
@@ -68,6 +69,10 @@ class Collected(NamedTuple):
         """Return those of neighbouring partial states."""
         ends = np.concatenate([[0], np.cumsum(self.counts)])
         return Collected(self.values[ends[start] : ends[stop]], self.counts[start:stop])
+
+
+Values: TypeAlias = Array | Sums | Collected
+"""The values of a part for n partial states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +91,11 @@ class Partials:
         lasts: The last windows of n ranges; None where events are points.
     """
 
-    slices: Any
-    keys: Any
-    rows: Any
-    parts: Mapping[Part, Any]
-    lasts: Any | None = None
+    slices: IntArray
+    keys: IntArray
+    rows: IntArray
+    parts: Mapping[Part, Values]
+    lasts: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -107,7 +112,7 @@ class Partials:
         lasts = None if self.lasts is None else self.lasts[start:stop]
         return Partials(self.slices[start:stop], self.keys[start:stop], self.rows[start:stop], parts, lasts)
 
-    def take(self, places: Any) -> Partials:
+    def take(self, places: IntArray) -> Partials:
         """Return some of them, by ascending places."""
         parts = {part: take_part(values, places) for part, values in self.parts.items()}
         lasts = None if self.lasts is None else self.lasts[places]
@@ -139,13 +144,15 @@ class Partials:
         """Return them with slices counted from another one."""
         return replace(self, slices=self.slices - shift) if shift else self
 
-    def with_keys(self, keys: Any) -> Partials:
+    def with_keys(self, keys: IntArray) -> Partials:
         """Return them under other codes."""
         return replace(self, keys=keys)
 
-    def payloads(self, form: int) -> Any:
+    def payloads(self, form: int) -> IntArray:
         """Return how many payloads of each a form took."""
-        return self.parts.get(Part(form, PAYLOADS, COUNTED), self.rows)
+        payloads = self.parts.get(Part(form, PAYLOADS, COUNTED), self.rows)
+        assert isinstance(payloads, np.ndarray)
+        return payloads
 
 
 def concat(tables: Sequence[Partials]) -> Partials:
@@ -176,25 +183,25 @@ def merge_alike(table: Partials) -> Partials:
     first = first_places(codes, size)
     rows = reduce_codes(COUNTED, codes, size, table.rows)
     parts = {part: reduce_part(part, codes, size, values) for part, values in table.parts.items()}
-    lasts = None if table.lasts is None else table.lasts[first]
-    return Partials(table.slices[first], table.keys[first], rows, parts, lasts)
+    some_lasts = None if table.lasts is None else table.lasts[first]
+    return Partials(table.slices[first], table.keys[first], rows, parts, some_lasts)
 
 
-def reduce_part(part: Part, codes: Any, size: int, values: Any) -> Any:
+def reduce_part(part: Part, codes: IntArray, size: int, values: Values) -> Values:
     """Return the values of a part merged by code."""
     if isinstance(values, Sums):
         return reduce_sums(part.component, codes, size, values)
-    if not part.is_collected:
-        return reduce_codes(part.component, codes, size, values)
-    return Collected(*collect_codes(np.repeat(codes, values.counts), size, values.values))
+    if isinstance(values, Collected):
+        return Collected(*collect_codes(np.repeat(codes, values.counts), size, values.values))
+    return reduce_codes(part.component, codes, size, values)
 
 
-def take_part(values: Any, places: Any) -> Any:
+def take_part(values: Values, places: IntArray) -> Values:
     """Return the values of a part at some places."""
     return values.take(places) if isinstance(values, Collected | Sums) else values[places]
 
 
-def _values(table: Partials, part: Part) -> Any:
+def _values(table: Partials, part: Part) -> Values:
     """Return the values of a part, also where it is missing."""
     if part in table.parts:
         return table.parts[part]
@@ -203,19 +210,21 @@ def _values(table: Partials, part: Part) -> Any:
     return Collected(np.empty(0, part.component.dtype), np.zeros(len(table), np.int64))
 
 
-def _concat(arrays: Sequence[Any]) -> Any:
-    if isinstance(arrays[0], Sums):
-        return Sums.concat(arrays)
-    if isinstance(arrays[0], Collected):
-        return Collected(*(np.concatenate(both) for both in zip(*arrays, strict=True)))
-    return np.concatenate(arrays)
+def _concat(arrays: Sequence[Values]) -> Values:
+    sums = [some for some in arrays if isinstance(some, Sums)]
+    if sums:
+        return Sums.concat(sums)
+    collected = [some for some in arrays if isinstance(some, Collected)]
+    if collected:
+        return Collected(*(np.concatenate(both) for both in zip(*collected, strict=True)))
+    return np.concatenate([some for some in arrays if isinstance(some, np.ndarray)])
 
 
-def _slice(values: Any, start: int, stop: int) -> Any:
+def _slice(values: Values, start: int, stop: int) -> Values:
     if isinstance(values, Sums):
         return values.take(slice(start, stop))
     return values.slice(start, stop) if isinstance(values, Collected) else values[start:stop]
 
 
-def _nbytes(values: Any) -> int:
+def _nbytes(values: Values) -> int:
     return sum(array.nbytes for array in values) if isinstance(values, Collected) else values.nbytes

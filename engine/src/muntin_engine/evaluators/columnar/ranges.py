@@ -9,12 +9,13 @@ subtracting after the last would be cheaper for integers alone, by a constant.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from muntin import Component
 from muntin.columnar import identities
+from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.evaluators.columnar.partials import COUNTED, Partials
 from muntin_engine.evaluators.columnar.reducing import reduce_codes
 from muntin_engine.evaluators.columnar.window_closing import MOST_CELLS, Windows, merged_part, merged_windows
@@ -38,7 +39,8 @@ def close_ranges(partials: Partials, first: int, last: int) -> Iterator[Windows]
         first: A window, or `-NEVER`.
         last: A window, or `NEVER`.
     """
-    lasts: Any = partials.lasts
+    lasts = partials.lasts
+    assert lasts is not None
     start, stop = max(first, int(partials.slices.min())), min(last, int(lasts.max()) + 1)
     for low in range(start, stop, _MOST_WINDOWS):
         high = min(stop, low + _MOST_WINDOWS)
@@ -50,7 +52,8 @@ def close_ranges(partials: Partials, first: int, last: int) -> Iterator[Windows]
 
 def _close(partials: Partials, first: int, last: int) -> Iterator[Windows]:
     keys, places = np.unique(partials.keys, return_inverse=True)
-    lasts: Any = partials.lasts
+    lasts = partials.lasts
+    assert lasts is not None
     lows, highs = np.maximum(partials.slices, first) - first, np.minimum(lasts, last - 1) - first
     shares = int((highs - lows + 1).sum())
     is_collected = any(part.is_collected for part in partials.parts)
@@ -67,17 +70,17 @@ def _close(partials: Partials, first: int, last: int) -> Iterator[Windows]:
             yield _descended(chosen, names, lows[some], highs[some], first, last)
 
 
-def _expanded(partials: Partials, keys: Any, lows: Any, highs: Any, first: int, last: int) -> Windows:
+def _expanded(partials: Partials, keys: IntArray, lows: IntArray, highs: IntArray, first: int, last: int) -> Windows:
     counts = highs - lows + 1
     places = np.repeat(np.arange(len(partials)), counts)
     windows = lows[places] + np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts) + first
     return merged_windows(partials, places, windows, keys, first, last)
 
 
-def _descended(partials: Partials, keys: Any, lows: Any, highs: Any, first: int, last: int) -> Windows:
+def _descended(partials: Partials, keys: IntArray, lows: IntArray, highs: IntArray, first: int, last: int) -> Windows:
     count = last - first
 
-    def descend(component: Component, values: Any, *, is_lane: bool = False) -> Any:
+    def descend(component: Component, values: Array, *, is_lane: bool = False) -> Array:
         del is_lane  # nothing is subtracted
         table = cover(component, lows, highs, partials.keys, values, (count, len(keys)))
         return table.reshape(count * len(keys), *table.shape[2:])
@@ -89,7 +92,9 @@ def _descended(partials: Partials, keys: Any, lows: Any, highs: Any, first: int,
     return Windows(first + held // len(keys), keys[held % len(keys)], rows[held], parts)
 
 
-def cover(component: Component, lows: Any, highs: Any, keys: Any, values: Any, shape: tuple[int, int]) -> Any:
+def cover(
+    component: Component, lows: IntArray, highs: IntArray, keys: IntArray, values: Array, shape: tuple[int, int]
+) -> Array:
     """Return for each window and key the merge of the values whose ranges hold it.
 
     Args:
@@ -118,7 +123,7 @@ def cover(component: Component, lows: Any, highs: Any, keys: Any, values: Any, s
     return table
 
 
-def _blocks(left: Any, right: Any) -> tuple[Any, Any]:
+def _blocks(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
     """Return the blocks of one level that the ends of ranges stick out by, and whose ranges they are."""
     at_left = np.flatnonzero((left < right) & (left & 1 == 1))
     at_right = np.flatnonzero((left < right) & (right & 1 == 1))

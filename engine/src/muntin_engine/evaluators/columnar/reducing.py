@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from muntin import Component, Merge
 from muntin.columnar import Sums, identities, merge, merger
+from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.evaluators.columnar.coding import stable_order
 
 
-def reduce_codes(component: Component, codes: Any, size: int, values: Any) -> Any:
+def reduce_codes(component: Component, codes: IntArray, size: int, values: Array) -> Array:
     """Return for each code the merge of the values that have it; the identity where none has.
 
     Args:
@@ -32,7 +31,7 @@ def reduce_codes(component: Component, codes: Any, size: int, values: Any) -> An
     return merged
 
 
-def reduce_sums(component: Component, codes: Any, size: int, sums: Sums) -> Sums:
+def reduce_sums(component: Component, codes: IntArray, size: int, sums: Sums) -> Sums:
     """Return for each code the exact sum of the sums that have it.
 
     Args:
@@ -51,7 +50,7 @@ def lane(component: Component) -> Component:
     return Component.sum(shape=component.shape)
 
 
-def _tournament(component: Component, codes: Any, size: int, values: Any) -> Any:
+def _tournament(component: Component, codes: IntArray, size: int, values: Array) -> Array:
     """Merge neighbours of the same code in pairs until each code has one value."""
     order = stable_order(codes, size)
     codes, values = codes[order], values[order]
@@ -71,7 +70,7 @@ def _tournament(component: Component, codes: Any, size: int, values: Any) -> Any
     return merged
 
 
-def collect_codes(codes: Any, size: int, values: Any) -> tuple[Any, Any]:
+def collect_codes(codes: IntArray, size: int, values: Array) -> tuple[Array, IntArray]:
     """Return the values ordered by code, and for each code how many it has."""
     order = stable_order(codes, size)
     return values[order], np.bincount(codes, minlength=size)

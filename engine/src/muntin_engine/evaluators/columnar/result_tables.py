@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, ModuleFailedError, Window
+from muntin.columnar.arrays import Array
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.columnar.failing import failing_window
@@ -60,7 +61,7 @@ def closed_tables(task: TaskPayload, complete: Complete[Closed]) -> Iterator[pa.
     yield from window_tables(task, complete.place, closed.windows.windows, keys, output)
 
 
-def _column(results: Any, output: Field, arrow_type: pa.DataType, source: Source) -> pa.Array:
+def _column(results: Array, output: Field, arrow_type: pa.DataType, source: Source) -> pa.Array:
     data, is_null = np.ma.getdata(results), np.ma.getmaskarray(results)
     kind = output.type.kind if isinstance(output.type, Scalar) else None
     if data.dtype == object or kind is None or kind not in _FITTING:

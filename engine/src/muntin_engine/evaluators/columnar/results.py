@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from muntin.columnar import Ragged, Sums
+from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.evaluators.columnar.partials import Part
-from muntin_engine.evaluators.columnar.window_closing import Windows
+from muntin_engine.evaluators.columnar.window_closing import Merged, Windows
 from muntin_engine.exchange.bound_form import BoundForm
 
 
-def form_results(form: BoundForm, place: int, windows: Windows) -> Any:
+def form_results(form: BoundForm, place: int, windows: Windows) -> Array:
     """Return a form's result for each window as an array, whose masked entries are null.
 
     A window all of whose payloads were left out has the form's `empty_result`, and the form does not see it.
@@ -38,7 +37,7 @@ def form_results(form: BoundForm, place: int, windows: Windows) -> Any:
     return _spread(some, held, len(payloads), form.empty_result)
 
 
-def _take(values: Any, places: Any) -> Any:
+def _take(values: Merged, places: IntArray) -> Merged:
     """Return the values of the windows that have any."""
     if isinstance(values, Sums):
         return values.take(places)
@@ -47,7 +46,7 @@ def _take(values: Any, places: Any) -> Any:
     return values[places]
 
 
-def _spread(some: Any, places: Any, length: int, empty: Any) -> Any:
+def _spread(some: Array, places: IntArray, length: int, empty: object) -> Array:
     """Return results at their places, and between them what empty windows have."""
     data = np.ma.getdata(some)
     results = np.zeros(length, data.dtype) if empty is None else np.full(length, empty, data.dtype)

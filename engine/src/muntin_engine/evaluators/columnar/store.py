@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from muntin.columnar.arrays import IntArray
 from muntin_engine.core.slice_grid import Grid
 from muntin_engine.evaluators.columnar.held_partials import HeldPartials
 from muntin_engine.evaluators.columnar.key_table import KeyTable
@@ -45,7 +46,7 @@ class _Decoded(NamedTuple):
         partials: Its partial states.
     """
 
-    codes: Any
+    codes: IntArray
     partials: Partials
 
 
@@ -118,7 +119,7 @@ class ColumnarStore:
         data = to_blob(self._keys.take(codes), partials.with_keys(places))
         return Entry(int(partials.slices[0]), partials.last, data)
 
-    def _count(self, codes: Sequence[Any]) -> int:
+    def _count(self, codes: Sequence[IntArray]) -> int:
         """Return how many keys some blobs have. Cost: next to nothing per key, and a byte for each that is known."""
         if len(codes) < 2:
             return sum(map(len, codes))

@@ -13,7 +13,7 @@ from muntin import Component, Merge
 from muntin.columnar import Sums
 from muntin.columnar.states import component_array, plain_values, records_of
 from muntin.versions import is_same_version
-from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials, parts_of
+from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials, Values, parts_of
 from muntin_engine.evaluators.columnar.wire import from_blob
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.schema_versions import SchemaVersion
@@ -59,7 +59,9 @@ def _old_parts(place: int, components: Sequence[Sequence[Any]]) -> list[Part]:
     return found
 
 
-def _upgraded(place: int, form: BoundForm, parts: Sequence[Part], partials: Partials, version: str) -> dict[Part, Any]:
+def _upgraded(
+    place: int, form: BoundForm, parts: Sequence[Part], partials: Partials, version: str
+) -> dict[Part, Values]:
     payloads = np.asarray(partials.payloads(place)).tolist()
     kept = {part.name: _kept(part, partials.parts, payloads) for part in parts}
     states = form.upgrade(records_of(payloads, kept), version)
@@ -69,22 +71,22 @@ def _upgraded(place: int, form: BoundForm, parts: Sequence[Part], partials: Part
     }
 
 
-def _kept(part: Part, held: Mapping[Part, Any], payloads: list[int]) -> list[Any]:
+def _kept(part: Part, held: Mapping[Part, Values], payloads: list[int]) -> Sequence[object]:
     """Return the values of a part, one by one, as plain data."""
     if not part.component.is_lifted:
         return payloads
     if part not in held:
         return [[] for _ in payloads]  # what collects is left out where nothing was
-    if part.component.is_exact:
-        return held[part].plain()  # type: ignore[no-any-return]  # these are sums
-    if not part.is_collected:
-        return plain_values(held[part])
-    values, counts = held[part]
-    flat, ends = plain_values(values), np.cumsum(counts).tolist()
+    values = held[part]
+    if isinstance(values, Sums):
+        return values.plain()
+    if not isinstance(values, Collected):
+        return plain_values(values)
+    flat, ends = plain_values(values.values), np.cumsum(values.counts).tolist()
     return [flat[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _array(part: Part, values: list[Any]) -> Any:
+def _array(part: Part, values: list[Any]) -> Values:
     if part.component.is_exact:
         return Sums.from_plain(values, part.component.shape)
     if not part.is_collected:

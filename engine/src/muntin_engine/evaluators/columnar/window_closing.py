@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from muntin import Component
 from muntin.columnar import Ragged, Sums, identities
+from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.columnar.coding import compress, product
-from muntin_engine.evaluators.columnar.partials import COUNTED, Collected, Part, Partials, reduce_part, take_part
+from muntin_engine.evaluators.columnar.partials import (
+    COUNTED,
+    Collected,
+    Part,
+    Partials,
+    Values,
+    reduce_part,
+    take_part,
+)
 from muntin_engine.evaluators.columnar.reducing import lane, reduce_codes
 from muntin_engine.evaluators.columnar.window_scans import expand_windows, scan_windows
 
@@ -27,6 +36,10 @@ _EXPANDING: Final = 6
 """What it costs to give a partial state to a window, in cells of a table scanned."""
 
 
+Merged: TypeAlias = Array | Sums | Ragged
+"""The merged values of a part for n windows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Windows:
     """The merged states of n pairs of a window and a key that has rows in it.
@@ -38,14 +51,16 @@ class Windows:
         parts: Arrays of n values, `Ragged` ones of n groups, or `Sums`.
     """
 
-    windows: Any
-    keys: Any
-    rows: Any
-    parts: Mapping[Part, Any]
+    windows: IntArray
+    keys: IntArray
+    rows: IntArray
+    parts: Mapping[Part, Merged]
 
-    def payloads(self, form: int) -> Any:
+    def payloads(self, form: int) -> IntArray:
         """Return how many payloads of each a form took."""
-        return self.parts.get(Part(form, "", COUNTED), self.rows)
+        payloads = self.parts.get(Part(form, "", COUNTED), self.rows)
+        assert isinstance(payloads, np.ndarray)
+        return payloads
 
 
 def close_windows(grid: SliceGrid, partials: Partials, first: int, last: int) -> Iterator[Windows]:
@@ -94,13 +109,13 @@ def _close_stretch(grid: SliceGrid, partials: Partials, first: int, last: int) -
             yield _scanned(grid, chosen, some, first, last)
 
 
-def _choose(partials: Partials, keys: Any, is_in: Any) -> Partials:
+def _choose(partials: Partials, keys: IntArray, is_in: BoolArray | slice) -> Partials:
     """Return some partial states, with keys numbered anew."""
     numbered = partials.with_keys(keys)
     return numbered if isinstance(is_in, slice) else numbered.take(np.flatnonzero(is_in))
 
 
-def _scanned(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: int) -> Windows:
+def _scanned(grid: SliceGrid, partials: Partials, keys: IntArray, first: int, last: int) -> Windows:
     origin, count = first * grid.stride, last - first
     span = (count - 1) * grid.stride + grid.slices
     is_within = (partials.slices >= origin) & (partials.slices < origin + span)
@@ -109,20 +124,22 @@ def _scanned(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: i
     cells = (partials.slices - origin) * len(keys) + partials.keys
     is_unique = len(cells) < 2 or bool((np.diff(np.sort(cells)) > 0).all())
 
-    def scan(component: Component, values: Any, *, is_lane: bool = False) -> Any:
+    def scan(component: Component, values: Array, *, is_lane: bool = False) -> Array:
         table = _table(component, cells, span * len(keys), values, is_unique=is_unique)
         table = table.reshape(span, len(keys), *table.shape[1:])
         windows = scan_windows(component, table, grid.slices, grid.stride, count, is_lane=is_lane)
         return windows.reshape(count * len(keys), *table.shape[2:])
 
     rows = scan(COUNTED, partials.rows)
-    held: Any = np.flatnonzero(rows)
+    held: IntArray = np.flatnonzero(rows)
     most = int(np.bincount(partials.keys).max()) if len(partials) else 0
     parts = {part: merged_part(part.component, values, most, scan, held) for part, values in partials.parts.items()}
     return Windows(first + held // len(keys), keys[held % len(keys)], rows[held], parts)
 
 
-def merged_part(component: Component, values: Any, most: int, function: Callable[..., Any], held: Any) -> Any:
+def merged_part(
+    component: Component, values: Values, most: int, function: Callable[..., Array], held: IntArray
+) -> Array | Sums:
     """Return what a function makes of the values of a part, at some places.
 
     Args:
@@ -138,7 +155,7 @@ def merged_part(component: Component, values: Any, most: int, function: Callable
     return values.on_grid(most).each(lambda array, is_lane: function(part, array, is_lane=is_lane)[held])
 
 
-def _table(component: Any, cells: Any, size: int, values: Any, *, is_unique: bool) -> Any:
+def _table(component: Component, cells: IntArray, size: int, values: Array, *, is_unique: bool) -> Array:
     if not is_unique:
         return reduce_codes(component, cells, size, values)
     table = identities(component, size)
@@ -146,12 +163,14 @@ def _table(component: Any, cells: Any, size: int, values: Any, *, is_unique: boo
     return table
 
 
-def _expanded(grid: SliceGrid, partials: Partials, keys: Any, first: int, last: int) -> Windows:
+def _expanded(grid: SliceGrid, partials: Partials, keys: IntArray, first: int, last: int) -> Windows:
     places, windows = expand_windows(partials.slices, WindowGrid(grid.slices, grid.stride), first, last)
     return merged_windows(partials, places, windows, keys, first, last)
 
 
-def merged_windows(partials: Partials, places: Any, windows: Any, keys: Any, first: int, last: int) -> Windows:
+def merged_windows(
+    partials: Partials, places: IntArray, windows: IntArray, keys: IntArray, first: int, last: int
+) -> Windows:
     """Return windows from pairs of a partial state and a window that it is part of.
 
     Args:
@@ -166,10 +185,10 @@ def merged_windows(partials: Partials, places: Any, windows: Any, keys: Any, fir
     codes, size = compress(pairs, product(last - first, len(keys)))
     which = np.empty(size, np.int64)
     which[codes] = np.arange(len(codes))
-    parts = {}
+    parts: dict[Part, Merged] = {}
     for part, values in partials.parts.items():
         reduced = reduce_part(part, codes, size, take_part(values, places))
-        parts[part] = _sorted(reduced) if part.is_collected else reduced
+        parts[part] = _sorted(reduced) if isinstance(reduced, Collected) else reduced
     rows = reduce_codes(COUNTED, codes, size, partials.rows[places])
     return Windows(windows[which], keys[partials.keys[places[which]]], rows, parts)
 

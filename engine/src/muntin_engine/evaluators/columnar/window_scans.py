@@ -9,12 +9,13 @@ gives each partial state to each of its windows, which is less where the table w
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from muntin import Component, Merge
 from muntin.columnar import identities, merge, merger
+from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.core.window_grid import WindowGrid
 
 _NARROW: Final = 600
@@ -22,8 +23,8 @@ _NARROW: Final = 600
 
 
 def scan_windows(
-    component: Component, table: Any, slices: int, stride: int, count: int, *, is_lane: bool = False
-) -> Any:
+    component: Component, table: Array, slices: int, stride: int, count: int, *, is_lane: bool = False
+) -> Array:
     """Return the windows of a table of slices.
 
     Args:
@@ -45,13 +46,13 @@ def scan_windows(
     return _two_scans(component, table, starts, slices)
 
 
-def _difference_of_totals(table: Any, slices: int, stride: int, count: int) -> Any:
+def _difference_of_totals(table: Array, slices: int, stride: int, count: int) -> Array:
     totals = np.zeros((len(table) + 1, *table.shape[1:]), table.dtype)
     np.cumsum(table, axis=0, out=totals[1:])
     return totals[slices::stride][:count] - totals[::stride][:count]
 
 
-def _two_scans(component: Component, table: Any, starts: Any, slices: int) -> Any:
+def _two_scans(component: Component, table: Array, starts: IntArray, slices: int) -> Array:
     blocks = -(-len(table) // slices)
     missing = blocks * slices - len(table)
     if missing:
@@ -66,7 +67,7 @@ def _two_scans(component: Component, table: Any, starts: Any, slices: int) -> An
     return found
 
 
-def merge_cells(component: Component, first: Any, second: Any) -> Any:
+def merge_cells(component: Component, first: Array, second: Array) -> Array:
     """Return the merged cells of two tables of any shape."""
     if component.merge is not Merge.CUSTOM:
         return merger(component)(first, second)
@@ -74,18 +75,19 @@ def merge_cells(component: Component, first: Any, second: Any) -> Any:
     return merge(component, first.reshape(flat), second.reshape(flat)).reshape(first.shape)
 
 
-def _running(component: Component, blocks: Any) -> Any:
+def _running(component: Component, blocks: Array) -> Array:
     """Return for each cell of a block the merge of those before it and itself, along the second axis."""
     with np.errstate(all="ignore"):
         if component.merge is not Merge.CUSTOM and blocks[:, 0].size < _NARROW:
-            return merger(component).accumulate(blocks, axis=1)  # type: ignore[attr-defined]  # a ufunc
+            running: Array = merger(component).accumulate(blocks, axis=1)  # type: ignore[attr-defined]  # a ufunc
+            return running
         running = np.array(blocks)
         for place in range(1, running.shape[1]):
             running[:, place] = merge_cells(component, running[:, place - 1], running[:, place])
     return running
 
 
-def expand_windows(slices: Any, runs: WindowGrid, first: int, last: int) -> tuple[Any, Any]:
+def expand_windows(slices: IntArray, runs: WindowGrid, first: int, last: int) -> tuple[IntArray, IntArray]:
     """Return every pair of a partial state and a window that it is part of.
 
     Args:

@@ -6,14 +6,14 @@ A blob has a table of keys and a table of partial states that number them, each 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgpack
 import numpy as np
 import pyarrow as pa
 
 from muntin.columnar import Sums
-from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials
+from muntin.columnar.arrays import Array
+from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials, Values
 from muntin_engine.exchange import blobs
 
 _HEAD = ("slice", "key", "rows")
@@ -49,7 +49,7 @@ def _name(part: Part) -> str:
     return f"{part.form} {part.name}"
 
 
-def _to_arrow(part: Part, values: Any) -> pa.Array:
+def _to_arrow(part: Part, values: Values) -> pa.Array:
     if isinstance(values, Collected):
         offsets = np.concatenate([[0], np.cumsum(values.counts)])
         return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(_plain(values.values)))
@@ -61,12 +61,12 @@ def _to_arrow(part: Part, values: Any) -> pa.Array:
     return _flat(part, values)
 
 
-def _flat(part: Part, values: Any) -> pa.Array:
+def _flat(part: Part, values: Array) -> pa.Array:
     flat = pa.array(_plain(values.reshape(-1)))
     return pa.FixedSizeListArray.from_arrays(flat, int(np.prod(part.component.shape))) if part.component.shape else flat
 
 
-def _from_arrow(part: Part, column: pa.ChunkedArray) -> Any:
+def _from_arrow(part: Part, column: pa.ChunkedArray) -> Values:
     array = column.combine_chunks()
     if part.is_collected:
         values = _to_numpy(array.flatten()).view(part.component.dtype)
@@ -78,13 +78,14 @@ def _from_arrow(part: Part, column: pa.ChunkedArray) -> Any:
     return Sums(tuple(lanes), tuple(high), arrays.get("odd"))
 
 
-def _unflattened(part: Part, array: pa.Array) -> Any:
+def _unflattened(part: Part, array: pa.Array) -> Array:
     return _to_numpy(array.flatten() if part.component.shape else array).reshape(len(array), *part.component.shape)
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: Array) -> Array:
     return values.view(np.int64) if values.dtype.kind in "mM" else values
 
 
-def _to_numpy(array: Any) -> Any:
-    return array.to_numpy() if isinstance(array, pa.ChunkedArray) else array.to_numpy(zero_copy_only=False)
+def _to_numpy(array: pa.Array | pa.ChunkedArray) -> Array:
+    values: Array = array.to_numpy() if isinstance(array, pa.ChunkedArray) else array.to_numpy(zero_copy_only=False)
+    return values

@@ -91,9 +91,9 @@ class ResultsAsKnown:
         window: Window,
         known: Sequence[StoredEvent],
         new: Sequence[StoredEvent],
-        states: list[Any],
+        states: list[object],
         tick: int,
-    ) -> list[Any]:
+    ) -> list[object]:
         """Return the results from the members that are known at a tick; states move on from one tick to the next."""
         if not known:
             return []

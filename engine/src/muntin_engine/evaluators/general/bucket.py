@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from muntin import EARLIEST, LatePolicy
 from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
@@ -102,7 +102,7 @@ class Bucket:
         query: EvaluatorQuery,
         cells: Cells,
         codec: Codec,
-        identity: Mapping[str, Any],
+        identity: Mapping[str, object],
         tracker: ProgressTracker = _SAID,
     ) -> None:
         """Open a bucket.

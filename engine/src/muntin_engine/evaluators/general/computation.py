@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from muntin import (
@@ -18,7 +18,7 @@ from muntin import (
 )
 from muntin.safe_text import safe_cause, safe_repr
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.core.running import RUNNING, Call, at
+from muntin_engine.core.running import RUNNING, Call, Locals, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.plain_results import PlainRow, plain_of
@@ -96,7 +96,7 @@ class ModuleComputation:
         seen = self.see(events, window)
         return self._call("add_events", key, window, self._called.add_events, (state, seen)) if seen else state
 
-    def remove(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
+    def remove(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
         """Return a state with fewer members."""
         seen = self.see(events, window)
         return self._call("remove_events", key, window, self._called.remove_events, (state, seen)) if seen else state
@@ -106,27 +106,29 @@ class ModuleComputation:
         state = self._call("create_state", key, window, self._called.create_state, ())
         return self.add(state, members, key, window)
 
-    def upgrade(self, state: Any, version: str, key: object, window: Window) -> Any:
+    def upgrade(self, state: object, version: str, key: object, window: Window) -> Any:
         """Return today's state of one that an older version of the module wrote."""
         return self._call("upgrade_state", key, window, self._called.upgrade_state, (state, version))
 
-    def result_of_state(self, state: Any, key: object, window: Window) -> Any:
+    def result_of_state(self, state: object, key: object, window: Window) -> object:
         """Return a result from a state."""
         return self._call("compute_result", key, window, self._result, (state,))
 
-    def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> Any:
+    def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a result from all members of a window."""
         if self.is_incremental:
             return self.result_of_state(self.build(members, key, window), key, window)
         return self._call("compute_result", key, window, self._result, (self.see(members, window),))
 
-    def _result(self, *arguments: Any) -> Any:
+    def _result(self, *arguments: object) -> Any:
         result = self._called.compute_result(*arguments)
         if self.module.is_operator:
             return list(result) if self._plain is None else [self._plain(row) for row in result]
         return result if self._plain is None else self._plain(result)
 
-    def _call(self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    def _call(
+        self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[object, ...]
+    ) -> T:
         if RUNNING.window is not window or RUNNING.label is not self._label:
             RUNNING.one(self._label, key, window)
         meter = self._meter
@@ -141,7 +143,7 @@ class ModuleComputation:
             raise failed from safe_cause(error)
 
 
-def _described(local: Mapping[str, Any]) -> Call:
+def _described(local: Locals) -> Call:
     computation = local["self"]
     return Call(computation._label, local["name"], local["key"], local["window"], meter=computation._meter)
 
@@ -170,7 +172,7 @@ class Stamper:
         rows = (self._stamp(key, window, value) for value in values)
         return [row for row in rows if row is not None]
 
-    def _stamp(self, key: object, window: Window, value: Any) -> OutputRow | None:
+    def _stamp(self, key: object, window: Window, value: object) -> OutputRow | None:
         own = value if self._is_operator and isinstance(value, Event) else None
         bare = value if own is None else own.payload
         if self._policy is TimestampPolicy.POINT_AT_END:
@@ -184,7 +186,7 @@ class Stamper:
         start, end = max(own.start, window.start), min(own.end, window.end)
         return OutputRow(start, end, bare) if start < end else None
 
-    def _check(self, event: Event[Any], key: object, window: Window) -> None:
+    def _check(self, event: Event[object], key: object, window: Window) -> None:
         if event.start < window.start and not self._allows_past:
             raise ModuleContractError(
                 f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, "

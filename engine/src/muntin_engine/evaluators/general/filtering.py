@@ -8,7 +8,6 @@ until it cannot be revised any more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from muntin_engine.core.changes import InputChange, Refusal
 from muntin_engine.evaluators.general.admission import Admission
@@ -22,7 +21,7 @@ class Filter:
     Cost: a look at each event that a batch touches.
     """
 
-    def __init__(self, keeps: Callable[[Any], bool]) -> None:
+    def __init__(self, keeps: Callable[[object], bool]) -> None:
         """Make a filter of what says whether a payload is kept."""
         self._keeps = keeps
 

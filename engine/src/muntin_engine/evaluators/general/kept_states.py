@@ -39,7 +39,7 @@ class KeptStates:
         self._axis = query.axis
         self._computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
 
-    def pack(self, states: Sequence[Sequence[Any]], key: object, windows: Sequence[Window]) -> list[bytes]:
+    def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
         """Return the states of windows, of each one state per module or none, as bytes per module.
 
         Args:
@@ -91,7 +91,7 @@ class KeptStates:
         module, spelled = self._computations[found[0]].module, self._axis.spell_interval(window.start, window.end)
         return unstorable(module, "a result", key, spelled, found[1])
 
-    def _packed(self, place: int, states: list[Any], key: object, windows: Sequence[Window]) -> bytes:
+    def _packed(self, place: int, states: list[object], key: object, windows: Sequence[Window]) -> bytes:
         try:
             return self._codec.pack(states)
         except StateError as error:

@@ -149,18 +149,18 @@ _restored: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(tupl
 """Makes an event of its fields, without a step in Python: a key's events are read in every batch that touches it."""
 
 
-def _width(payloads: Iterable[tuple[Any, ...]]) -> int:
+def _width(payloads: Iterable[tuple[object, ...]]) -> int:
     widths = set(map(len, payloads))
     if len(widths) > 1:
         raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
     return max(widths, default=0)
 
 
-def _life_to_data(identity: Identity, life: Life) -> list[Any]:
+def _life_to_data(identity: Identity, life: Life) -> list[object]:
     rows = [list(row[2:]) for row in life.rows]
     return [*identity, rows, list(life.base) if life.base else None]
 
 
-def _window_to_data(window: Window, entry: WindowEntry) -> list[Any]:
+def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
     standing = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.standing]
     return [window.start, window.end, entry.size, standing, *(entry.trigger_state or ())]

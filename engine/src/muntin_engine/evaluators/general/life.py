@@ -129,7 +129,7 @@ def _edge(start: int, row: InputChange) -> _Edge:
     return (start, end, row) if row.new_end is None else (max(start, end), max(start, row.new_end), row)
 
 
-def _by_new_end(row: InputChange) -> tuple[Any, ...]:
+def _by_new_end(row: InputChange) -> tuple[object, ...]:
     return row.new_end, repr(row)
 
 
@@ -165,7 +165,7 @@ def _detours(beside: Iterable[_Edge]) -> tuple[list[_Edge], list[_Edge]]:
     return detours, misfits
 
 
-def _payload(base: Standing, here: int, taken: Sequence[_Edge]) -> tuple[tuple[Any, ...], bool]:
+def _payload(base: Standing, here: int, taken: Sequence[_Edge]) -> tuple[tuple[object, ...], bool]:
     """Return the payload of an event after some rows, and whether each payload that they take back has come.
 
     Only where an event was inserted again is there a choice. A retraction takes back the payload that it repeats; one

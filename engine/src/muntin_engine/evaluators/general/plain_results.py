@@ -47,7 +47,7 @@ class PlainRow:
 
     payload: Plain
 
-    def __call__(self, row: Any) -> Any:
+    def __call__(self, row: object) -> object:
         """Return the row."""
         if isinstance(row, Event):
             return Event(row.start, row.end, self.payload(row.payload))
@@ -58,7 +58,7 @@ class PlainRow:
 class _PlainList:
     element: Plain | None
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> object:
         if value is None or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             return value
         if self.element is None:
@@ -70,7 +70,7 @@ class _PlainList:
 class _PlainMap:
     value: Plain | None
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> object:
         if not isinstance(value, Mapping):
             return value
         return dict(value) if self.value is None else {key: self.value(item) for key, item in value.items()}
@@ -83,7 +83,7 @@ class _PlainRecord:
     parts: Mapping[str, Plain]
     places: Mapping[int, Plain]
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> object:
         if isinstance(value, Mapping):
             return {name: self.parts[name](item) if name in self.parts else item for name, item in value.items()}
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
@@ -95,7 +95,7 @@ class _PlainRecord:
         changed = self._changed(value)
         return replace(value, **changed) if changed else value
 
-    def _changed(self, value: Any) -> dict[str, Any]:
+    def _changed(self, value: object) -> dict[str, object]:
         """Return the fields that are other values when they are plain; a dataclass need not be made anew for others."""
         fields = {name: (old := getattr(value, name), plain(old)) for name, plain in self.parts.items()}
         return {name: new for name, (old, new) in fields.items() if new is not old}

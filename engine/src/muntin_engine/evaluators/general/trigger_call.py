@@ -75,7 +75,7 @@ class TriggerCall:
         )
 
     def _call(
-        self, name: str, key: object, window: Window, before: tuple[Any, ...] = (), after: tuple[Any, ...] = ()
+        self, name: str, key: object, window: Window, before: tuple[object, ...] = (), after: tuple[object, ...] = ()
     ) -> Any:
         """Call a method of the trigger with its window, and what goes before and after that."""
         try:
@@ -84,7 +84,7 @@ class TriggerCall:
             trigger = self._trigger
             raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
 
-    def _checked(self, answer: Any, window: Window) -> tuple[Any, Decision]:
+    def _checked(self, answer: object, window: Window) -> tuple[Any, Decision]:
         if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
             return answer
         raise ModuleContractError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 from muntin import TimestampPolicy
+from muntin.columnar.arrays import IntArray
 from muntin.schemas import Field
 from muntin_engine.exchange.result_columns import extents, result_table
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -19,7 +20,7 @@ MOST_ROWS: Final = 250_000
 def window_tables(
     task: TaskPayload,
     place: int,
-    windows: Any,
+    windows: IntArray,
     keys: Sequence[pa.Array],
     output: Callable[[int, Field, pa.DataType], pa.Array],
 ) -> Iterator[pa.Table]:

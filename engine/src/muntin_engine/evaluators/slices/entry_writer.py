@@ -43,7 +43,7 @@ class _Buffer:
     counts: list[int] = field(default_factory=list)
     columns: list[list[Any]] = field(default_factory=list)
 
-    def extend_columns(self, columns: list[list[Any]]) -> None:
+    def extend_columns(self, columns: list[list[object]]) -> None:
         """Take some more values."""
         if not self.columns:
             self.columns = [[] for _ in columns]

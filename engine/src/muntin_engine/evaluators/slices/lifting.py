@@ -45,7 +45,7 @@ def _keys(rows: Rows, groups: RowGroups, bucket: int) -> list[tuple[Any, ...]]:
     return list(zip(*columns, strict=True)) if columns else [()] * len(places)
 
 
-def _python_values(column: pa.Array) -> list[Any]:
+def _python_values(column: pa.Array) -> list[object]:
     """Return a column as Python values; numbers without nulls by way of NumPy, which is much faster."""
     is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     values: list[Any] = column.to_numpy().tolist() if is_plain and not column.null_count else column.to_pylist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
 from muntin.safe_text import safe_cause
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.running import Call, at
+from muntin_engine.core.running import Call, Locals, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.slices.key_names import key_of
 
@@ -100,7 +100,7 @@ class SlicedModule:
         self.meter.since(started)
         return states
 
-    def add_groups(self, states: Iterable[State], payloads: list[Any], bounds: Sequence[int]) -> list[State]:
+    def add_groups(self, states: Iterable[State], payloads: list[object], bounds: Sequence[int]) -> list[State]:
         """Return states with the payloads between two bounds each: one call for each state."""
         after: list[State] = []
         add, is_choosy = self._called.add_events, self._is_choosy
@@ -187,7 +187,7 @@ class SlicedModule:
 def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
     """Have the watchdog know a function that calls a method, for each group in turn if it fills a list of results."""
 
-    def describe(local: Mapping[str, Any]) -> Call:
+    def describe(local: Locals) -> Call:
         found = local.get(filled, 0)
         module = local["self"]
         return Call(module.label, method, place=found if isinstance(found, int) else len(found), meter=module.meter)
@@ -207,7 +207,7 @@ _known(SlicedModule.result, "compute_result")
 _known(SlicedModule.results, "compute_result", "results")
 
 
-def _column_of(select: Callable[[Any], Any]) -> int | None:
+def _column_of(select: Callable[[object], object]) -> int | None:
     """Return the column whose values a selector returns; None if it makes something of them, or of several."""
     if isinstance(select, Present):
         return select.place

@@ -33,14 +33,16 @@ class WindowRuns:
         """The key of each run."""
         return list(map(key_of, self.names))
 
-    def add_window(self, number: int, names: Sequence[Hashable], values: Sequence[list[Any]]) -> None:
+    def add_window(self, number: int, names: Sequence[Hashable], values: Sequence[list[object]]) -> None:
         """Add the results of one window for some keys."""
         self.names += names
         self.firsts += [number] * len(names)
         self.lasts += [number + 1] * len(names)
         self._add(values)
 
-    def add_key(self, name: Hashable, firsts: Sequence[int], lasts: Sequence[int], values: Sequence[list[Any]]) -> None:
+    def add_key(
+        self, name: Hashable, firsts: Sequence[int], lasts: Sequence[int], values: Sequence[list[object]]
+    ) -> None:
         """Add the runs of one key."""
         self.names += [name] * len(firsts)
         self.firsts += firsts
@@ -55,7 +57,7 @@ class WindowRuns:
             for number in range(first, last):
                 yield key, number, values
 
-    def _add(self, values: Sequence[list[Any]]) -> None:
+    def _add(self, values: Sequence[list[object]]) -> None:
         if not self.values:
             self.values = [[] for _ in values]
         for mine, more in zip(self.values, values, strict=True):

@@ -85,13 +85,13 @@ class SlicedQuery:
         """True for a slice that is in no window."""
         return not any(is_in_window(grid, number) for grid in self.grids)
 
-    def rows_of(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
+    def rows_of(self, columns: Sequence[list[object]], count: int) -> list[Any]:
         """Return columns as rows; the row of a single column is its value."""
         if self.inputs == 1:
             return columns[0]
         return list(zip(*columns, strict=True)) if columns else [()] * count
 
-    def columns_of(self, rows: list[Any]) -> list[list[Any]]:
+    def columns_of(self, rows: list[Any]) -> list[list[object]]:
         """Return the columns that `rows_of` was given."""
         return [rows] if self.inputs == 1 else [[row[place] for row in rows] for place in range(self.inputs)]
 

@@ -52,7 +52,7 @@ class Slice:
             else:
                 module.combine_into(self.states[place], names, column)
 
-    def add_rows(self, names: Sequence[Hashable], groups: Sequence[list[Any]]) -> None:
+    def add_rows(self, names: Sequence[Hashable], groups: Sequence[list[object]]) -> None:
         """Add rows; the lists become this slice's own."""
         if not self.rows and len(fresh := dict(zip(names, groups, strict=True))) == len(names):
             self.rows = fresh
@@ -64,7 +64,7 @@ class Slice:
             else:
                 rows[name] = group
 
-    def take_rows(self, names: Sequence[Hashable] | None = None) -> dict[Hashable, list[Any]]:
+    def take_rows(self, names: Sequence[Hashable] | None = None) -> dict[Hashable, list[object]]:
         """Remove the rows that wait, all or those of some keys, and return them."""
         if names is not None:
             return {name: self.rows.pop(name) for name in names}

@@ -49,7 +49,7 @@ class _TypedPickler(_PICKLER.CloudPickler):  # type: ignore[misc]  # it has no t
     Code that travels whole leaves behind what it does not use, and the module in which names mean something.
     """
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> object:
         """Return what a class or a function is made of again, as `pickle` asks for it."""
         reduced = super().reducer_override(value)
         types = _types_of(value) if isinstance(value, type | FunctionType) else None
@@ -59,7 +59,7 @@ class _TypedPickler(_PICKLER.CloudPickler):  # type: ignore[misc]  # it has no t
         return (*reduced[:2], tuple(parts), *reduced[3:])
 
 
-def _types_of(value: type | FunctionType) -> dict[str, Any] | None:
+def _types_of(value: type | FunctionType) -> dict[str, object] | None:
     """Return the annotations of a class or a function; None if they are no text, or name what is not there."""
     said = vars(value).get(_TYPES) if isinstance(value, type) else value.__annotations__
     if not isinstance(said, dict) or not any(isinstance(one, str) for one in said.values()):

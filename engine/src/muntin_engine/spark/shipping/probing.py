@@ -80,7 +80,7 @@ def ask_workers(spark: AnySession, references: Iterable[Reference], needed: Need
     return [json.loads(row[0]) for row in rows]
 
 
-def judge(answers: Iterable[Mapping[str, Any]], needed: Needed, python: str) -> None:
+def judge(answers: Iterable[Mapping[str, object]], needed: Needed, python: str) -> None:
     """Raise if an answer says that a worker cannot run a query.
 
     Args:

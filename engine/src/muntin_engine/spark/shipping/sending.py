@@ -28,7 +28,7 @@ _FOLDERS: Final[list[TemporaryDirectory[str]]] = []
 
 
 @in_session()
-def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:
+def ship_packages(target: object, packages: Sequence[str | PathLike[str]]) -> list[str]:
     """Send packages; see `muntin_engine.ship`."""
     spark = session_of(target)
     archives = [pack(package) for package in packages]

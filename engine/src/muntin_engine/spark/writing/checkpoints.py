@@ -237,7 +237,7 @@ class Checkpoint:
                 f"  delete the folder {self._path}/{FOLDER}: then the state itself is asked, and there is a new record"
             ) from error
 
-    def _in_state(self, queries: int) -> list[list[Mapping[str, Any]]]:
+    def _in_state(self, queries: int) -> list[list[Mapping[str, object]]]:
         """Return what the state itself says; of each query, whatever its buckets say.
 
         Cost: the state of each query is read once. Nothing is known where there are more queries than those that are

@@ -52,7 +52,7 @@ class ArraySubject:
     form: ColumnarAggregate[Any, Any]
     reads: Field
 
-    def present(self, members: Sequence[Event[Any]]) -> list[Any]:
+    def present(self, members: Sequence[Event[object]]) -> list[Any]:
         """Return the payloads of members, but those that the aggregate leaves out."""
         return columns.present(self.form, self.reads, [event.payload for event in members])
 
@@ -71,7 +71,7 @@ class ArraySubject:
         with calling("lift", None):
             contributions(self.form, arrays, count)
 
-    def keep(self, groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    def keep(self, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
         """Return its components for the payloads of some windows."""
         with calling("lift"):
             return columns.keep(self.form, self.reads, groups)
@@ -96,7 +96,7 @@ class ArraySubject:
         with calling("the function of a component", remedy):
             return merge(component, first, second)
 
-    def _values(self, component: Component, lifted: Any) -> Any:
+    def _values(self, component: Component, lifted: Any) -> object:
         with calling("the function of a component"):
             folded = [fold_rows(component, lifted[:end]) for end in range(2, len(lifted) + 1)]
         return np.concatenate([lifted, *folded])

@@ -26,7 +26,7 @@ class ColumnarFormLaws(ArrayLaws):
     """The columnar form gives the same results as the module."""
 
     @classmethod
-    def magnitude(cls, payloads: Sequence[Any]) -> float:
+    def magnitude(cls, payloads: Sequence[object]) -> float:
         """Return the magnitude of the sums that the columnar form makes of a window's payloads.
 
         Results that are floats may differ by the `tolerance` and by rounding: for n payloads n * 2**-52 times the
@@ -51,7 +51,7 @@ class ColumnarFormLaws(ArrayLaws):
         for (label, members), result in zip(windows.items(), results, strict=True):
             self._compare(trial, label, members, result)
 
-    def _form(self, trial: ModuleTrial) -> ColumnarAggregate[Any, Any]:
+    def _form(self, trial: ModuleTrial) -> ColumnarAggregate[object, object]:
         module, reads = trial.subject.module, self.reads()
         if variables_in(reads):
             pytest.skip(f"does not apply: the payloads of {module.name} are not of one type that a column has")
@@ -62,7 +62,7 @@ class ColumnarFormLaws(ArrayLaws):
         trial.expect(isinstance(form, ColumnarAggregate), lambda: f"columnar_form returned {form!r}, no aggregate")
         return form  # type: ignore[no-any-return]  # it was just looked at
 
-    def _compare(self, trial: ModuleTrial, label: str, members: Sequence[Event[Any]], result: Any) -> None:
+    def _compare(self, trial: ModuleTrial, label: str, members: Sequence[Event[object]], result: object) -> None:
         own, declared = trial.subject.result(members), bind(trial.subject.module.result_field(), self.variables())
         if misfit(declared, own, is_result=True):
             return  # a column does not have it either, such as an integer of more than 64 bits
@@ -77,7 +77,7 @@ class ColumnarFormLaws(ArrayLaws):
         )
 
 
-def _numbers(payload: Any) -> Iterator[Any]:
+def _numbers(payload: object) -> Iterator[Any]:
     if isinstance(payload, int | float):
         yield payload
     elif not isinstance(payload, dict):

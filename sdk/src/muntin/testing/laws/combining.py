@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from muntin.testing.equality import equal
 from muntin.testing.laws.law import lacks, law
@@ -83,5 +83,5 @@ class CombiningLaws(ModuleLaws):
             _expect_kept(trial, "deduct", before, other)
 
 
-def _expect_kept(trial: ModuleTrial, method: str, before: Any, other: Any) -> None:
+def _expect_kept(trial: ModuleTrial, method: str, before: object, other: object) -> None:
     trial.expect(equal(other, before), lambda: f"second state: {before!r}\nafter {method}: {other!r}")

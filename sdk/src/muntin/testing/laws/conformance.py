@@ -23,7 +23,7 @@ class Conformance:
     _subject_name: ClassVar[str]
     _subject_type: ClassVar[type]
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         for name in vars(cls):
             _check_override(cls, name)
@@ -80,7 +80,7 @@ def _check_override(cls: type[Conformance], name: str) -> None:
         )
 
 
-def _check_subject(cls: type[Conformance], subject: Any) -> None:
+def _check_subject(cls: type[Conformance], subject: object) -> None:
     name, expected = cls._subject_name, cls._subject_type
     if not isinstance(subject, expected):
         is_class = isinstance(subject, type)

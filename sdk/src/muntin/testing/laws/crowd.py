@@ -50,7 +50,7 @@ def crowds(most: int, among: int) -> SearchStrategy[Crowd]:
     return st.builds(Crowd, st.integers(0, most), st.integers(1, among), places, st.integers(0, 999))
 
 
-def told(events: Sequence[Event[Any]], *, with_times: bool) -> str:
+def told(events: Sequence[Event[object]], *, with_times: bool) -> str:
     """Describe a crowd of members for a report.
 
     Example:
@@ -66,7 +66,7 @@ def told(events: Sequence[Event[Any]], *, with_times: bool) -> str:
     return f"and {len(events)} more{times}{values}"
 
 
-def _event(random: Random, payload: Any, window: Window, open_ends: bool) -> Event[Any]:
+def _event(random: Random, payload: object, window: Window, open_ends: bool) -> Event[object]:
     start = random.randint(window.start - 5, window.end - 1)
     if open_ends and random.random() < 0.1:
         return Event(start, INFINITY, payload)

@@ -31,7 +31,7 @@ class FunctionTrial(Trial):
         function: The function.
     """
 
-    def __init__(self, law: Law, laws: type[FunctionLaws], data: Any) -> None:
+    def __init__(self, law: Law, laws: type[FunctionLaws], data: object) -> None:
         """Prepare an attempt."""
         self.function: Function[..., Any] = laws.subject()
         super().__init__(law, f"{self.function.name} {self.function.version}", laws.tolerance, data)
@@ -92,7 +92,7 @@ class FunctionLaws(Conformance):
         body(cls(), FunctionTrial(law, cls, data))
 
     @classmethod
-    def argument_strategy(cls) -> SearchStrategy[tuple[Any, ...]]:
+    def argument_strategy(cls) -> SearchStrategy[tuple[object, ...]]:
         """Return the strategy for one row's arguments."""
         return _from_annotations(cls.subject()) if cls.arguments is None else cls.arguments
 
@@ -151,7 +151,7 @@ def _plain(arguments: Sequence[Any]) -> list[Any]:
     return [list(argument) if hasattr(argument, "__array__") else argument for argument in arguments]
 
 
-def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any, ...]]:
+def _from_annotations(function: Function[..., object]) -> SearchStrategy[tuple[Any, ...]]:
     if function.is_vectorized:
         raise _unknown_arguments(function, "it is vectorised")
     hints = _hints(function)
@@ -162,12 +162,12 @@ def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any,
     return st.tuples(*(strategies.payloads(describe(hints[name], name)) for name in names))
 
 
-def _hints(function: Function[..., Any]) -> dict[str, Any]:
+def _hints(function: Function[..., Any]) -> dict[str, object]:
     try:
         return get_type_hints(function.implementation, include_extras=True)
     except NameError as error:
         raise _unknown_arguments(function, f"its annotations cannot be read: {error}") from error
 
 
-def _unknown_arguments(function: Function[..., Any], reason: str) -> ModuleDefinitionError:
+def _unknown_arguments(function: Function[..., object], reason: str) -> ModuleDefinitionError:
     return ModuleDefinitionError(f"the arguments of {function.name} are not known: {reason}\n  set: arguments = ...")

@@ -65,7 +65,7 @@ def law(
         is_random: False if one trial without random data is enough.
     """
 
-    def wrap(body: Callable[[Any, Any], None]) -> Callable[[Any], None]:
+    def wrap(body: Callable[[Any, Any], None]) -> Callable[[object], None]:
         statement = (body.__doc__ or "").strip().partition("\n")[0]
         stated = Law(
             body.__name__.removeprefix("test_").replace("_", " "), statement, remedy, is_random, does_not_apply
@@ -98,11 +98,11 @@ def lacks(*methods: str) -> Reason:
     return reason
 
 
-def first_of(strategy: SearchStrategy[Any], count: int) -> list[Any]:
+def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:
     """Return the first values of a strategy, the same ones every time."""
     values: list[Any] = []
 
-    def take(value: Any) -> None:
+    def take(value: object) -> None:
         values.append(value)
 
     settings(SETTINGS, max_examples=count)(given(strategy)(take))()
@@ -114,7 +114,7 @@ def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
     __tracebackhide__ = True
     failures: list[LawError] = []
 
-    def example(data: Any) -> None:
+    def example(data: object) -> None:
         try:
             attempt(data)
         except LawError as failure:

@@ -65,7 +65,7 @@ class LifetimeLaws(ModuleLaws):
             _expect_time_bound(trial, members, rows)
 
 
-def _expect_time_bound(trial: ModuleTrial, members: list[Event[Any]], rows: list[Event[Any]]) -> None:
+def _expect_time_bound(trial: ModuleTrial, members: list[Event[object]], rows: list[Event[object]]) -> None:
     changed, sync_time = _changed(trial, members)
     before, after = _until(sync_time, rows), _until(sync_time, _events(trial, changed))
     trial.expect(
@@ -74,7 +74,7 @@ def _expect_time_bound(trial: ModuleTrial, members: list[Event[Any]], rows: list
     )
 
 
-def _changed(trial: ModuleTrial, members: list[Event[Any]]) -> tuple[list[Event[Any]], int]:
+def _changed(trial: ModuleTrial, members: list[Event[object]]) -> tuple[list[Event[object]], int]:
     """Return the members after one more came, or one of them got another end, and the change's sync time."""
     more, *_ = trial.members("change")
     if trial.draw(st.booleans()):
@@ -85,12 +85,12 @@ def _changed(trial: ModuleTrial, members: list[Event[Any]]) -> tuple[list[Event[
     return [Event(first.start, end, first.payload), *rest], min(first.end, end)
 
 
-def _events(trial: ModuleTrial, members: list[Event[Any]]) -> list[Event[Any]]:
+def _events(trial: ModuleTrial, members: list[Event[object]]) -> list[Event[Any]]:
     window = trial.subject.window
     rows = trial.subject.result(members)
     return [row if isinstance(row, Event) else Event(window.start, window.end, row) for row in rows]
 
 
-def _until(time: int, rows: Iterable[Event[Any]]) -> list[Event[Any]]:
+def _until(time: int, rows: Iterable[Event[object]]) -> list[Event[object]]:
     """Cut rows to the part of the axis before a time."""
     return [Event(row.start, min(row.end, time), row.payload) for row in rows if EARLIEST < row.start < time]

@@ -96,14 +96,14 @@ def _spell(part: Component) -> str:
     return f"{part.merge.name} {part.dtype}{shape} from {part.identity!r}{' with a ' if own else ''}{' and '.join(own)}"
 
 
-def _expect_lift_reads(trial: ModuleTrial, subject: ArraySubject, payloads: list[Any]) -> None:
+def _expect_lift_reads(trial: ModuleTrial, subject: ArraySubject, payloads: list[object]) -> None:
     arrays = columns.arrays_of(subject.form, subject.reads, payloads)
     before = _protected(arrays)
     subject.lift_arrays(arrays, len(payloads))
     _expect_kept(trial, "lift", before, arrays)
 
 
-def _expect_merge_reads(trial: ModuleTrial, subject: ArraySubject, payloads: list[Any]) -> None:
+def _expect_merge_reads(trial: ModuleTrial, subject: ArraySubject, payloads: list[object]) -> None:
     for name, part, values in subject.values(payloads, lambda part: part.merge is Merge.CUSTOM):
         operands = {"first": values.copy(), "second": values[::-1].copy()}
         before = _protected(operands)
@@ -111,13 +111,13 @@ def _expect_merge_reads(trial: ModuleTrial, subject: ArraySubject, payloads: lis
         _expect_kept(trial, f"the function of {name!r}", before, operands)
 
 
-def _protected(arrays: Any) -> list[Any]:
+def _protected(arrays: object) -> list[Any]:
     """Make arrays read-only, as those of an engine may be, and return what they hold."""
     columns.protect(arrays)
     return columns.plain(arrays)
 
 
-def _expect_kept(trial: ModuleTrial, method: str, before: list[Any], arrays: Any) -> None:
+def _expect_kept(trial: ModuleTrial, method: str, before: list[object], arrays: object) -> None:
     trial.expect(
         equal(columns.plain(arrays), before),
         lambda: f"given to {method}: {before!r}\nafterwards: {columns.plain(arrays)!r}",

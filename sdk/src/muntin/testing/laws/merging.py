@@ -125,7 +125,7 @@ def _turned(trial: ModuleTrial, values: Any) -> Any:
     return values[[(place + by) % len(values) for place in range(len(values))]]
 
 
-def _expect_same(trial: ModuleTrial, name: str, left: tuple[str, Any], right: tuple[str, Any]) -> None:
+def _expect_same(trial: ModuleTrial, name: str, left: tuple[str, object], right: tuple[str, object]) -> None:
     trial.expect_same((f"{name!r}, {left[0]}", left[1]), right)
 
 

@@ -33,7 +33,7 @@ class ModuleLaws(Conformance):
     _subject_type: ClassVar[type] = Module
     _outside: ClassVar[Outside]
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if cls._subject_name in vars(cls):
             cls._outside = Outside(cls.subject())
@@ -64,7 +64,7 @@ class ModuleLaws(Conformance):
 
     @classmethod
     @cache
-    def _many_payloads(cls) -> tuple[Any, ...]:
+    def _many_payloads(cls) -> tuple[object, ...]:
         """Return payloads for the members of large windows, drawn once."""
         return tuple(first_of(cls._payload_strategy(), 200))
 

@@ -104,7 +104,7 @@ class ModuleTrial(Trial):
         is_open = any(isinstance(bar, Bar) and bar.end == INFINITY for bar in self.stream)
         return super().broken(facts, f"{remedy or self.law.remedy}{_ABOUT_OPEN_EVENTS if is_open else ''}")
 
-    def _crowd(self) -> list[Event[Any]]:
+    def _crowd(self) -> list[Event[object]]:
         """Return more members than anyone draws one by one; often there are none."""
         crowd = self.draw(crowds(self.law.crowd, len(self._many)))
         if not crowd.count:
@@ -128,7 +128,7 @@ def _clips(accepted: frozenset[ClipPolicy]) -> SearchStrategy[ClipPolicy]:
 
 
 @cache
-def _payloads(payloads: SearchStrategy[Any], at_least: int) -> SearchStrategy[list[Any]]:
+def _payloads(payloads: SearchStrategy[object], at_least: int) -> SearchStrategy[list[Any]]:
     return st.lists(payloads, min_size=at_least, max_size=_MOST_MEMBERS)
 
 
@@ -139,6 +139,6 @@ def _orders(count: int) -> SearchStrategy[list[int]]:
 
 @cache
 def _events(
-    payloads: SearchStrategy[Any], window: Window, open_ends: bool, at_least: int
+    payloads: SearchStrategy[object], window: Window, open_ends: bool, at_least: int
 ) -> SearchStrategy[list[Event[Any]]]:
     return _payloads(strategies.events(payloads, window, open_ends=open_ends), at_least)

@@ -20,7 +20,7 @@ Variables: TypeAlias = list[tuple[Any, dict[str, Any]]]
 class Outside:
     """The variables that a module's methods reach besides their arguments, as they are now."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: object) -> None:
         """Remember them."""
         classes = [
             cls for cls in type(module).__mro__ if cls is not object and not cls.__module__.startswith("muntin.")
@@ -67,7 +67,7 @@ class Outside:
 _NOTHING: Final = object()
 
 
-def _function(cls: type, name: str) -> Any:
+def _function(cls: type, name: str) -> object:
     found = getattr_static(cls, name)
     return getattr(found, "__func__", getattr(found, "fget", found))
 
@@ -81,7 +81,7 @@ def _plain(variables: Any) -> dict[str, Any]:
     }
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> object:
     try:
         return restored(value)
     except TypeError:  # it holds more than data, such as modules of its own, of which a copy is another one

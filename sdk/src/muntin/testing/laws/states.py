@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import strategies as st
 
 from muntin.events import Event
@@ -79,7 +77,7 @@ class StateLaws(ModuleLaws):
         )
 
 
-def _change(subject: Subject, state: Any, members: list[Event[Any]], later: list[Event[Any]]) -> None:
+def _change(subject: Subject, state: object, members: list[Event[object]], later: list[Event[object]]) -> None:
     state = subject.add(state, later)
     if hasattr(subject.module, "combine"):
         state = subject.combine(state, subject.state_of(later))
@@ -87,7 +85,7 @@ def _change(subject: Subject, state: Any, members: list[Event[Any]], later: list
         subject.remove(state, members)
 
 
-def _step(trial: ModuleTrial, state: Any, present: list[Event[Any]]) -> Any:
+def _step(trial: ModuleTrial, state: object, present: list[Event[object]]) -> object:
     """Remove a member if the module can and another one is left; else add some."""
     can_remove = hasattr(trial.subject.module, "remove_events") and len(present) > 1
     if can_remove and trial.draw(st.booleans()):

@@ -42,7 +42,7 @@ class Subject:
     module: Any
     window: Window
 
-    def see(self, members: Sequence[Event[Any]]) -> list[Any]:
+    def see(self, members: Sequence[Event[object]]) -> list[Any]:
         """Return members as the module gets them, in a list that is nobody else's."""
         return list(members) if self.module.is_time_sensitive else [event.payload for event in members]
 
@@ -52,7 +52,7 @@ class Subject:
             return self.result_of(self.state_of(members))
         return self.compute(self.see(members))
 
-    def compute(self, seen: list[Any]) -> Any:
+    def compute(self, seen: list[object]) -> Any:
         """Call `compute_result` with these payloads or events."""
         return self._rows(self._call("compute_result", seen))
 
@@ -60,7 +60,7 @@ class Subject:
         """Return a new state."""
         return self._call("create_state")
 
-    def state_of(self, *groups: Sequence[Event[Any]]) -> Any:
+    def state_of(self, *groups: Sequence[Event[object]]) -> object:
         """Return the state of some members, added group by group."""
         state = self.create()
         for members in groups:
@@ -71,7 +71,7 @@ class Subject:
         """Return the state with more members."""
         return self._call("add_events", state, self.see(members)) if members else state
 
-    def remove(self, state: Any, members: Sequence[Event[Any]]) -> Any:
+    def remove(self, state: object, members: Sequence[Event[object]]) -> Any:
         """Return the state with fewer members."""
         return self._call("remove_events", state, self.see(members)) if members else state
 
@@ -83,7 +83,7 @@ class Subject:
         """Return the state without the members of the other."""
         return self._call("deduct", state, other)
 
-    def upgrade(self, state: Any, version: str) -> Any:
+    def upgrade(self, state: object, version: str) -> Any:
         """Return today's state of one of an older version."""
         return self._call("upgrade_state", state, version)
 
@@ -95,11 +95,11 @@ class Subject:
             facts = f"no checkpoint holds such a state of an older version: {error}"
             raise CallError(facts, "give it in old_states as plain data, with dicts for records") from None
 
-    def result_of(self, state: Any) -> Any:
+    def result_of(self, state: object) -> object:
         """Return the result of a state; rows as a list."""
         return self._rows(self._call("compute_result", state))
 
-    def copy(self, value: Any) -> Any:
+    def copy(self, value: object) -> Any:
         """Return a copy of a state or a result that shares nothing with it."""
         try:
             return deepcopy(value)
@@ -114,14 +114,14 @@ class Subject:
         except TypeError as error:
             raise CallError(f"the state cannot be stored: {error}") from None
 
-    def stored_if_it_can_be(self, state: Any) -> Any:
+    def stored_if_it_can_be(self, state: object) -> object:
         """Return a state as it comes back from a checkpoint; one that none can hold, which a law says, as it is."""
         try:
             return self.stored(state)
         except CallError:
             return state
 
-    def lives_through(self, seen: list[Any]) -> None:
+    def lives_through(self, seen: list[object]) -> None:
         """Call every method that gets payloads or events with these."""
         if not self.module.is_incremental:
             self.compute(seen)
@@ -131,7 +131,7 @@ class Subject:
         if hasattr(self.module, "remove_events"):
             self._call("remove_events", state, seen)
 
-    def _call(self, method: str, *arguments: Any) -> Any:
+    def _call(self, method: str, *arguments: object) -> Any:
         __tracebackhide__ = True
         with_window = (*arguments, self.window) if self._takes_window(method) else arguments
         try:
@@ -147,7 +147,7 @@ class Subject:
     def _takes_window(self, method: str) -> bool:
         return self.module.is_time_sensitive and method not in ("combine", "deduct")
 
-    def _rows(self, result: Any) -> Any:
+    def _rows(self, result: Any) -> object:
         if not self.module.is_operator:
             return result
         __tracebackhide__ = True
@@ -158,6 +158,6 @@ class Subject:
             raise CallError(facts, _ANY_PAYLOAD) from error
 
 
-def _may_be_none(state: Any) -> bool:
+def _may_be_none(state: object) -> bool:
     """Return True if the module's types allow None as a state."""
     return state in (None, NoneType, Any, object) or isinstance(state, TypeVar) or NoneType in get_args(state)

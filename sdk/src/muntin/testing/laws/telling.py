@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import Any, Final
+from typing import Final
 
 _LONGEST: Final = 160
 _BEFORE: Final = 20
@@ -19,7 +19,7 @@ def shortened(line: str, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else f"{line[:longest]}... ({len(line)} characters)"
 
 
-def told_apart(left: tuple[str, Any], right: tuple[str, Any]) -> list[tuple[str, str]]:
+def told_apart(left: tuple[str, object], right: tuple[str, object]) -> list[tuple[str, str]]:
     """Return two values in words, each with its description; of long ones the part in which they begin to differ."""
     (first, one), (second, other) = (left[0], repr(left[1])), (right[0], repr(right[1]))
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

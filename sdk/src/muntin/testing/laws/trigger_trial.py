@@ -33,7 +33,7 @@ class TriggerTrial(Trial):
     """
 
     def __init__(
-        self, law: Law, trigger: Trigger, values: Mapping[str, SearchStrategy[Any]], tolerance: float, data: Any
+        self, law: Law, trigger: Trigger, values: Mapping[str, SearchStrategy[object]], tolerance: float, data: object
     ) -> None:
         """Prepare an attempt."""
         version = getattr(trigger, "version", "")
@@ -118,7 +118,7 @@ class TriggerTrial(Trial):
         about = [wake_up - 1, wake_up, wake_up + 1] if EARLIEST + 1 < wake_up < INFINITY - 1 else []
         return max(time, self.draw(st.sampled_from([time, *(start + jump for jump in _JUMPS), *about])))
 
-    def _value(self, expression: str) -> SearchStrategy[Any]:
+    def _value(self, expression: str) -> SearchStrategy[object]:
         if expression not in self._values:
             raise ModuleDefinitionError(
                 f"{self.module} reads {expression!r}, and nothing says what its values may be\n"
@@ -126,7 +126,7 @@ class TriggerTrial(Trial):
             )
         return self._values[expression]
 
-    def _call(self, name: str, *arguments: Any) -> Any:
+    def _call(self, name: str, *arguments: object) -> Any:
         __tracebackhide__ = True
         try:
             return getattr(self.trigger, name)(*arguments)

@@ -122,7 +122,7 @@ def laws_applying_to(subject: Subject) -> dict[str, str]:
     return {law.name: law.statement for law in found if law.does_not_apply(subject) is None}
 
 
-def try_laws(subject: Subject, **attributes: Any) -> Iterator[Verdict]:
+def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
     """Try the laws of a module, function or trigger and yield what became of each.
 
     Args:
@@ -158,7 +158,7 @@ def _refuses(broken: LawError) -> bool:
     return not str(last.f_globals.get("__name__")).startswith("muntin.")
 
 
-def _unknown_arguments(subject: Subject, attributes: Mapping[str, Any]) -> str:
+def _unknown_arguments(subject: Subject, attributes: Mapping[str, object]) -> str:
     is_known = not isinstance(subject, Function) or not subject.is_vectorized or "arguments" in attributes
     return "" if is_known else f"{subject.name} is vectorised, so its annotations do not say what a row holds"
 

@@ -29,7 +29,7 @@ class WindowKindTrial(Trial):
         scale: How many ticks a step is.
     """
 
-    def __init__(self, law: Law, kind: WindowKind, scale: int, data: Any) -> None:
+    def __init__(self, law: Law, kind: WindowKind, scale: int, data: object) -> None:
         """Prepare an attempt."""
         super().__init__(law, f"{kind.name} {kind.version}", 0.0, data)
         self._given = kind
@@ -130,7 +130,7 @@ class WindowKindTrial(Trial):
         """Raise unless two lists of windows are equal."""
         self.expect(list(some) == list(others), lambda: f"{left}: {_told(some)}\n{right}: {_told(others)}")
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def ask(self, method: str, *arguments: object) -> Any:
         """Call a method of the kind; an exception breaks the law."""
         __tracebackhide__ = True
         try:

@@ -1,0 +1,20 @@
+"""The types of arrays, for annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+"""Of a type that a module or a query chooses."""
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
+"""Places, codes, counts, ticks, numbers of slices and of windows."""
+
+PayloadArrays: TypeAlias = Array | Mapping[str, Array] | None
+"""Payloads as `lift` gets them: an array, or one per field of a record; None if the module reads no column."""
