@@ -6,26 +6,21 @@ as complete as the least complete bucket of the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import EARLIEST, INFINITY, QueryError, Refinement, TimestampPolicy
-from muntin_engine.exchange.blobs import from_blob
+from muntin import QueryError, Refinement, TimestampPolicy
 from muntin_engine.exchange.bucket_ids import bucket_ids
 from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
+from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
 from muntin_engine.plan import Plan
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
-
-CHANGE: Final = "__muntin_change"
-SOURCE: Final = "__muntin_source"
 
 
 def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
@@ -74,37 +69,3 @@ def sources_of(plan: Plan) -> tuple[str, ...]:
 def _id(plan: Plan) -> Column:
     """Return what names a result among those of all keys."""
     return F.struct(*(F.col(f"`{key.name}`") for key in plan.columns.keys), F.col("event_id"))
-
-
-class EventReader:
-    """Turns blobs into rows that say what they do and which bucket they are of."""
-
-    def __init__(self, schema: pa.Schema, lifetime: str) -> None:
-        self._schema = schema
-        self._lifetime = lifetime
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of each blob, and a row for each punctuation."""
-        for batch in batches:
-            for bucket, number, blob in zip(*batch.columns, strict=True):
-                table = self._results(blob.as_py()) if blob.is_valid else self._punctuation(number.as_py())
-                columns = [*table.columns, pa.repeat(pa.scalar(str(bucket.as_py())), table.num_rows)]
-                yield from pa.table(columns, names=self._schema.names).cast(self._schema).to_batches()
-
-    def _results(self, blob: bytes) -> pa.Table:
-        results = from_blob(blob)
-        is_change = "change" in results.column_names
-        change = results.column("change") if is_change else pa.repeat(pa.scalar("insert"), results.num_rows)
-        return results.append_column(CHANGE, change)
-
-    def _punctuation(self, tick: int) -> pa.Table:
-        columns: Mapping[str, pa.Array] = {part.name: pa.nulls(1, part.type) for part in list(self._schema)[:-1]}
-        rows = pa.table(columns)
-        if tick == EARLIEST:
-            return rows.slice(0, 0)
-        place = rows.column_names.index(self._lifetime)
-        extent = self._schema.field(self._lifetime).type
-        at = pa.array([None if tick == INFINITY else tick], pa.int64()).cast(extent.field("start").type)
-        lifetime = pa.StructArray.from_arrays([at, pa.nulls(1, at.type)], fields=list(extent))
-        change = pa.array(["close" if tick == INFINITY else "punctuate"])
-        return rows.set_column(place, self._lifetime, lifetime).set_column(len(columns) - 1, CHANGE, change)

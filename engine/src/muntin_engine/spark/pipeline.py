@@ -7,9 +7,9 @@ A static input takes the same way with a grouped map instead of the stateful ope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -18,9 +18,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
-from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.bucket_task import LATE, RESULTS, Arrived, OutputBlob, collect, run_bucket
+from muntin_engine.exchange.bucket_task import LATE, RESULTS
 from muntin_engine.exchange.distribute import EXCHANGE
+from muntin_engine.exchange.readers import BlobReader
 from muntin_engine.exchange.refused import REFUSED
 from muntin_engine.exchange.source_counts import names_of_counts
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -29,16 +29,16 @@ from muntin_engine.plan import Plan, check_trigger, planner
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
 from muntin_engine.spark.distributor import Distributor
-from muntin_engine.spark.rejections import Teller, teller_of
+from muntin_engine.spark.rejections import teller_of
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.preconditions import check_session
 from muntin_engine.spark.session.worker_settings import settings_of
-from muntin_engine.spark.shipping.packed_task import open_task, pack_task
+from muntin_engine.spark.shipping.packed_task import pack_task
 from muntin_engine.spark.shipping.probing import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
 from muntin_engine.spark.watermark import with_watermark
-from muntin_engine.state.cells import MemoryCells
+from muntin_engine.spark.whole_buckets import closing_bucket, static_bucket
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -126,7 +126,8 @@ def closed(query: PlannedQuery, cells: DataFrame) -> DataFrame:
 
 def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> DataFrame:
     """Return the typed rows of one output, out of the blobs of all."""
-    return _decode(blobs.where((F.col("stream") == stream) & F.col("data").isNotNull()), schema)
+    wanted = blobs.where((F.col("stream") == stream) & F.col("data").isNotNull()).select("bucket", "rows", "data")
+    return wanted.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
 
 
 def result_schema(query: PlannedQuery) -> spark_types.StructType:
@@ -188,56 +189,6 @@ def _total(metric: Metric) -> Column:
     of_bucket = F.when(F.col("stream") == metric.name, F.col("rows"))
     total = _TOTALS[metric.total](of_bucket)
     return (total if metric.is_level else F.coalesce(total, F.lit(0))).alias(metric.name)
-
-
-def _decode(blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
-    return blobs.select("data").mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
-
-
-class BlobReader:
-    """Turns blobs into typed rows."""
-
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of each blob."""
-        for batch in batches:
-            for blob in batch.column(0):
-                yield from from_blob(blob.as_py()).cast(self._schema).to_batches()
-
-
-def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return what evaluates one bucket of a static input, whole. Spark wants a function with annotations."""
-
-    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        bucket = key[0].as_py()
-        output = list(run_bucket(open_task(task), bucket, MemoryCells(), collect(table.to_pylist())))
-        if teller is not None:
-            teller.tell(bucket, output)
-        return _table_of(bucket, output)
-
-    return evaluate
-
-
-def closing_bucket(task: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return what closes the stream of one bucket, whose cells are a table."""
-
-    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        cells = MemoryCells()
-        for cell in table.to_pylist():
-            if cell["name"] is not None:
-                cells.put(cell["name"], cell["data"])
-        bucket = key[0].as_py()
-        return _table_of(bucket, list(run_bucket(open_task(task), bucket, cells, Arrived())))
-
-    return evaluate
-
-
-def _table_of(bucket: int, output: Sequence[OutputBlob]) -> pa.Table:
-    schema = arrow_schema_of(OUTPUT)
-    columns = {part.name: [getattr(blob, part.name, bucket) for blob in output] for part in schema}
-    return pa.table(columns, schema=schema)
 
 
 def _task(query: PlannedQuery, schema: spark_types.StructType) -> TaskPayload:

@@ -6,26 +6,21 @@ the output watermark, and nothing else, move it on; they are filtered out behind
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import EARLIEST, QueryError
-from muntin_engine.exchange.blobs import from_blob
+from muntin import QueryError
 from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
+from muntin_engine.exchange.readers import WatermarkReader
 from muntin_engine.plan import Plan
 from muntin_engine.plan.checks import check_names
 from muntin_engine.spark.types import arrow_schema_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
-
-_LATEST: Final = 253_402_300_799_999_999
-"""The end of the year 9999, which is as far as Python's datetime goes: the watermark of a stream that was closed."""
 
 _MARK: Final = "__muntin_watermark"
 
@@ -49,8 +44,8 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
         spark_types.StructField(_MARK, spark_types.BooleanType()),
     ]
     marked = spark_types.StructType([spark_types.StructField(part.name, part.dataType) for part in schema] + added)
-    wanted = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("rows", "data")
-    rows = wanted.mapInArrow(PunctuatedReader(arrow_schema_of(marked), query.plan.lifetime_column), marked)
+    wanted = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
+    rows = wanted.mapInArrow(WatermarkReader(arrow_schema_of(marked), query.plan.lifetime_column), marked)
     # Spark moves a filter below the watermark unless it reads the watermark's own column.
     is_result = ~F.col(_MARK) | F.col(column).isNull()
     return rows.withWatermark(column, "0 seconds").where(is_result).drop(_MARK)
@@ -72,32 +67,3 @@ def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
             "  use hopping or tumbling windows with emit='final' and events without ids; or results() and a delay:\n"
             "  .withWatermark(..., '1 hour')"
         )
-
-
-class PunctuatedReader:
-    """Turns blobs into typed rows, and watermarks into rows that hold a time and nothing else."""
-
-    def __init__(self, schema: pa.Schema, lifetime: str) -> None:
-        self._schema = schema
-        self._lifetime = lifetime
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of each blob."""
-        for batch in batches:
-            for number, blob in zip(*batch.columns, strict=True):
-                table = self._results(blob.as_py()) if blob.is_valid else self._punctuation(number.as_py())
-                yield from table.to_batches()
-
-    def _results(self, blob: bytes) -> pa.Table:
-        results = from_blob(blob)
-        starts = results.column(self._lifetime).combine_chunks().field("start")
-        is_mark = pa.repeat(pa.scalar(False), results.num_rows)
-        return pa.table([*results.columns, starts, is_mark], names=self._schema.names).cast(self._schema)
-
-    def _punctuation(self, tick: int) -> pa.Table:
-        """Return the last time that is no time of a later result: Spark drops what lies at its watermark, too."""
-        if tick <= EARLIEST:
-            return self._schema.empty_table()
-        columns = [pa.nulls(1, part.type) for part in self._schema]
-        columns[-2:] = [pa.array([min(tick, _LATEST) - 1]).cast(self._schema.field(-2).type), pa.array([True])]
-        return pa.table(columns, schema=self._schema)

@@ -1,0 +1,96 @@
+"""What comes out of buckets, read back as typed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.exchange.blobs import from_blob
+
+CHANGE: Final = "__muntin_change"
+"""The column in which rows of an `EventReader` say what they do."""
+
+SOURCE: Final = "__muntin_source"
+"""The column in which they say which bucket they are of."""
+
+_LATEST: Final = 253_402_300_799_999_999
+"""The end of the year 9999, which is as far as Python's datetime goes: the watermark of a stream that was closed."""
+
+
+class BlobReader:
+    """Turns blobs into typed rows; a function for `mapInArrow` over the columns `bucket`, `rows` and `data`.
+
+    A subclass has other rows for results, or some for the watermarks of buckets.
+    """
+
+    def __init__(self, schema: pa.Schema, lifetime: str = "window") -> None:
+        """Take what rows are to be.
+
+        Args:
+            schema: Their schema.
+            lifetime: The column that holds the lifetime of a result.
+        """
+        self._schema = schema
+        self._lifetime = lifetime
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each blob, and those of each watermark."""
+        for batch in batches:
+            for bucket, number, blob in zip(*batch.columns, strict=True):
+                if blob.is_valid:
+                    rows = self._of_results(from_blob(blob.as_py()), bucket.as_py())
+                else:
+                    rows = self._of_watermark(number.as_py(), bucket.as_py())
+                yield from rows.cast(self._schema).to_batches()
+
+    def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        del bucket
+        return results
+
+    def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        del tick, bucket
+        return self._schema.empty_table()
+
+
+class EventReader(BlobReader):
+    """Turns blobs into rows that say what they do and which bucket they are of, and watermarks into punctuation."""
+
+    def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        is_change = "change" in results.column_names
+        change = results.column("change") if is_change else pa.repeat(pa.scalar("insert"), results.num_rows)
+        source = pa.repeat(pa.scalar(str(bucket)), results.num_rows)
+        return pa.table([*results.columns, change, source], names=self._schema.names)
+
+    def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        if tick == EARLIEST:
+            return self._schema.empty_table()
+        extent = self._schema.field(self._lifetime).type
+        at = pa.array([None if tick == INFINITY else tick], pa.int64()).cast(extent.field("start").type)
+        given = {
+            self._lifetime: pa.StructArray.from_arrays([at, pa.nulls(1, at.type)], fields=list(extent)),
+            CHANGE: pa.array(["close" if tick == INFINITY else "punctuate"]),
+            SOURCE: pa.array([str(bucket)]),
+        }
+        return pa.table({part.name: given.get(part.name, pa.nulls(1, part.type)) for part in self._schema})
+
+
+class WatermarkReader(BlobReader):
+    """Turns blobs into rows with their time and a flag, and watermarks into rows that hold a time and nothing else."""
+
+    def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        del bucket
+        starts = results.column(self._lifetime).combine_chunks().field("start")
+        is_mark = pa.repeat(pa.scalar(False), results.num_rows)
+        return pa.table([*results.columns, starts, is_mark], names=self._schema.names)
+
+    def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        """Return the last time that is no time of a later result: Spark drops what lies at its watermark, too."""
+        del bucket
+        if tick <= EARLIEST:
+            return self._schema.empty_table()
+        columns = [pa.nulls(1, part.type) for part in self._schema]
+        columns[-2:] = [pa.array([min(tick, _LATEST) - 1]).cast(self._schema.field(-2).type), pa.array([True])]
+        return pa.table(columns, schema=self._schema)

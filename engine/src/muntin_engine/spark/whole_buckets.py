@@ -1,0 +1,48 @@
+"""Grouped maps around a bucket that is evaluated whole: of a static input, and of a stream that is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from muntin_engine.exchange.bucket_task import Arrived, OutputBlob, collect, run_bucket
+from muntin_engine.spark.rejections import Teller
+from muntin_engine.spark.shipping.packed_task import open_task
+from muntin_engine.spark.stateful import OUTPUT
+from muntin_engine.spark.types import arrow_schema_of
+from muntin_engine.state.cells import MemoryCells
+
+
+def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return what evaluates one bucket of a static input, whole. Spark wants a function with annotations."""
+
+    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        bucket = key[0].as_py()
+        output = list(run_bucket(open_task(task), bucket, MemoryCells(), collect(table.to_pylist())))
+        if teller is not None:
+            teller.tell(bucket, output)
+        return _table_of(bucket, output)
+
+    return evaluate
+
+
+def closing_bucket(task: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return what closes the stream of one bucket, whose cells are a table."""
+
+    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        cells = MemoryCells()
+        for cell in table.to_pylist():
+            if cell["name"] is not None:
+                cells.put(cell["name"], cell["data"])
+        bucket = key[0].as_py()
+        return _table_of(bucket, list(run_bucket(open_task(task), bucket, cells, Arrived())))
+
+    return evaluate
+
+
+def _table_of(bucket: int, output: Sequence[OutputBlob]) -> pa.Table:
+    schema = arrow_schema_of(OUTPUT)
+    columns = {part.name: [getattr(blob, part.name, bucket) for blob in output] for part in schema}
+    return pa.table(columns, schema=schema)
