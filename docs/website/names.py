@@ -13,6 +13,9 @@ from typing import Final
 
 from docs.website.command_line import describe_command
 
+_WITH_INHERITED: Final = frozenset({"muntin_engine.Query"})
+"""Classes whose members are, in part, those of a class that has no page."""
+
 _ENTRY: Final = re.compile(r"^- \[`(?P<name>[\w. ]+)`\]\((?P<source>\S+\.py)\)$")
 
 
@@ -66,4 +69,7 @@ def with_docstrings(text: str) -> str:
 
 
 def _shown(entry: Entry) -> str:
-    return describe_command(entry.name) if entry.is_command else f"::: {entry.identifier}"
+    if entry.is_command:
+        return describe_command(entry.name)
+    options = "\n    options:\n      inherited_members: true" if entry.name in _WITH_INHERITED else ""
+    return f"::: {entry.identifier}{options}"
