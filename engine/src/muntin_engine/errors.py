@@ -1,7 +1,7 @@
-"""What can go wrong where a query runs; `muntin.errors` holds what queries, modules and streams get wrong.
+"""Errors of the place where a query runs; errors of queries, modules and streams are in `muntin.errors`.
 
-* `SetupError`: whoever set the machine or the session up must act.
-* `SinkError`: whoever keeps a sink must act.
+* `SetupError`: for whoever set up the machine or the session.
+* `SinkError`: for whoever maintains a sink.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ class StateError(MuntinError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a query differs from the one that a checkpoint is of.
+    """A difference between a query and the one that wrote a checkpoint.
 
     Attributes:
-        subject: What differs, for example `"window"` or `"module"`.
-        checkpoint: What the checkpoint has, in words.
-        query: What the query has.
+        subject: The part that differs, for example `"window"` or `"module"`.
+        checkpoint: The checkpoint's, in words.
+        query: The query's.
     """
 
     subject: str

@@ -1,4 +1,4 @@
-"""What a streaming query says of itself in every micro-batch: the names, the units, and how buckets add up."""
+"""The metrics that a streaming query reports in every micro-batch: names, units, and totals over buckets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from muntin_engine.plan.planner import evaluator_of
 
 
 class Total(StrEnum):
-    """How the values of several buckets become one."""
+    """The total of the values of several buckets."""
 
     SUM = "sum"
     LEAST = "min"
@@ -24,7 +24,7 @@ class Total(StrEnum):
 
 
 class Unit(StrEnum):
-    """What a value counts."""
+    """The unit of a metric."""
 
     ROWS = "rows"
     KEYS = "keys"
@@ -176,7 +176,7 @@ def is_count(metric: str) -> bool:
 
 
 def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
-    """Return what a query reports; what it can know nothing of is left out.
+    """Return the metrics that a query reports.
 
     Args:
         plan: The query.
@@ -225,10 +225,10 @@ def reported_name(counters: str, plan: Plan, source: str) -> str:
 
 
 def shown_names(reported: Iterable[str]) -> dict[str, str]:
-    """Return what queries are called, by the names under which they report.
+    """Return short names of queries, by the names under which they report.
 
-    A query that was given no name is called what it would be if it were alone; next to others by its window too; and
-    where that does not tell them apart, by all that does.
+    A query without a name of its own gets the name that it would have alone; if several would have it, their windows
+    are added, and then the rest of the names under which they report.
 
     Example:
         >>> shown_names(["muntin # tumbling('1 day') # 3f", "mine"])

@@ -1,6 +1,6 @@
-"""What the calls that make a query are given: what cannot be is refused there, with the call that works.
+"""Checks of the arguments of calls that make a query; an error says which call works.
 
-DataFrames and columns are known by what their classes can do, so that nothing is imported and Spark is not asked.
+DataFrames and columns are recognized by the methods of their classes, so that nothing is imported and Spark not called.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def check_call(call: object, made_by: type, write: Callable[[str], str]) -> None
 
 
 def _spell(value: object) -> str:
-    """Return what was given, short and without an address."""
+    """Spell an argument, short and without an address."""
     if isinstance(value, type | FunctionType):
         return value.__name__
     text = repr(value)

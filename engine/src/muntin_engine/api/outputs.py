@@ -1,4 +1,4 @@
-"""What a planned query gives: its results as DataFrames, to sinks, and as text."""
+"""The output of a planned query: results as DataFrames, to sinks, and as text."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Outputs(PlannedQuery):
-    """What a planned query gives: its results as DataFrames, to sinks, and as text."""
+    """The output of a planned query: results as DataFrames, to sinks, and as text."""
 
     def __repr__(self) -> str:
         """Return the query in three lines."""
         return text_of(self.plan)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: how the query is evaluated, as `explain` says it."""
+        """Return the explanation of the query, for notebooks."""
         return html_of(self.plan, self.inner)
 
     def show(self, rows: int = 20, *, truncate: bool | int = True) -> None:
@@ -227,7 +227,7 @@ class Outputs(PlannedQuery):
         check_checkpoint(self, checkpoint, late=late)
 
     def explain(self, *, late: bool = False) -> str:
-        """Return how the query is evaluated, and why.
+        """Explain the evaluation of the query, with reasons.
 
         Args:
             late: True for the evaluation with late rows kept, as `write` with a sink for them has it.

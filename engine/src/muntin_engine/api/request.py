@@ -1,4 +1,4 @@
-"""What a query asks for, as it was written: plain data, which the planner reads.
+"""The request of a query, as it was written: plain data, which the planner reads.
 
 The classes that a query writer calls derive from these and add the calls, so nothing is copied from one to the other.
 """

@@ -1,1 +1,1 @@
-"""What all parts of the engine share: changes, keys, queries, meters. Plain Python, no Spark."""
+"""The common core of the engine: changes, keys, queries, meters. Plain Python, no Spark."""

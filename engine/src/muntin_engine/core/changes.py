@@ -1,4 +1,4 @@
-"""What goes into the evaluator and what comes out of it."""
+"""The input and output of evaluators: changes, rejected rows, and progress."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class InputChange(NamedTuple):
 
 
 class OutputKind(StrEnum):
-    """What a change of the output does."""
+    """The kind of a change of the output."""
 
     INSERT = "insert"
     REVISE = "revise"
@@ -39,7 +39,7 @@ class OutputKind(StrEnum):
 
 
 class Timing(StrEnum):
-    """Whether a result was put out while its window was open."""
+    """The time of a result: early, while its window was open, or final."""
 
     EARLY = "early"
     FINAL = "final"
@@ -56,8 +56,8 @@ class OutputChange(NamedTuple):
         end: End of its lifetime; for a revision or retraction, the end so far.
         value: An operator's row, or the tuple of the aggregates' results.
         new_end: The end from now on, for a revision.
-        timing: Whether the window was open, where there are early results.
-        firing: How often the window was put out before this result, where there are early results.
+        timing: Early if the window was open; final where there are no early results.
+        firing: The number of earlier firings of the window; 0 where there are no early results.
     """
 
     kind: OutputKind
@@ -79,14 +79,14 @@ class OutputChange(NamedTuple):
 
 
 class Reason(StrEnum):
-    """Why a row of the input was set aside."""
+    """The reason for which a row of the input was rejected."""
 
     LATE = "late"
     """Its sync time lies before the watermark."""
     DUPLICATE_ID = "duplicate id"
     """An event of that id is alive, or a sample at that time exists."""
     UNKNOWN_EVENT = "unknown event"
-    """A revision of an event that never came, and legally cannot come any more."""
+    """A revision of an event that never came, and can no longer come legally."""
     STALE_REVISION = "stale revision"
     """A revision that expects another end than the event has."""
     EMPTY_LIFETIME = "empty lifetime"
@@ -95,14 +95,14 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that was set aside.
+    """A late or rejected row.
 
     Attributes:
-        reason: Why, in a word.
-        message: Why, in a sentence.
+        reason: The reason, in a word.
+        message: The reason, in a sentence.
         change: The row.
-        late_by: For a late row, how far its sync time lies behind the watermark, in ticks; None if it came after the
-            end of the stream.
+        late_by: The lateness of a late row: the distance of its sync time behind the watermark, in ticks; None if it
+            came after the end of the stream.
     """
 
     reason: Reason
@@ -118,14 +118,14 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the whole input is, over all keys.
+    """The progress of the whole input, over all keys.
 
     Attributes:
         watermark: No later change has a sync time below it.
-        horizon: The first tick of which the input says nothing yet: past every start, finite end and watermark.
+        horizon: The first tick past every start, finite end and watermark of the input so far.
         newest: The largest start seen.
-        clock: The latest reading of a clock that the input brought, in microseconds since the epoch. Only an input that
-            says what time it is has one.
+        clock: The latest reading of a clock in the input, in microseconds since the epoch; `EARLIEST` if the input
+            brings none.
     """
 
     watermark: int = EARLIEST

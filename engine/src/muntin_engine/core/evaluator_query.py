@@ -1,4 +1,4 @@
-"""What the evaluator needs to know of a query."""
+"""The part of a query that evaluators need."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Binding:
 
     @property
     def called(self) -> Any:
-        """What evaluators call: the module, or where it does not accept every payload what stands before it."""
+        """The object that evaluators call: the module, or a wrapper that skips the payloads that it does not accept."""
         return Choosy(self.module) if isinstance(self.select, Present | Accepted) else self.module
 
 
 def waits_for_ends(
     modules: Iterable[Module], clip: ClipPolicy, timestamps: TimestampPolicy, *, ends_move: bool
 ) -> bool:
-    """Return whether a window's result depends on ends that lie after it and may still move.
+    """Return True if a window's result depends on ends that lie after it and may still move.
 
-    It does not where each tick of a window has the result of what the input says up to that tick.
+    It does not where the result at each tick of a window comes from the input up to that tick.
     """
     sees_later = ends_move and not clip.clips_right and timestamps is not TimestampPolicy.TIME_BOUND
     return sees_later and any(module.reads_times for module in modules)

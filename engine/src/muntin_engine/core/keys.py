@@ -1,4 +1,4 @@
-"""Which key a row belongs to."""
+"""The key of a row, with equality as in Spark's grouping."""
 
 from __future__ import annotations
 

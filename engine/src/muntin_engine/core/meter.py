@@ -1,4 +1,4 @@
-"""How long the calls of a module take: all of them at first, then some that stand for the others."""
+"""Measure the time of a module's calls: of all at first, then of a sample."""
 
 from __future__ import annotations
 

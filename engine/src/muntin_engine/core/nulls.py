@@ -1,4 +1,4 @@
-"""Which nulls a module does not read."""
+"""Nulls that a module does not accept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def forbids_null(wanted: Field) -> bool:
 
 
 def forbids(value: Any, wanted: Field) -> bool:
-    """Return whether a stored value is, or holds at any depth, a null that a module does not read.
+    """Return True if a stored value is, or holds at any depth, a null that a module does not accept.
 
     Args:
         value: The value in plain Python types: a struct is a dict of its fields, a map a list of pairs.

@@ -1,8 +1,8 @@
-"""Which module's code runs in this process: for a watchdog, and for whoever asks after the process has died.
+"""The module call that runs in this process: for a watchdog, and for error messages after the process has died.
 
-Who calls a module says so here, as cheaply as can be, where the module or the window changes. A process has one
-`RUNNING`, as it runs one task at a time. A worker of Spark's gives it a trace, which outlives the process; elsewhere it
-has none.
+Callers of modules record each call here, as cheaply as possible, when the module or the window changes. A process has
+one `RUNNING`, as it runs one task at a time. In a Spark worker it writes a trace, which outlives the process; elsewhere
+it writes none.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Trace(Protocol):
 
 
 class Running:
-    """What runs.
+    """The running module call.
 
     Cost: 30 nanoseconds for a call where `window` and `label` are compared in place, as `Computation` does; where they
     have changed and there is a trace, a quarter of a microsecond more.
 
     Attributes:
         label: The module that was called last, by name and version.
-        key: Whose window it was called for.
+        key: The key of the window.
         window: The window.
         locate: Returns the key and the window of one of many calls, by its place.
     """

@@ -123,10 +123,10 @@ def settled(specifications: Iterable[RegularWindows], watermark: int) -> int:
 
 
 def open_windows(specifications: Iterable[RegularWindows], watermark: int, horizon: int) -> int | None:
-    """Return how many windows have begun and are not complete, of all specifications.
+    """Return the number of windows that have begun and are not complete, of all specifications.
 
     Returns:
-        None if there is no specification, and while the input has not said how far it is: any window may be open then.
+        None if there is no specification, or no watermark yet: any window may be open then.
 
     Example:
         >>> from muntin import HoppingWindows

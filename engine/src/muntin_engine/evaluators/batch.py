@@ -14,13 +14,13 @@ from muntin_engine.progress import Observation
 
 @dataclass(frozen=True, slots=True)
 class BucketBatch:
-    """What a micro-batch brings a bucket.
+    """The part of a micro-batch that a bucket gets.
 
     Attributes:
         changes: The good rows by key, unless they were lifted.
         partials: Blobs of partial states, if rows are lifted.
-        progress: What the micro-batch says of the progress of the whole input.
-        observed: What the tasks of the map side have seen of each source.
+        progress: The progress of the whole input, as far as the micro-batch implies it.
+        observed: The observations of each source, by the tasks of the map side.
         key_watermarks: The watermarks of single keys.
         signals: The names of the external events that it brings.
     """
@@ -35,15 +35,15 @@ class BucketBatch:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """What an evaluator made of a micro-batch.
+    """The output of an evaluator for a micro-batch.
 
     Attributes:
         tables: Yields the results as tables of the query's result schema, once.
-        accepted: How many rows took effect.
+        accepted: The number of rows that took effect.
         output_watermark: No later output of the bucket has a sync time below it.
         metrics: Values of the metrics that the evaluator reports, by name.
         refusals: The rows that were rejected, or late, by key.
-        late: How many more were late, where rows are not kept.
+        late: The number of further late rows, where rows are not kept.
     """
 
     tables: Iterator[pa.Table]

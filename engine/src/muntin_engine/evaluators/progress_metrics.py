@@ -8,7 +8,7 @@ from muntin_engine.exchange.task_payload import TaskPayload
 
 
 def progress_metrics(task: TaskPayload, now: Progress) -> dict[str, int]:
-    """Return how far the input is; what is not known yet is left out."""
+    """Return the metrics of progress; unknown ones are left out."""
     grids = task.plan.steps or [grid for grid in [task.query.window.grid()] if grid is not None]
     metrics = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
     count = open_windows(grids, now.watermark, now.horizon)

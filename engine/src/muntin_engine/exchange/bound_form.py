@@ -93,7 +93,7 @@ class BoundForm:
 
         Args:
             inputs: All columns of the query.
-            length: How many rows there are.
+            length: The number of rows.
 
         Returns:
             An array per stored component, and the places of the rows that were not left out; None for all of them.

@@ -50,17 +50,17 @@ class OutputBlob:
 
 @dataclass(slots=True)
 class Arrived:
-    """What a micro-batch brings a bucket.
+    """The part of a micro-batch that arrives at a bucket.
 
     Attributes:
         rows: Blobs of rows.
         partials: Blobs of partial states.
         progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
         signals: The names of the external events in it.
-        observed: What each of them saw of each source.
-        durations: How long tasks of the map side took; only one bucket is told.
-        skipped: How many rows modules did not accept, for each such module, and how many the query's filter left out;
-            only one bucket is told.
+        observed: The observations of each source by each task.
+        durations: The durations of tasks of the map side; only one bucket gets them.
+        skipped: The number of rows that each module did not accept, and that the query's filter left out; only one
+            bucket gets them.
     """
 
     rows: list[bytes] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Arrived:
 
 
 def collect(rows: Iterable[Any]) -> Arrived:
-    """Return what some exchanged rows bring."""
+    """Collect exchanged rows into the input of a bucket."""
     arrived = Arrived()
     for row in rows:
         arrived.progress = arrived.progress.advance(Progress(*(row[name] for name in PROGRESS)))
@@ -166,7 +166,7 @@ def _said(task: TaskPayload, arrived: Arrived) -> Progress:
 
 
 def _skipped(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
-    """Return how many rows each module did not accept, and how many were left out, by the names of the metrics."""
+    """Return the numbers of rows that each module did not accept, and of those left out, by metric."""
     names = [*map(skipped_metric, task.choosy_labels), "filtered"]
     return dict(zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False))
 

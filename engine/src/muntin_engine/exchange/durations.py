@@ -1,4 +1,4 @@
-"""How long the stages of a batch and its modules took, in one task of the map side or in one bucket."""
+"""The durations of a batch's stages and modules, in one task of the map side or in one bucket."""
 
 from __future__ import annotations
 

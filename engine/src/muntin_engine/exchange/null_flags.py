@@ -1,4 +1,4 @@
-"""Which rows hold a null that a module does not read, found for whole columns at once."""
+"""Find rows with a null that a module does not accept, for whole columns at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rows of one task say of the progress of the input."""
+"""The progress of the input, as the rows of one task imply it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class GoodRows(NamedTuple):
 
 
 def progress_of(task: TaskPayload, rows: GoodRows) -> Progress:
-    """Return what rows say of the whole input by themselves; what they imply is for the tracker to say."""
+    """Return the progress of the whole input by explicit rows: punctuation, readings, times; a policy adds the rest."""
     events = rows.where(pc.less(rows.kind, PUNCTUATE_KEY))
     marks = rows if rows.source is None else rows.where(pc.is_null(rows.source))
     clock = _largest(rows.times.start.filter(pc.equal(rows.kind, CLOCK)))
@@ -62,7 +62,7 @@ def progress_of(task: TaskPayload, rows: GoodRows) -> Progress:
 
 
 def observe(task: TaskPayload, rows: GoodRows) -> Iterator[Observation]:
-    """Yield what rows say of each source, where the tracker needs to know; of silent sources nothing."""
+    """Yield an observation of each source with rows, if the tracker needs it."""
     if not task.tracker.needs_observations:
         return
     spoken = rows.where(pc.less(rows.kind, CLOCK))
@@ -111,7 +111,7 @@ def _progress_of_events(task: TaskPayload, events: GoodRows) -> Progress:
 
 
 def _punctuation(rows: GoodRows) -> int:
-    """Return what rows of punctuation say; one beyond all times closes the stream."""
+    """Return the largest punctuation; one beyond all times closes the stream."""
     marks = rows.times.start.filter(pc.equal(rows.kind, PUNCTUATE))
     is_closed = pc.any(pc.equal(rows.kind, CLOSE)).as_py() or pc.any(pc.greater_equal(marks, LATEST)).as_py()
     return INFINITY if is_closed else _largest(marks)

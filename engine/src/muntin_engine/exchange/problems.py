@@ -1,4 +1,4 @@
-"""What can be wrong with a row that the row itself shows, found before the shuffle for whole batches at once."""
+"""Find bad rows that can be recognized alone, before the shuffle and for whole batches at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values have no counterpart in Python, found for whole columns at once, so that every evaluator refuses them."""
+"""Find values that have no counterpart in Python, for whole columns at once, so that every evaluator rejects them."""
 
 from __future__ import annotations
 

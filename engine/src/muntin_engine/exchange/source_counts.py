@@ -1,4 +1,4 @@
-"""How many rows each source of an input brought, and how many of them were late."""
+"""Count the rows of each source of an input, and the late ones among them."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ from muntin_engine.workers.settings import WorkerSettings
 
 @dataclass(frozen=True)
 class Read:
-    """What a module reads of an input.
+    """A read of an input by a module.
 
     Attributes:
         place: The place of the input among all of the query.
-        field: The type it reads.
-        reader: What the module is called in the query's metrics.
+        field: The type that the module reads.
+        reader: The label of the module in the query's metrics.
     """
 
     place: int
@@ -71,7 +71,7 @@ class TaskPayload:
     worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what travels: nothing that follows from it."""
+        """Leave everything out of the pickle that follows from the fields."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
@@ -81,7 +81,7 @@ class TaskPayload:
 
     @cached_property
     def meters(self) -> list[Meter]:
-        """What measures the calls of each module."""
+        """The meter of each module's calls."""
         return [Meter(clock if self.is_timed else None) for _ in self.plan.modules]
 
     @cached_property
@@ -102,7 +102,7 @@ class TaskPayload:
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
-        """What the modules read of the inputs, as far as they do not accept every null."""
+        """The reads by modules that do not accept every null."""
         return tuple(
             Read(place, field, label)
             for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
@@ -112,12 +112,12 @@ class TaskPayload:
 
     @cached_property
     def choosy_labels(self) -> list[str]:
-        """What the modules that do not accept every row are called in the query's metrics."""
+        """The labels of modules that do not accept every row, in the query's metrics."""
         return list(dict.fromkeys(read.reader for read in self.reads))
 
     @cached_property
     def tracker(self) -> ProgressTracker:
-        """What says how far the input is."""
+        """The tracker of the input's progress."""
         return ProgressTracker(self.plan.input.progress, self.plan.input.sources, self.plan.steps)
 
     @cached_property
@@ -133,7 +133,7 @@ class TaskPayload:
 
     @cached_property
     def compatibility(self) -> Compatibility:
-        """What the state depends on, with the modules that may go on from older versions."""
+        """The query's identity, with the modules that may continue from older versions."""
         return Compatibility(self.identity, self.modules, self.plan.forms)
 
     @cached_property

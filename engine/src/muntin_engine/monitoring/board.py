@@ -1,4 +1,4 @@
-"""What a monitor shows, line by line, whatever it shows it on."""
+"""The content of a monitor, line by line, independent of the display."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _PICTURED: Final = 30
 
 
 def board_of(history: History) -> list[BoardSection]:
-    """Return what there is to show of a query; lines that say nothing are left out."""
+    """Return the sections to show of a query, without empty lines."""
     sections = [
         BoardSection("rows", list(_counts(history))),
         BoardSection("progress", list(_progress(history))),
@@ -141,7 +141,7 @@ def _time(history: History) -> Iterator[BoardLine]:
 
 
 def _part(name: str, part: str) -> Callable[[BatchMetrics], float | None]:
-    """Return what reads a number of a stage or a module."""
+    """Return a function that reads a metric of a stage or a module."""
     return lambda numbers: getattr(numbers, name).get(part)
 
 

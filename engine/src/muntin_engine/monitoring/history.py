@@ -91,5 +91,5 @@ class Histories:
 
 
 def _place(numbers: BatchMetrics) -> tuple[float, int]:
-    """Return what grows from batch to batch."""
+    """Return a sort key that grows from batch to batch."""
     return numbers.started.timestamp() if numbers.started else 0.0, numbers.batch

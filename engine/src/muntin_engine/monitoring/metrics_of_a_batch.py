@@ -1,4 +1,4 @@
-"""What one query says of one micro-batch."""
+"""The metrics of one query in one micro-batch."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class BatchMetrics:
 
     @property
     def lag(self) -> int | None:
-        """How far the watermark is behind the newest start, in ticks; None if either is not known.
+        """The lag of the watermark behind the newest start, in ticks; None if either is unknown.
 
         Example:
             >>> BatchMetrics(query="muntin", batch=0, newest=70, watermark=60).lag
@@ -100,14 +100,14 @@ class BatchMetrics:
 
     @property
     def output_lag(self) -> int | None:
-        """How far the output's watermark is behind the input's, in ticks; None if either is not known."""
+        """The lag of the output's watermark behind the input's, in ticks; None if either is unknown."""
         if self.watermark is None or self.output_watermark is None:
             return None
         return max(0, self.watermark - self.output_watermark)
 
     @property
     def clock_lag(self) -> int | None:
-        """How far the watermark was behind the driver's clock when the batch ended, in microseconds.
+        """The lag of the watermark behind the driver's clock when the batch ended, in microseconds.
 
         None if the axis is not time, the input has ended, or nothing is known.
         """

@@ -38,7 +38,7 @@ class NotebookDisplay:
         """Leave the last picture."""
 
     def show(self, watch: Watch) -> None:
-        """Show how things stand."""
+        """Show the present status."""
         shown = Html(html_of(watch))
         if self._handle is None:
             self._handle = import_module("IPython.display").display(shown, display_id=True)
@@ -47,7 +47,7 @@ class NotebookDisplay:
 
 
 def is_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook."""
+    """Return True if this process is the kernel of a notebook."""
     if "IPython" not in sys.modules:
         return False
     shell = import_module("IPython").get_ipython()

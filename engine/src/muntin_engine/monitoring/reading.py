@@ -27,12 +27,12 @@ _PLAIN: Final = [metric.name for metric in METRICS if metric.unit is not Unit.MI
 
 
 def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMetrics]:
-    """Return what the Muntin queries in a Spark query say of a micro-batch, by the names they report under.
+    """Return the metrics of the Muntin queries in a Spark query for a micro-batch, by the names they report under.
 
     Args:
-        progress: What `StreamingQuery.lastProgress` and a `StreamingQueryListener` give, as it is or as JSON. Metrics
-            in it that are not Muntin's are left alone. None, which is what `lastProgress` is before the first
-            micro-batch, says nothing.
+        progress: The progress from `StreamingQuery.lastProgress` or a `StreamingQueryListener`, as it is or as JSON.
+            Metrics in it that are not Muntin's are left alone. None, as `lastProgress` is before the first
+            micro-batch, has no metrics.
 
     Example:
         >>> observed = {"time_axis": 0, "accepted": 5, "late": 1, "newest": 42}

@@ -32,7 +32,7 @@ class TerminalDisplay:
         self._live.stop()
 
     def show(self, watch: Watch) -> None:
-        """Show how things stand."""
+        """Show the present status."""
         self._live.update(picture(watch), refresh=True)
 
 

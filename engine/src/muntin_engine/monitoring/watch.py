@@ -9,7 +9,7 @@ from muntin_engine.monitoring.history import Histories, History
 
 
 class Watched(Protocol):
-    """What is asked of a `StreamingQuery`; nothing of it changes the query."""
+    """The part of a `StreamingQuery` that is watched; nothing of it changes the query."""
 
     @property
     def name(self) -> str | None:
@@ -27,15 +27,15 @@ class Watched(Protocol):
         ...
 
     def exception(self) -> Exception | None:
-        """Return what ended it, if it failed."""
+        """Return the exception that ended it, if it failed."""
         ...
 
 
 class Watch:
-    """What was seen of a query so far.
+    """The observations of a query so far.
 
     Attributes:
-        status: How it is doing, in a line.
+        status: Its status, in a line.
     """
 
     def __init__(self, query: Watched) -> None:

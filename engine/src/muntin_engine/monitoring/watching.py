@@ -19,10 +19,10 @@ _SLICE: Final = 0.1
 
 
 class Display(Protocol):
-    """Where a watched query is shown."""
+    """The display of a watched query."""
 
     def show(self, watch: Watch) -> None:
-        """Show how things stand."""
+        """Show the present status."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a query writer can get wrong once the columns fit."""
+"""Checks of a query whose columns fit: policies, windows, names, triggers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which evaluator a query gets, and why."""
+"""The evaluator of a query, and the reason for the choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns of the input a query reads, in its own words."""
+"""The columns of the input that a query reads, in its own words."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class NamedColumn:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of the input make its rows events; None where the query names none.
+    """The columns of the input that make its rows events; None where the query names none.
 
     Attributes:
         start: The start of an event, or the time of a point or a sample.
         end: Its end.
-        id: What names it.
-        change: What a row does.
+        id: Its id.
+        change: The kind of change of a row.
         new_end: The new end in a revision.
         signal: The name of a signal.
-        source: The name of the source that a row is of.
-        keys: What the query groups by.
-        inputs: What its modules read.
-        conditions: What insertions are tested by; one that does not meet all of them is left out.
+        source: The name of the source of a row.
+        keys: The columns that the query groups by.
+        inputs: The columns that its modules read.
+        conditions: The conditions of insertions; one that does not meet all of them is left out.
     """
 
     start: NamedColumn

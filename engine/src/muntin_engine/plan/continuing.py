@@ -1,4 +1,4 @@
-"""Whether planned queries can go on with a checkpoint, found out where they are planned."""
+"""Check planned queries against the checkpoint that they are to continue from."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _mismatch(plan: Plan, stored: Mapping[str, object]) -> StateMismatchError | 
 
 
 def _evaluator_remedies(plan: Plan, stored: Mapping[str, Any]) -> Iterator[str]:
-    """Yield whether the evaluator that the checkpoint is of would go on with it."""
+    """Yield the advice to use the evaluator of the checkpoint, or the reason why that would not help."""
     evaluator = stored["evaluator"]
     try:
         same = checked_plan(replace(plan, wanted=evaluator))

@@ -80,7 +80,7 @@ def _explain_policies(plan: Plan) -> str:
 
 
 def _discards_lifetimes(plan: Plan) -> bool:
-    """Return whether the module may return lifetimes of its own that the output does not get."""
+    """Return True if the module may return lifetimes of its own that the output does not get."""
     module = plan.modules[0].module
     return module.is_operator and module.is_time_sensitive and not plan.timestamps.is_set_by_module
 

@@ -38,13 +38,13 @@ _WIDENS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class BoundInputs:
-    """How the columns that a query gives a module become its payload.
+    """The conversion of the columns that a query gives a module to its payload.
 
     Attributes:
-        reads: For each column, what the module reads of it.
+        reads: The field that the module reads, for each column.
         result: The type of the module's result, with type variables bound by the columns.
-        converters: For each column, what turns a stored value into the module's; None where they are the same.
-        make: What builds a record from the columns, by keyword; None for a payload of one column, or of none.
+        converters: For each column, the function from a stored value to the module's; None where they are the same.
+        make: The function that builds a record from the columns, by keyword; None for a payload of one column or none.
     """
 
     reads: tuple[Field, ...]
@@ -117,7 +117,7 @@ def matching(struct: Struct, given: Struct) -> list[tuple[int, Field]] | None:
 
 
 def _converter(wanted: Field, given: Field) -> Converter | None:
-    """Return what turns the stored values of a column into a module's own; None where they are the same."""
+    """Return the function from the stored values of a column to a module's own; None where they are the same."""
     data_type, column = wanted.type, given.type
     if isinstance(data_type, Variable):
         return _converter(given, given) if not isinstance(column, Variable) else None
@@ -284,7 +284,7 @@ def _widened(wanted: Field, given: Field) -> Iterator[tuple[str, Field]]:
 
 
 def _takes(variable: Variable, given: DataType) -> bool:
-    """Return whether values of a type can be what a type variable stands for; dicts have no order and no hash."""
+    """Return True if a type variable can be bound to a type; dicts have no order and no hash."""
     if variable.choices:
         return any(not list(_misfits(choice, Field("", given), {}, "")) for choice in variable.choices)
     return isinstance(given, Scalar | Variable) or not (variable.is_ordered or variable.is_hashable)
@@ -297,7 +297,7 @@ def _spell_misfit(misfit: Misfit) -> str:
 
 
 def _spell_wanted(wanted: Field) -> str:
-    """Return what is wanted in words, also where a type variable is to stand for some types only."""
+    """Spell the wanted type, also that of a type variable with constraints."""
     variable = wanted.type
     if isinstance(variable, Variable) and variable.choices:
         return " or ".join(map(spell, variable.choices))

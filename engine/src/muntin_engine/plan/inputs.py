@@ -1,4 +1,4 @@
-"""What a query says of its input as a whole."""
+"""The properties of a query's input as a whole: progress, sources, lateness."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MOST_SOURCES: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What says how far an input is complete, and what becomes of rows that come behind that.
+    """The rules for the watermark of an input, and for late rows.
 
     Attributes:
-        progress: What the rows imply.
+        progress: The progress policy: the watermark that rows imply.
         sources: The sources that are waited for; none if the input is one source without a name.
-        late: What becomes of late rows.
-        heartbeats: How many other streams say how complete the input is.
-        has_clock: True if a clock goes with the input.
+        late: The treatment of late rows.
+        heartbeats: The number of other streams that bring punctuation.
+        has_clock: True if the input has a clock.
     """
 
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
@@ -43,7 +43,7 @@ class Input:
         return implies or (self.progress.idle is not None and self.progress.idle.lag is not None)
 
     def identity(self) -> dict[str, Any]:
-        """Return what the state in a checkpoint depends on, as plain data."""
+        """Return the part of the input that the state in a checkpoint depends on, as plain data."""
         return {
             "progress": identity_of(self.progress),
             "sources": list(self.sources),

@@ -52,12 +52,12 @@ def window_in_microseconds(window: WindowKind, unit: str) -> WindowKind:
 
 @dataclass(frozen=True, slots=True)
 class AxisScale:
-    """What a tick of a query's axis is.
+    """The meaning of a tick of a query's axis.
 
     Attributes:
-        axis: Whether times are timestamps.
+        axis: The axis: timestamps, or ticks of another quantity.
         unit: The unit of integer times, one of `UNITS`; None if they measure anything else.
-        times: What the query calls the column of times, for messages.
+        times: The query's name of the column of times, for messages.
     """
 
     axis: Axis

@@ -60,7 +60,7 @@ class ModulePlan:
         return f"{self.module.name} {self.module.version}"
 
     def identity(self) -> list[Any]:
-        """Return what the state in a checkpoint depends on, as plain data.
+        """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
         States of a module that does not accept every row are kept with the number of those it took.
         """
@@ -133,7 +133,7 @@ def plan_module(
 
 
 def _known(part: Field, column: Field) -> Field:
-    """Return what a module reads of a column, with the column's type where the module takes any."""
+    """Return the field that a module reads, with the column's type where the module takes any."""
     return Field(part.name, column.type, part.is_nullable) if isinstance(part.type, Variable) else part
 
 

@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def early(self) -> EarlyEmission | None:
-        """How early results are put out; None where there are none, or speculative ones."""
+        """The emission of early results; None where there are none, or speculative ones."""
         return self.emit if isinstance(self.emit, EarlyEmission) else None
 
     @property
@@ -91,7 +91,7 @@ class Plan:
 
     @property
     def lifetimes(self) -> Literal["interval", "point", "edge"]:
-        """Whether events have ends of their own, are points, or are samples that last until the next one."""
+        """The kind of lifetimes: events with ends of their own, points, or samples that last until the next one."""
         if self.is_edge:
             return "edge"
         return "point" if self.columns.end is None else "interval"
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def module_labels(self) -> list[str]:
-        """What the modules are called in the query's measures: their result columns, or the operator's name."""
+        """The labels of the modules in the query's metrics: their result columns, or the operator's name."""
         return [module.module.name if self.is_operator else module.output for module in self.modules]
 
     @property
@@ -135,16 +135,16 @@ class Plan:
 
     @property
     def contract(self) -> OutputContract:
-        """What holds for the lifetimes of the output: what the module promises, where it sets them.
+        """The guarantee about the lifetimes of the output: the module's contract, where it sets them.
 
-        Cut to its window, output is window-based whatever the module promises. Output that waits for the end of
-        its window cannot be time-bound.
+        Cut to its window, output is window-based whatever the module's contract. Output that waits for the end of its
+        window cannot be time-bound.
         """
-        promised = self.modules[0].module.contract
-        is_kept = promised is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
+        contract = self.modules[0].module.contract
+        is_kept = contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
         if self.timestamps is TimestampPolicy.TIME_BOUND or (is_kept and self.emit is EmitPolicy.EAGER):
             return OutputContract.TIME_BOUND
-        is_free = promised is OutputContract.UNRESTRICTED and self.timestamps is TimestampPolicy.UNCHANGED
+        is_free = contract is OutputContract.UNRESTRICTED and self.timestamps is TimestampPolicy.UNCHANGED
         return OutputContract.UNRESTRICTED if is_free else OutputContract.WINDOW_BASED
 
     @property
@@ -239,11 +239,11 @@ class Plan:
         return replace(self, modules=tuple(modules))
 
     def compatibility(self) -> Compatibility:
-        """Return what the state of the query depends on, with the modules that may go on from older versions."""
+        """Return the query's identity, with the modules that may continue from older versions."""
         return Compatibility(self.identity(), [module.module for module in self.modules], self.forms)
 
     def identity(self) -> dict[str, Any]:
-        """Return what the state in a checkpoint depends on, as plain data."""
+        """Return the properties of the query that the state in a checkpoint depends on, as plain data."""
         columns = self.columns
         return {
             "keys": [[key.name, key.type] for key in columns.keys],

@@ -1,4 +1,4 @@
-"""How far the input is: what tasks observe of its sources, and what a policy makes of that."""
+"""The progress of the input: observations of its sources by tasks, and watermarks that a policy derives."""
 
 from muntin_engine.progress.observation import Observation, merged
 from muntin_engine.progress.sources import SourceState

@@ -1,4 +1,4 @@
-"""What a task of a micro-batch has seen of one source."""
+"""The observation of one source by a task of a micro-batch."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from muntin import EARLIEST
 
 
 class Observation(NamedTuple):
-    """What was seen of a source; a source of which nothing was seen has none.
+    """The observation of a source; a silent source has none.
 
     Attributes:
-        source: Its name; None where the input has no sources, and for what is said of all of them.
+        source: Its name; None where the input has no sources, and for punctuation of all of them.
         newest: The largest start of an insertion.
-        rows: How many insertions there were.
+        rows: The number of insertions.
         latest: The largest starts, the largest first, as many as the policy needs.
         watermark: The latest punctuation in rows of its own.
     """

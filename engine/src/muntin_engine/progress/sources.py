@@ -1,4 +1,4 @@
-"""How far one source of the input is."""
+"""The watermark of one source of the input."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from muntin_engine.progress.observation import Observation
 
 
 class SourceState(NamedTuple):
-    """What is kept of a source between micro-batches.
+    """The state of a source between micro-batches.
 
     Attributes:
-        seen: All that was observed of it, as one observation.
-        bound: Nothing of the source has a sync time below it any more.
-        spoke: The clock after the micro-batch in which it spoke last, or the first reading if it did not speak since;
+        seen: All observations of it, as one.
+        bound: Its watermark: no later row of the source has a sync time below it.
+        spoke: The clock after the last micro-batch with rows of it, or the first reading if there was none since;
             None as long as there is no reading.
     """
 
@@ -53,12 +53,12 @@ class SourceState(NamedTuple):
 
 
 def implied(policy: ProgressPolicy, rows_before: int, seen: Observation) -> int:
-    """Return how far a source is by the times of its rows, according to a policy.
+    """Return the watermark of a source that the times of its rows imply, by a policy.
 
     Args:
         policy: The policy.
-        rows_before: How many rows had come before this micro-batch.
-        seen: All that came.
+        rows_before: The number of rows before this micro-batch.
+        seen: The observation of all rows.
 
     Example:
         >>> seen = Observation("a", newest=9, rows=4, latest=(9, 7, 7))
@@ -82,5 +82,5 @@ def implied(policy: ProgressPolicy, rows_before: int, seen: Observation) -> int:
 
 
 def starts_kept(policy: ProgressPolicy) -> int:
-    """Return how many of a source's largest starts a policy needs."""
+    """Return the number of a source's largest starts that a policy needs."""
     return policy.rows + 1 if isinstance(policy, BoundedDisorder) else 0

@@ -49,7 +49,7 @@ class ProgressTracker:
 
     @property
     def starts_kept(self) -> int:
-        """How many of the largest starts of a source an observation needs."""
+        """The number of the largest starts of a source that an observation needs."""
         return starts_kept(self.policy)
 
     def advance(

@@ -1,4 +1,4 @@
-"""How modules reach the workers: packages that are shipped, and code of no package, which travels with the query."""
+"""Ship modules to the workers: packages, and code of no package, which is pickled with the query."""
 
 from muntin_engine.shipping.shipping import ship
 

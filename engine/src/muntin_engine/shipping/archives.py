@@ -85,7 +85,7 @@ def is_what_its_name_says(path: Path) -> bool:
 
 
 def read_files(path: Path) -> dict[str, bytes]:
-    """Return what the files in a `.zip` hold, by their paths.
+    """Read the files in a `.zip`, by their paths.
 
     Raises:
         UnreadableArchiveError: It is none, is damaged or encrypted, or its files are too many or too large.

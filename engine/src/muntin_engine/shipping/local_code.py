@@ -1,4 +1,4 @@
-"""Which code is of no installed package, and so has to travel itself."""
+"""Find code that belongs to no installed package, and so has to be pickled by value."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _listed_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _imported_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield what is imported from a distribution that does not list its files, from where it is imported."""
+    """Yield the files that are imported from a distribution without a list of its files."""
     for name in imports_of(dist):
         spec = find_spec(name)
         for location in (spec and spec.submodule_search_locations) or ():

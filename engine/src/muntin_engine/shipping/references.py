@@ -1,4 +1,4 @@
-"""What a pickle refers to by name and so has to be importable where it is opened, found without opening it.
+"""The references by name in a pickle, which must be importable where it is opened, found without opening it.
 
 To open a pickle of classes that travel whole, in the process that made it, would replace their methods by copies.
 """
@@ -33,7 +33,7 @@ _Value: TypeAlias = str | Reference | None
 
 
 def references_of(data: bytes) -> frozenset[Reference]:
-    """Return what a pickle imports, without the standard library.
+    """Return the imports of a pickle, without the standard library.
 
     Example:
         >>> import pickle

@@ -49,7 +49,7 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
 
 
 def roles(plan: Plan) -> dict[str, Any]:
-    """Return which columns of `event_rows` make events, by the attributes of `InputRequest`."""
+    """Return the columns of `event_rows` that make events, by the attributes of `InputRequest`."""
     lifetime = plan.lifetime_column
     is_point = plan.timestamps is TimestampPolicy.POINT_AT_END
     named: dict[str, Any] = {"start": f"{lifetime}.start", "end": None if is_point else f"{lifetime}.end"}
@@ -67,5 +67,5 @@ def sources_of(plan: Plan) -> tuple[str, ...]:
 
 
 def _id(plan: Plan) -> Column:
-    """Return what names a result among those of all keys."""
+    """Return the id of a result among those of all keys."""
     return F.struct(*(F.col(f"`{key.name}`") for key in plan.columns.keys), F.col("event_id"))

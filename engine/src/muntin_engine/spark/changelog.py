@@ -67,7 +67,7 @@ def standing(changelog: DataFrame, key: str | Sequence[str] | None, table: DataF
 
 
 def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
-    """Return what a batch does to a keyed table; see `muntin_engine.net_changes`."""
+    """Return the net changes of a batch to a keyed table; see `muntin_engine.net_changes`."""
     shape = _Shape.of(batch, key)
     sums = _sums(shape, batch, None).where(F.col(_SIGN) != 0)
     if shape.has_ends:

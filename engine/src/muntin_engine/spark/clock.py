@@ -55,11 +55,11 @@ class ClockSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return what the source is called in Spark."""
+        """Return the name of the source in Spark."""
         return f"muntin_{cls.__name__}"
 
     def now(self) -> int:
-        """Return what time it is, in microseconds since the epoch."""
+        """Return the time, in microseconds since the epoch."""
         return time.time_ns() // 1000
 
     def schema(self) -> str:
@@ -67,7 +67,7 @@ class ClockSource(DataSource):
         return "reading timestamp"
 
     def streamReader(self, schema: Any) -> ClockReader:
-        """Return what reads the clock."""
+        """Return the reader of the clock."""
         return ClockReader(self.now, int(self.options.get(_PERIOD, "10000000")))
 
 

@@ -49,7 +49,7 @@ class _ComputedQuery:
         return len(self.counts) == self.buckets
 
     def message(self) -> str:
-        """Return what there is to say; nothing if no row was rejected."""
+        """Return the warning of rejected rows; empty if there were none."""
         reasons: Counter[str] = Counter()
         for _, some in self.counts.values():
             reasons.update(some)
@@ -133,7 +133,7 @@ class Rejections:
 
 
 class CountsParam(AccumulatorParam[Counts]):
-    """How Spark adds counts up: a worker keeps them until its task ends, the driver hands them on."""
+    """The accumulator that adds counts up: a worker keeps them until its task ends, the driver hands them on."""
 
     def __init__(self, rejections: Rejections | None = None) -> None:
         self._rejections = rejections
@@ -178,7 +178,7 @@ class Teller:
 
 
 def teller_of(session: AnySession, name: str, buckets: int) -> Teller | None:
-    """Return what tells of a query that is about to be built; None on Spark Connect, which has no accumulators."""
+    """Return the teller of a query that is about to be built; None on Spark Connect, which has no accumulators."""
     if not isinstance(session, SparkSession):
         return None
     context = session.sparkContext

@@ -153,7 +153,7 @@ def carried_type(wanted: Field, given: spark_types.DataType) -> pa.DataType:
 
 
 def axis_of(name: str, data_type: spark_types.DataType) -> Axis:
-    """Return what a time column metrics.
+    """Return the axis that a time column measures.
 
     Raises:
         QueryError: It is neither a timestamp nor an integer.
@@ -212,7 +212,7 @@ def _arrow_field(part: spark_types.StructField) -> pa.Field:
 
 
 def _parts_at(struct: Struct, given: spark_types.StructType) -> dict[int, Field]:
-    """Return what a module reads of a struct column, by place."""
+    """Return the fields that a module reads of a struct column, by place."""
     described = field_of("", given).type
     assert isinstance(described, Struct)
     return dict(matching(struct, described) or ())

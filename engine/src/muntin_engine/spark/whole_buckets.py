@@ -16,7 +16,7 @@ from muntin_engine.state.cells import MemoryCells
 
 
 def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return what evaluates one bucket of a static input, whole. Spark wants a function with annotations."""
+    """Return a function that evaluates one bucket of a static input, whole. Spark wants it to have annotations."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         bucket = key[0].as_py()
@@ -29,7 +29,7 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
 
 
 def closing_bucket(task: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return what closes the stream of one bucket, whose cells are a table."""
+    """Return a function that closes the stream of one bucket, whose cells are a table."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         cells = MemoryCells()

@@ -74,17 +74,17 @@ def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
 
 
 class BucketMetadata:
-    """What a bucket reads first and writes last.
+    """The metadata of a bucket; it is read first and written last.
 
     Attributes:
-        compatibility: What the state depends on; a query that differs must not read it.
+        compatibility: The identity of the query; another query must not read the state.
         schema_versions: The schema versions of the query's modules that wrote the state, the present one last.
-        progress: How far the input is.
-        tracked: What the progress policy keeps.
-        timers: By the number of a key group that is not empty, when it must be looked at.
-        held: By the number of a key group that is not empty, what it holds.
-        serial: The largest number that a forgotten key gave out. A key that comes back starts above it, so that it
-            never names two output events alike.
+        progress: The progress of the input.
+        tracked: The state of the progress policy.
+        timers: The timer of each key group that is not empty, by its number.
+        held: The sizes of each key group that is not empty, by its number.
+        serial: The largest serial number of a forgotten key. A key that comes back starts above it, so that it never
+            gives two output events the same id.
     """
 
     def __init__(self, compatibility: Compatibility, schema_versions: Sequence[Sequence[Any]] = ()) -> None:
@@ -127,7 +127,7 @@ class BucketMetadata:
 
 
 def identity_of(data: bytes, codec: Codec) -> dict[str, Any]:
-    """Return what the state of a bucket depends on, from its metadata, of whatever evaluator.
+    """Return the identity of the query that wrote a bucket, from its metadata, for any evaluator.
 
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
@@ -140,12 +140,12 @@ def identity_of(data: bytes, codec: Codec) -> dict[str, Any]:
 
 
 def open_metadata(data: Sequence[Any], layout: object, compatibility: Compatibility) -> list[Any]:
-    """Return what a metadata of any evaluator holds behind its layout and what the state depends on.
+    """Check the layout and the identity in metadata of any evaluator, and return the rest.
 
     Args:
         data: The metadata as plain data.
         layout: The layout that is wanted.
-        compatibility: Says which states the query can go on with.
+        compatibility: Decides which states the query can continue from.
 
     Raises:
         StateMismatchError: Another query wrote it.

@@ -1,4 +1,4 @@
-"""Where a bucket keeps its state: named cells of bytes."""
+"""The storage of a bucket's state: named cells of bytes."""
 
 from __future__ import annotations
 

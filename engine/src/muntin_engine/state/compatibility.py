@@ -1,4 +1,4 @@
-"""Whether a state is one of the query that wants it, or of an older version of it."""
+"""Compatibility of stored state with a query, or with an older version of it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from muntin_engine.state.schema_versions import SchemaVersion
 
 @dataclass(frozen=True)
 class Compatibility:
-    """What the state of a query depends on, and the modules that may go on with states of their older versions.
+    """The identity of a query, and the modules that may continue from states of their older versions.
 
     Attributes:
-        identity: What the state depends on, as plain data.
+        identity: The properties that the state depends on, as plain data.
         modules: The modules of the query.
         forms: Their columnar forms, where the state holds components.
     """
@@ -42,7 +42,7 @@ class Compatibility:
             raise StateMismatchError(differences, tuple(self._remedies(reached)))
 
     def schema_versions(self, known: Sequence[Sequence[Any]]) -> list[SchemaVersion]:
-        """Return those that a state knows, and that of the query as the last one."""
+        """Return the schema versions of a state, with that of the query as the last one."""
         found = [SchemaVersion(*schema_version) for schema_version in known]
         own = SchemaVersion.of(self.identity)
         return found if found and found[-1].to_data() == own.to_data() else [*found, own]
@@ -76,7 +76,7 @@ class Compatibility:
         return new if goes_on else old
 
     def _remedies(self, reached: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what whoever wrote the modules can do."""
+        """Yield advice for the writers of the modules."""
         modules, wanted = reached.get("modules", ()), self.identity.get("modules", ())
         if len(modules) != len(wanted):
             return

@@ -18,8 +18,8 @@ def differences_between(stored: Mapping[str, object], wanted: Mapping[str, objec
     """Return where what a checkpoint depends on is not what a query depends on.
 
     Args:
-        stored: What the checkpoint says, as plain data.
-        wanted: What the query says.
+        stored: The identity in the checkpoint, as plain data.
+        wanted: The query's.
 
     Example:
         >>> differences_between({"clip": "none", "buckets": 16}, {"clip": "full", "buckets": 16})

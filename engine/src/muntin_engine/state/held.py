@@ -1,4 +1,4 @@
-"""What a bucket holds between micro-batches."""
+"""The sizes of a bucket's state between micro-batches."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 
 class HeldState(NamedTuple):
-    """What a bucket, or a part of one, holds.
+    """The sizes of the state of a bucket, or of a part of one.
 
     Attributes:
-        bytes: The sizes of its cells.
-        keys: How many keys have state.
-        events: How many events they have.
-        windows: How many windows are out and may still change.
+        bytes: The size of its cells.
+        keys: The number of keys with state.
+        events: The number of their events.
+        windows: The number of windows that have been emitted and may still change.
     """
 
     bytes: int = 0
@@ -23,7 +23,7 @@ class HeldState(NamedTuple):
 
 
 def total(parts: Iterable[HeldState]) -> HeldState:
-    """Return what several parts hold.
+    """Add up the sizes of several parts.
 
     Example:
         >>> total([HeldState(100, 1, 5, 2), HeldState(20, 3)])

@@ -46,7 +46,7 @@ class KeptStores:
 
     @property
     def held_bytes(self) -> int:
-        """How many are kept."""
+        """The size of the kept stores."""
         return self._bytes
 
     def take(self, bucket: Hashable, version: bytes) -> Any | None:

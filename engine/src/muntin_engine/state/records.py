@@ -15,7 +15,7 @@ def is_record(cls: type) -> bool:
 
 
 def record_name(cls: type) -> str:
-    """Return what a class is written as."""
+    """Return the name under which a class is written."""
     return f"{cls.__module__}.{cls.__qualname__}"
 
 

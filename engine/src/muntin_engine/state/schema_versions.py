@@ -1,7 +1,7 @@
-"""Which versions of its modules wrote the parts of a query's state.
+"""Schema versions: the versions of the modules that wrote the parts of a query's state.
 
-Each bucket numbers the schema versions that it has seen, and what it stores says by number which one wrote it. So a
-state may be read long after the versions that came in between, and nothing is rewritten because a module is new.
+Each bucket numbers the schema versions that it has seen, and each part of its state has the number of the one that
+wrote it. So a state may be read several versions later, and nothing is rewritten because a module is new.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ class SchemaVersion(NamedTuple):
 
 
 def is_outdated(module: Any, version: str) -> bool:
-    """Return whether states that a version of a module wrote are to be upgraded, and not read as they are."""
+    """Return True if states that a version of a module wrote are to be upgraded, and not read as they are."""
     return hasattr(module, "upgrade_state") and not is_same_version(module.version, version)

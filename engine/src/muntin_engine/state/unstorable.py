@@ -1,4 +1,4 @@
-"""Which state, or result, of which module it is that cannot be stored."""
+"""Find the state, or result, that cannot be stored, and its module."""
 
 from __future__ import annotations
 

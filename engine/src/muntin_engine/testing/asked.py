@@ -93,13 +93,13 @@ class Asked:
 
     @cached_property
     def codec(self) -> Codec:
-        """What writes the state. It knows the records of the modules, and those in the payloads."""
+        """The codec of the state. It knows the records of the modules, and those in the payloads."""
         records = {type(part) for step in self.script.changes() for part in _records_in(step.change.event.payload)}
         return Codec(records.union(*(records_of(computation.module) for computation in self.query.computations)))
 
     @cached_property
     def inputs(self) -> tuple[Field, ...]:
-        """What each module reads, with type variables bound by the payloads."""
+        """The input field of each module, with type variables bound by the payloads."""
         return tuple(map(_reads, self.query.computations, self._payloads))
 
     @property
@@ -147,7 +147,7 @@ class Asked:
         )
 
     def values(self, payload: Any) -> tuple[Any, ...]:
-        """Return what the modules read of a payload."""
+        """Return the input of each module from a payload; None where the module does not accept it."""
         return tuple(
             computation.select(payload) if computation.accepts(payload) else None
             for computation in self.query.computations

@@ -14,11 +14,11 @@ from muntin_engine.testing.searching import Search, smallest
 
 @dataclass(frozen=True, slots=True)
 class Survived:
-    """What a query came through.
+    """The restarts that a query survived.
 
     Attributes:
-        evaluators: Those that can run it; each of them did.
-        steps: How many steps the stream has; there was a restart after each, and each was run twice.
+        evaluators: The evaluators that can run it; each of them did.
+        steps: The number of steps of the stream; there was a restart after each, and each was run twice.
     """
 
     evaluators: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a mishap changed in the output, and how it is told."""
+"""The difference that a mishap made in the output, and its report."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ class OutputDifference:
 
     @property
     def remedy(self) -> str:
-        """What the module's writer does about it."""
+        """The advice for the module's writer."""
         if isinstance(self.error, StateError):
             return _NOT_PLAIN
         return _RAISED if self.error is not None and self.mishap is Mishap.NOTHING else _REMEDIES[self.mishap]
 
     @property
     def facts(self) -> str:
-        """What was seen."""
+        """The facts of the difference."""
         emit = "early results" if isinstance(self.asked.emit, EarlyEmission) else f"{self.asked.emit} results"
         what = f"{emit} of {self.asked.query.window}, evaluator {self.evaluator}, {self._when}:"
         if self.error is not None:

@@ -1,4 +1,4 @@
-"""How a query that does not survive a restart is reported."""
+"""The report of a query that does not survive a restart."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from muntin_engine.testing.meaning import progress_of, standing_output
 
 
 class Mishap(StrEnum):
-    """What happens to the process that evaluates a stream."""
+    """The mishap of the process that evaluates a stream."""
 
     NOTHING = "nothing"
     """It lives as long as the stream."""
@@ -65,7 +65,7 @@ class LiveOutput:
             self._lines.append((key, change.id, line._replace(end=change.new_end)))
 
     def lines(self) -> list[LiveResult]:
-        """Return what stands."""
+        """Return the live output."""
         return [line for _, _, line in self._lines]
 
 
@@ -97,7 +97,7 @@ def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None 
 
 
 def meant(asked: Asked) -> Iterator[list[LiveResult]]:
-    """Yield what must stand after each step, according to the reference evaluator; of early results, the final ones."""
+    """Yield the live output after each step, by the reference evaluator; of early results, the final ones."""
     stream, progress = StreamHistory(), Progress()
     for batch in asked.batches:
         for step in batch.changes:

@@ -1,4 +1,4 @@
-"""What the reference evaluator says of a stream that is under way."""
+"""The output of the reference evaluator for a stream that is under way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from muntin_engine.core.changes import Progress
 
 
 def progress_of(window: WindowKind, batch: Batch) -> Progress:
-    """Return what a batch says of the progress of the whole input."""
+    """Return the progress of the whole input that a batch implies."""
     starts = [step.change.event.start for step in batch.changes]
     ends = [end + window.reach for step in batch.changes for end in _ends_of(step) if end != INFINITY]
     watermark = EARLIEST if batch.punctuation is None else batch.punctuation

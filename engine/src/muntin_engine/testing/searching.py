@@ -88,14 +88,14 @@ def smallest(found: OutputDifference, tolerance: float) -> OutputDifference:
 
 @dataclass(slots=True)
 class _OutputHistory:
-    """What stood after each step, up to one that raised."""
+    """The live output after each step, up to one that raised."""
 
     steps: list[Sequence[LiveResult]] = field(default_factory=list)
     error: Exception | None = None
 
 
 class _Seen(NamedTuple):
-    """Where two records differ first, and in what."""
+    """The first difference of two records."""
 
     place: int
     wanted: Sequence[LiveResult] = ()

@@ -34,14 +34,14 @@ _SHARES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """What might happen next, before it is known whether it may.
+    """A candidate for the next step of a stream, which may turn out to be illegal.
 
     Attributes:
-        kind: What.
-        key: Of which key.
-        time: When an event starts, or how far punctuation goes.
-        length: For how long it lasts.
-        payload: What it carries.
+        kind: The kind of step.
+        key: Its key.
+        time: The start of an event, or the time of punctuation.
+        length: The length of the event.
+        payload: Its payload.
     """
 
     kind: _Kind

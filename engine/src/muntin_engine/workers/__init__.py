@@ -1,1 +1,1 @@
-"""What a worker does beside a module that runs: a watchdog, and traces that outlive the worker. It needs no PySpark."""
+"""Workers' code beside modules: a watchdog, and traces that outlive the worker. It needs no PySpark."""

@@ -32,7 +32,7 @@ def traces_folder() -> str:
 
 
 def last_words(folders: list[Path] | None = None) -> str:
-    """Return what the last of the workers on this machine that died at work was at; empty if none did."""
+    """Return the last call of the worker on this machine that died last during a task; empty if none did."""
     found = [call for folder in folders or _FOLDERS for call in read_traces(folder) if _has_died(call)]
     return found[-1].last_words if found else ""
 

@@ -1,4 +1,4 @@
-"""How the workers of a query look after themselves."""
+"""The settings of a query's workers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from muntin_engine.state.kept_stores import MOST_BYTES
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How the workers of a query look after themselves.
+    """The settings of a query's workers.
 
     Attributes:
-        kept_bytes: How much decoded state each keeps.
-        watchdog_seconds: After how many seconds in one call of a module the watchdog says so; 0 for no watchdog.
+        kept_bytes: The size of decoded state that each keeps.
+        watchdog_seconds: The seconds in one call of a module after which the watchdog warns; 0 for no watchdog.
         watchdog_fails: True if it then fails the micro-batch.
-        folder: Where workers leave traces of what runs; none if it is empty.
+        folder: The folder of the workers' traces; none if it is empty.
     """
 
     kept_bytes: int = MOST_BYTES

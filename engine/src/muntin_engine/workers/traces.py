@@ -83,15 +83,15 @@ class FileTrace:
 
 @dataclass(frozen=True, slots=True)
 class LastCall:
-    """What a trace says.
+    """The content of a trace.
 
     Attributes:
         pid: The process.
-        began: When its task began, in nanoseconds since the epoch.
+        began: The start of its task, in nanoseconds since the epoch.
         is_running: True unless the task has ended.
         label: The module that was called last; empty if none was.
-        place: The key and the window, in words; empty where they are not known.
-        notices: How many notices it left.
+        place: The key and the window, in words; empty where they are unknown.
+        notices: The number of notices that it left.
         notice: The last one.
     """
 
@@ -119,7 +119,7 @@ class LastCall:
 
     @property
     def last_words(self) -> str:
-        """What is to be said of it if it has died."""
+        """The message about it if it has died."""
         ran = f"while or after {self.label} ran" if self.label else "before any module ran"
         return "\n".join(
             part for part in (f"a worker (process {self.pid}) died {ran}", self.place, self.notice) if part
@@ -127,7 +127,7 @@ class LastCall:
 
 
 def read_traces(folder: Path) -> list[LastCall]:
-    """Return what the processes that have a trace in a folder say, the one that began last at the end."""
+    """Read the traces in a folder, in the order in which their tasks began."""
     found = []
     for path in sorted(folder.glob("[0-9]*")) if folder.is_dir() else ():
         try:

@@ -1,4 +1,4 @@
-"""Where the output of a query goes: sinks, and what changelogs add up to."""
+"""The output of a query: sinks, and tables that changelogs add up to."""
 
 from muntin_engine.writing.changelog import fold, net_changes
 from muntin_engine.writing.changelog_table import ChangelogTable

@@ -31,7 +31,7 @@ class BatchFolders(LocalFolder):
         return next(self.path.glob(f"{COLUMN}=*"), None) is None
 
     def staged(self) -> Path:
-        """Return where the next micro-batch is to be written; there is nothing yet."""
+        """Return an empty folder for the next micro-batch."""
         return _emptied(self.path / _STAGED)
 
     def put(self, batch_id: int) -> None:

@@ -1,4 +1,4 @@
-"""What a changelog adds up to, with DataFrames."""
+"""The table that a changelog adds up to, with DataFrames."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fold(changelog: DataFrame, key: str | Sequence[str] | None = None) -> DataFr
 
 
 def net_changes(batch: DataFrame, key: str | Sequence[str] | None = None) -> DataFrame:
-    """Return what a micro-batch of a changelog does to a table that is keyed by `key` and `event_id`.
+    """Return the net changes of a micro-batch of a changelog to a table that is keyed by `key` and `event_id`.
 
     For a `MERGE` of your own:
 

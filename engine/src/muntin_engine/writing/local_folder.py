@@ -87,7 +87,7 @@ class LocalFolder:
             raise StateError(f"{self.path} is gone, which this query wrote to\n  {TO_GO_ON}")
 
     def read(self, name: str) -> Any:
-        """Return what a file says; None if it is not there.
+        """Read a file; None if it does not exist.
 
         Raises:
             StateError: It is damaged.

@@ -1,4 +1,4 @@
-"""How often a query looks for rows."""
+"""The trigger of a query: the time between its micro-batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text names: a folder of this machine, a place elsewhere, or no place at all."""
+"""Places that a text names: a folder of this machine, a place elsewhere, or no place at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sink is."""
+"""The contract of sinks."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _PREFIX: Final = "version-"
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """What a table is now.
+    """The present version of a table.
 
     Attributes:
         folder: The name of the folder that holds its rows.
@@ -47,7 +47,7 @@ class TableVersions(LocalFolder):
 
     @property
     def current(self) -> Pointer | None:
-        """What the table is now; None if it was never written."""
+        """The present version of the table; None if it was never written."""
         data = self.read(_POINTER)
         return None if data is None else Pointer(**data)
 
@@ -63,7 +63,7 @@ class TableVersions(LocalFolder):
         return current is not None and batch_id <= current.batch
 
     def next(self, batch_id: int) -> Path:
-        """Return where the table with one more micro-batch is to be written; there is nothing yet."""
+        """Return a new folder for the table with one more micro-batch."""
         folder = self.path / f"{_PREFIX}{batch_id}"
         if folder.exists():
             shutil.rmtree(folder)

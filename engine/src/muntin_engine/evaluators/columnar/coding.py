@@ -35,7 +35,7 @@ class Codes(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         return len(self.first)
 
 
@@ -112,7 +112,7 @@ def stable_order(codes: IntArray, size: int) -> IntArray:
 
 
 def product(*sizes: int) -> int:
-    """Return how many combinations of codes there are.
+    """Return the number of combinations of codes.
 
     Raises:
         OverflowError: They cannot be numbered with 64 bits.

@@ -1,4 +1,4 @@
-"""Which of many windows, or rows, it is that a form fails on: found by giving it fewer and fewer of them."""
+"""Find the window, or row, on which a columnar form fails, by bisection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bucket holds of partial states, in the pieces in which batches brought them."""
+"""The partial states of a bucket, in the pieces in which batches brought them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class HeldPartials:
         self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
 
     def _part(self, grid: Grid, piece: Partials, first: int, last: int) -> Partials:
-        """Return what of a piece some windows are made of."""
+        """Return the part of a piece that belongs to some windows."""
         if isinstance(grid, SliceGrid):
             return piece.before(grid.first_legal(last)).since(grid.start_of(first))
         return piece.before(last).alive(first)
@@ -77,7 +77,7 @@ def _in_order(partials: Partials) -> Partials:
 
 
 def _trimmed(piece: Partials, first_live: int) -> Partials:
-    """Return what is alive of a piece; where that is little, as a copy, so that the rest takes no memory."""
+    """Return the live part of a piece; if it is small, as a copy, so that the rest can be freed."""
     alive = piece.alive(first_live)
     is_view = alive.lasts is None and 0 < 2 * len(alive) < len(piece)
     return alive.take(np.arange(len(alive))) if is_view else alive

@@ -39,7 +39,7 @@ class Part:
 
 
 def parts_of(forms: Sequence[BoundForm]) -> tuple[Part, ...]:
-    """Return what partial states may hold, in a fixed order."""
+    """Return the parts of partial states, in a fixed order."""
     found = []
     for place, form in enumerate(forms):
         found.append(Part(place, PAYLOADS, COUNTED))
@@ -66,7 +66,7 @@ class Collected(NamedTuple):
         return Collected(self.values[np.repeat(ends - counts, counts) + within], counts)
 
     def slice(self, start: int, stop: int) -> Collected:
-        """Return those of neighbouring partial states."""
+        """Return the collected values of neighbouring partial states."""
         ends = np.concatenate([[0], np.cumsum(self.counts)])
         return Collected(self.values[ends[start] : ends[stop]], self.counts[start:stop])
 
@@ -119,17 +119,17 @@ class Partials:
         return Partials(self.slices[places], self.keys[places], self.rows[places], parts, lasts)
 
     def since(self, first: int) -> Partials:
-        """Return those of slices from a first one on."""
+        """Return the partial states of slices from a first one on."""
         start = int(np.searchsorted(self.slices, first))
         return self.slice(start, len(self)) if start else self
 
     def before(self, last: int) -> Partials:
-        """Return those of slices before a last one, which is not among them."""
+        """Return the partial states of slices before a last one, which is excluded."""
         stop = int(np.searchsorted(self.slices, last))
         return self.slice(0, stop) if stop < len(self) else self
 
     def alive(self, first: int) -> Partials:
-        """Return those that say something of a first slice, or window, or a later one."""
+        """Return the partial states that belong to a first slice, or window, or a later one."""
         if self.lasts is None:
             return self.since(first)
         places = np.flatnonzero(self.lasts >= first)

@@ -46,7 +46,7 @@ def reduce_sums(component: Component, codes: IntArray, size: int, sums: Sums) ->
 
 
 def lane(component: Component) -> Component:
-    """Return what the lanes of a component's sums are merged as."""
+    """Return the component by which the lanes of another one's sums are merged."""
     return Component.sum(shape=component.shape)
 
 

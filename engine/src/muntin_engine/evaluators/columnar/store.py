@@ -93,7 +93,7 @@ class ColumnarStore:
         self._held.forget(first_live)
 
     def write(self, delta: Partials, first_live: int) -> list[Entry]:
-        """Return what a batch added, without slices below a first one."""
+        """Encode the partial states that a batch added, without slices below a first one."""
         live = delta.alive(first_live)
         rows = max(1, len(live) * ENTRY_BYTES // max(live.nbytes, 1))
         return [self._entry(live.slice(start, start + rows)) for start in range(0, len(live), rows)]

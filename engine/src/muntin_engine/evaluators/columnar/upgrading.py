@@ -20,7 +20,7 @@ from muntin_engine.state.schema_versions import SchemaVersion
 
 
 def from_old_blob(blob: bytes, forms: Sequence[BoundForm], schema_version: SchemaVersion) -> tuple[pa.Table, Partials]:
-    """Return what an older schema version of a query wrote, as the present one would have.
+    """Read a blob of an older schema version of a query, as the present version would have written it.
 
     Cost: a call of `upgrade_state` for each key and slice, of the modules that are outdated; arrays for the others.
 
@@ -46,12 +46,12 @@ def from_old_blob(blob: bytes, forms: Sequence[BoundForm], schema_version: Schem
 
 
 def is_outdated_form(form: BoundForm, version: str) -> bool:
-    """Return whether partial states that a version of a form's module wrote are to be upgraded."""
+    """Return True if partial states that a version of a form's module wrote are to be upgraded."""
     return hasattr(form.form, "upgrade_state") and not is_same_version(form.version, version)
 
 
 def _old_parts(place: int, components: Sequence[Sequence[Any]]) -> list[Part]:
-    """Return what a form kept, from what a checkpoint says of it; the functions that merged it are not known."""
+    """Return the parts of an older form, as a checkpoint describes them; their merge functions are unknown."""
     found = []
     for name, merge, dtype, shape in components:
         function = operator.add if Merge(merge) is Merge.CUSTOM else None

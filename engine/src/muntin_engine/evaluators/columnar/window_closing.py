@@ -143,10 +143,10 @@ def merged_part(
     """Return what a function makes of the values of a part, at some places.
 
     Args:
-        component: What the values are.
+        component: The component of the values.
         values: Arrays of n values, or n `Sums`, whose lanes the function gets one by one.
-        most: How many of the values are in a sum at the most.
-        function: Takes a component, an array of its values, and `is_lane`: whether what it gets are floats on a grid.
+        most: The greatest number of values in a sum.
+        function: Takes a component, an array of its values, and `is_lane`: True if these are floats on a grid.
         held: The places.
     """
     if not isinstance(values, Sums):

@@ -31,11 +31,11 @@ def to_blob(keys: pa.Table, partials: Partials) -> bytes:
 
 
 def from_blob(blob: bytes, parts: Sequence[Part]) -> tuple[pa.Table, Partials]:
-    """Return what `to_blob` wrote.
+    """Undo `to_blob`.
 
     Args:
         blob: The bytes.
-        parts: What partial states of the query may hold.
+        parts: The parts of the query's partial states.
     """
     keys, table = map(blobs.from_blob, msgpack.unpackb(blob))
     slices, codes, rows = (_to_numpy(table.column(name)) for name in _HEAD)

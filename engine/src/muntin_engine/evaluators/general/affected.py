@@ -1,4 +1,4 @@
-"""Which windows a batch affects, and how."""
+"""The windows that a batch affects, and the changes of their members."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from muntin_engine.evaluators.general.key_state import KeyState
 
 @dataclass(slots=True)
 class Affected:
-    """What a batch did to one window.
+    """The effect of a batch on one window.
 
     Attributes:
-        exists: Whether the window exists now and is in sight.
-        removed: Members as they were before the batch, if the window is out.
-        added: Members as they are now, if the window is out.
+        exists: True if the window exists now and is visible.
+        removed: Changed members as they were before the batch, if the window has been emitted.
+        added: Changed members as they are now, if the window has been emitted.
         sync_time: The earliest tick of the axis that changed.
-        is_new: Whether the window comes into sight now, be there a change in it or not.
+        is_new: True if the window becomes visible now, even without a change in it.
     """
 
     exists: bool = False
@@ -35,7 +35,7 @@ class Affected:
 
     @property
     def touches_members(self) -> bool:
-        """True if a module sees other members now, or the same ones otherwise."""
+        """True if the members that a module sees have changed."""
         return bool(self.added or self.removed)
 
 
@@ -59,8 +59,8 @@ class _Shown(NamedTuple):
 class AffectedWindows:
     """Finds the windows that a batch affects, before and after the index has taken the batch in.
 
-    Cost: for each change, the windows that are out on the stretch of the axis where it shows; for all changes together,
-    the windows in sight on these stretches.
+    Cost: for each change, the emitted windows on the stretch of the axis where it shows; for all changes together, the
+    visible windows on these stretches.
     """
 
     def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation]) -> None:
@@ -68,7 +68,7 @@ class AffectedWindows:
         self._computations = computations
 
     def find(self, state: KeyState, admission: Admission, before: Progress, now: Progress) -> dict[Window, Affected]:
-        """Settle an admission, and return the windows it affects and those that come into sight."""
+        """Settle an admission, and return the windows that it affects and those that become visible."""
         changes = [self._shown(*versions) for versions in admission.touched.values()]
         affected: dict[Window, Affected] = {}
         for change in changes:
@@ -142,7 +142,7 @@ class AffectedWindows:
     def _newly_visible(
         self, state: KeyState, changes: Sequence[_Shown], before: Progress, now: Progress
     ) -> list[Window]:
-        """Return the windows that come into sight, be there a change in them or not."""
+        """Return the windows that become visible, also those without a change."""
         assigner = state.assigner
         if self._query.emit is EmitPolicy.SPECULATIVE:
             events = [

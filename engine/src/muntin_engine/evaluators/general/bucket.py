@@ -42,7 +42,7 @@ _SAID: Final = ProgressTracker()
 
 
 class _Work(NamedTuple):
-    """What a batch brings a key: its rows, and how far it says it is."""
+    """The part of a batch for one key: its rows and its key watermark."""
 
     key: Key
     rows: Sequence[InputChange] = ()
@@ -65,18 +65,18 @@ class _StoredKey(NamedTuple):
 
 @dataclass(slots=True)
 class BatchResult:
-    """What a bucket made of a batch.
+    """The output of a bucket for a batch.
 
     Attributes:
         output: The changes of the output, key by key.
-        refusals: The rows that were set aside, key by key. A row that waited for others may be among them in a later
-            batch than its own.
-        progress: How far the input is now.
+        refusals: The late and rejected rows, key by key. A row that waited for others may be rejected in a later batch
+            than its own.
+        progress: The progress of the input now.
         watermark: No later output of this bucket has a sync time below it.
-        accepted: How many rows were taken for good; one that waits for other rows of its event counts when they came.
-        keys: How many keys the batch brought rows of.
-        windows_closed: How many windows of keys, with members, are final since this batch.
-        held: What the bucket holds now.
+        accepted: The number of accepted rows; one that waits for other rows of its event counts when they came.
+        keys: The number of keys that the batch brought rows of.
+        windows_closed: The number of windows of keys, with members, that this batch made final.
+        held: The sizes of the bucket's state now.
     """
 
     output: list[tuple[Key, list[OutputChange]]] = field(default_factory=list)

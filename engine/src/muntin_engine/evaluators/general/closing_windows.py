@@ -1,4 +1,4 @@
-"""Which windows close in a micro-batch, with their members."""
+"""The windows that close in a micro-batch, with their members."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Filter:
             state.replace(gone, new)
 
     def count(self, changes: Iterable[InputChange]) -> int:
-        """Return how many of some rows are insertions that are left out."""
+        """Return the number of rows that are insertions which the filter leaves out."""
         return sum(map(self._is_left_out, changes))
 
     def shown(self, refusals: Iterable[Refusal]) -> list[Refusal]:

@@ -60,12 +60,12 @@ class KeptStates:
     def unpack(
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
     ) -> list[list[Any]]:
-        """Return what `pack` was given; a window without states has none again.
+        """Undo `pack`; a window without states has none again.
 
         Args:
-            packed: What it returned.
+            packed: The result of `pack`.
             schema_version: The number of the schema version that wrote it.
-            key: Whose windows they are.
+            key: The key of the windows.
             windows: The windows.
 
         Raises:

@@ -45,7 +45,7 @@ class KeyEvaluation:
 
     @property
     def windows_closed(self) -> int:
-        """How many windows with members have closed."""
+        """The number of windows with members that have closed."""
         return self.emission.windows_closed + self._forgotten
 
     def evaluate(

@@ -63,7 +63,7 @@ class KeyState:
 
     @property
     def waiting_count(self) -> int:
-        """How many rows wait for others of their event."""
+        """The number of rows that wait for others of their event."""
         return sum(len(life.rows) for life in self.lives.values()) if self.lives else 0
 
     def next_serial(self) -> int:
@@ -72,7 +72,7 @@ class KeyState:
         return self.serial
 
     def anonymous_id(self, start: int) -> Hashable:
-        """Return what names an event that has no id; it is not of the input's making."""
+        """Make an id for an event that has none; it cannot equal one of the input."""
         return (("anonymous", self.next_serial()), start) if self._has_ids else self.next_serial()
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:

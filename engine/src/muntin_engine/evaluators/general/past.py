@@ -1,8 +1,8 @@
-"""What stands of windows that no longer exist, where output is shortened and not taken back.
+"""Live output of replaced windows, where output is shortened and not retracted.
 
-A snapshot that is cut in two at a tick leaves behind what it said before that tick; so does a count window that gets
-another end. That output now speaks for the window that took its place, its *successor*: when the successor changes
-from a tick on, or goes, the output it inherited ends there too.
+A snapshot that is cut in two at a tick leaves its output before that tick live; so does a count window that gets
+another end. That output now belongs to the window that replaced it, its *successor*: when the successor changes from a
+tick on, or goes, the inherited output ends there too.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from muntin_engine.evaluators.general.window_index import WindowEntry, WindowInd
 def shortened(
     query: EvaluatorQuery, index: WindowIndex, affected: dict[Window, Affected], changed: Collection[Window]
 ) -> dict[Window, int]:
-    """Return where a batch ends what stands of windows that are past.
+    """Return the new ends of the live output of replaced windows, by window.
 
-    A window in their place speaks from there on: its own sync time in `affected` is moved back to it.
+    The successor's output begins at that end: its own sync time in `affected` is moved back to it.
 
     Args:
         query: The query.
-        index: What is out.
+        index: The emitted windows.
         affected: The windows that the batch affects.
-        changed: Those among them that are not as they were.
+        changed: Those among them that have changed.
 
     Cost: linear in the entries of the index, by a logarithmic factor.
     """
@@ -50,7 +50,7 @@ def shortened(
 def _successors(
     query: EvaluatorQuery, past: Iterable[tuple[Window, WindowEntry]], existing: Iterable[Window]
 ) -> Iterator[tuple[Window, Window]]:
-    """Yield the windows that are past with their successors, if these are among the existing ones."""
+    """Yield the replaced windows with their successors, if these are among the existing ones."""
     successors = sorted(existing, key=by_start)
     for window, entry in past:
         starts = query.window.successor(window, min(out.row.start for out in entry.standing))

@@ -20,9 +20,9 @@ _LISTS = (list, tuple, set, frozenset, deque)
 
 
 def plain_of(field: Field) -> Plain | None:
-    """Return what makes results of a declared type plain; None where there are neither lists nor maps in them.
+    """Return the function that makes results of a declared type plain; None if the type has neither lists nor maps.
 
-    Values of another type are left as they are, for whoever refuses them.
+    Values of another type are left as they are; a later check refuses them.
 
     Example:
         >>> from muntin.schemas import describe

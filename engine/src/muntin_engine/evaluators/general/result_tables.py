@@ -106,7 +106,7 @@ def _parts(task: TaskPayload, keyed: Sequence[_Change], values: Sequence[Any], r
 
 
 def _source(task: TaskPayload, keyed: Sequence[_Change], place: int) -> Source:
-    """Return where the results of a module come from."""
+    """Return the source of a module's results, for errors."""
     module = task.query.bindings[place].module
 
     def at(number: int) -> tuple[Key, Window]:

@@ -1,4 +1,4 @@
-"""Comparing what stands with what should stand."""
+"""Replace the live rows of a window: emit and retract only what differs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from muntin_engine.evaluators.general.window_index import LiveRow
 def replace_rows(
     window: Window, standing: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
-    """Return what stands once a window's rows are these, and the changes that bring it there.
+    """Return the live rows once a window's rows are these, and the changes that lead there.
 
-    A row that stands already keeps its id and causes no change; the others are retracted in full.
+    A row that is live already keeps its id and causes no change; the others are retracted in full.
     """
     kept, obsolete, missing = _match(standing, rows)
     changes = [_retraction(window, out) for out in obsolete]
@@ -27,7 +27,7 @@ def replace_rows(
 def replace_rows_from(
     since: int, window: Window, standing: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
-    """Do the same from a tick on: what lies before it stays, and is shortened instead of retracted."""
+    """Do the same from a tick on: output before it stays live, and rows are shortened instead of retracted."""
     wanted = [OutputRow(max(row.start, since), row.end, row.value) for row in rows if row.end > since]
     past = [out for out in standing if out.row.end <= since]
     reaching = {out.id: out for out in standing if out.row.end > since}
@@ -41,7 +41,7 @@ def replace_rows_from(
 def _match(
     standing: Iterable[LiveRow], rows: Iterable[OutputRow]
 ) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
-    """Return what stands and is wanted, what stands and is not, and what is wanted and does not stand."""
+    """Return the live rows that are wanted, those that are not, and the wanted rows that are not live."""
     by_row: dict[Hashable, list[LiveRow]] = {}
     for out in standing:
         by_row.setdefault(_identity(out.row), []).append(out)

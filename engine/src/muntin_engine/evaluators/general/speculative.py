@@ -25,7 +25,7 @@ from muntin_engine.evaluators.general.window_results import WindowResults
 
 
 class Content(NamedTuple):
-    """What a window is now: how many members, the modules' states worth keeping, the rows."""
+    """The present content of a window: its number of members, the modules' states worth keeping, the rows."""
 
     size: int
     states: list[Any]
@@ -65,7 +65,7 @@ class SpeculativeEmission(Emission):
         return output
 
     def _contents(self, key: object, state: KeyState, affected: dict[Window, Affected]) -> dict[Window, Content]:
-        """Return what the affected windows are now, without those that have not changed."""
+        """Return the present content of the affected windows, without those that have not changed."""
         contents: dict[Window, Content] = {}
         stale: list[Window] = []
         starts = sorted(event.start for event in state.events) if self._query.is_cut_at_changes else []

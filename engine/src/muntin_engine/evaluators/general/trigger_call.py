@@ -1,4 +1,4 @@
-"""TriggerCall a trigger about a window."""
+"""Calls of a trigger for a window."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class TriggerCall:
         left: int,
         now: Progress,
     ) -> tuple[TriggerState, bool]:
-        """Return what to remember of a window after a batch, and whether its trigger fires.
+        """Return a window's trigger state after a batch, and True if its trigger fires.
 
         Args:
             key: The window's key.
             window: The window.
-            trigger_state: What is remembered of it; None for one that is new.
+            trigger_state: The state before; None for a new window.
             came: Its new members.
-            left: How many members it lost.
+            left: The number of members that it lost.
             now: The progress after the batch.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What is remembered of a window for its trigger."""
+"""The state of a window's trigger, and the firings so far."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from muntin_engine.evaluators.general.window_results import WindowResults
 
 
 class _Happening(NamedTuple):
-    """What a batch did to an open window."""
+    """The effect of a batch on an open window."""
 
     size: int
     is_change: bool = False
@@ -184,7 +184,7 @@ def _size(entry: WindowEntry, change: Affected) -> int:
 
 
 def _happening(entry: WindowEntry, change: Affected) -> _Happening:
-    """Return what happened to a window that had members; one that is a member still has neither come nor left."""
+    """Return the effect on a window that had members; an event that remains a member has neither come nor left."""
     were, are = {event.id for event in change.removed}, {event.id for event in change.added}
     came = [event for event in change.added if event.id not in were]
     return _Happening(_size(entry, change), True, came, len(were - are))

@@ -22,7 +22,7 @@ class WindowResults:
         self.stamper = Stamper(query)
 
     def slides(self, key: object) -> list[Slide]:
-        """Return what carries each module's state from window to window of a key."""
+        """Return a `Slide` per module, which carries its state from window to window of a key."""
         return [Slide(computation, key) for computation in self.computations]
 
     def rows(self, key: object, steps: Iterable[SweptWindow]) -> Iterator[tuple[SweptWindow, list[OutputRow]]]:

@@ -1,4 +1,4 @@
-"""What the map side sends to a bucket."""
+"""The lifted rows that the map side sends to a bucket."""
 
 from __future__ import annotations
 

@@ -39,15 +39,15 @@ class Complete(NamedTuple, Generic[Output]):
 
 @dataclass(frozen=True, slots=True)
 class SliceResult(Generic[Output]):
-    """What a bucket made of a batch.
+    """The output of a bucket for a batch.
 
     Attributes:
         output: The results of the windows that are complete now.
-        accepted: How many rows took effect.
-        late: How many came when a window that they belong to, or one before it, was complete.
-        progress: How far the input is now.
-        keys: How many keys the batch brought rows of.
-        held: What the bucket holds now; it does not know of how many keys.
+        accepted: The number of rows that took effect.
+        late: The number of rows that came when a window that they belong to, or one before it, was complete.
+        progress: The progress of the input now.
+        keys: The number of keys that the batch brought rows of.
+        held: The sizes of the bucket's state now, without the number of keys, which it does not know.
     """
 
     output: Sequence[Complete[Output]]

@@ -75,7 +75,7 @@ class SliceLog:
         self._serial = serial
 
     def to_data(self) -> list[Any]:
-        """Return what the metadata keeps of it."""
+        """Return the log's data for the metadata."""
         return [self._serial, [list(segment) for segment in self._segments]]
 
     @classmethod

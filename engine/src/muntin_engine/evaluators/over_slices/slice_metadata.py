@@ -15,16 +15,16 @@ from muntin_engine.state.schema_versions import SchemaVersion
 
 @dataclass
 class SliceMetadata:
-    """What such a bucket reads first and writes last.
+    """The metadata of a bucket over slices; it is read first and written last.
 
     Attributes:
-        compatibility: What the state depends on; a query that differs must not read it.
+        compatibility: The identity of the query; another query must not read the state.
         schema_versions: The schema versions of the query's modules that wrote the state, the present one last.
-        progress: How far the input is.
-        tracked: What the progress policy keeps.
+        progress: The progress of the input.
+        tracked: The state of the progress policy.
         log: The log's own data.
-        version: Names this very state: random, written along with it, and never used twice. Decoded state in the memory
-            of a worker is the same if, and only if, it has the same version.
+        version: A random name of this very state, written along with it and never used twice. Decoded state in the
+            memory of a worker is the same if, and only if, it has the same version.
     """
 
     compatibility: Compatibility

@@ -1,4 +1,4 @@
-"""What evaluation over slices asks of whoever keeps the partial states."""
+"""The contract of stores of partial states, for evaluation over slices."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class StoredEntry(NamedTuple):
 
 
 class Taken(NamedTuple, Generic[Delta]):
-    """What became of the rows of a batch.
+    """The rows of a batch after merging.
 
     Attributes:
-        delta: What was merged into the state; None if nothing was.
-        accepted: How many rows it stands for.
-        late: How many rows came too late.
-        keys: How many keys the batch brought rows of.
+        delta: The partial states that were merged into the state; None if there were none.
+        accepted: The number of their rows.
+        late: The number of late rows.
+        keys: The number of keys that the batch brought rows of.
     """
 
     delta: Delta | None
@@ -83,7 +83,7 @@ class SliceStore(Protocol[Delta, Output]):
         ...
 
     def write(self, delta: Delta, first_live: int) -> list[Entry]:
-        """Return what a batch added, without slices below a first, as entries of a few megabytes at the most."""
+        """Encode the partial states that a batch added, without slices below a first, in entries of a few megabytes."""
         ...
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:

@@ -68,7 +68,7 @@ class AdaptivePolicy:
         return self.mode == "lazy" or self.is_adaptive
 
     def most_rows(self, row_bytes: float) -> int:
-        """Return how many rows of a key and slice may be kept as such."""
+        """Return the greatest number of rows of a key and slice that are kept as rows."""
         if self.mode != "adaptive":
             return 0 if self.mode == "eager" else NEVER
         return MOST_WAITING if self.state_bytes is None else int(self.state_bytes / row_bytes)
@@ -86,7 +86,7 @@ class AdaptivePolicy:
         return self.is_adaptive and rows * row_bytes > threshold
 
     def which_lift(self, counts: Sequence[int], row_bytes: float) -> bool | list[bool]:
-        """Return which groups of a blob to send as states: all, none, or a choice for each."""
+        """Choose the groups of a blob to send as states: all, none, or a choice for each."""
         if not self.is_adaptive:
             return self.mode != "lazy" and (self.mode == "eager" or sum(counts) >= LEAST_ROWS * len(counts))
         most = self.most_rows(row_bytes)
@@ -96,12 +96,12 @@ class AdaptivePolicy:
 
 
 class Volume(NamedTuple):
-    """What a key had in its last closed window.
+    """The volume of a key in its last closed window.
 
     Attributes:
         name: The key.
-        rows: How many rows.
-        slices: In how many slices.
+        rows: The number of rows.
+        slices: The number of slices with rows.
     """
 
     name: Hashable
@@ -125,12 +125,12 @@ class Monitor:
 
     @property
     def row_bytes(self) -> float:
-        """What a row took on average when it was sent or stored."""
+        """The average size of a row when it was sent or stored."""
         return max(1.0, self._bytes / self._rows) if self._rows else 1.0
 
     @property
     def most_rows(self) -> int:
-        """How many rows of a key and slice may be kept as such."""
+        """The greatest number of rows of a key and slice that are kept as rows."""
         return self.policy.most_rows(self.row_bytes)
 
     def saw(self, rows: int, size: int) -> None:

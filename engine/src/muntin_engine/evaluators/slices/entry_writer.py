@@ -106,7 +106,7 @@ class EntryWriter:
             self._bytes += sum(len(chunk.body) for chunk in chunks) + self._weigh_keys()
 
     def _weigh_keys(self) -> int:
-        """Return how many bytes the keys take that were not weighed yet."""
+        """Return the size in bytes of the keys that were not weighed yet."""
         fresh = [key_of(name) for name in islice(self._places, self._weighed, None)]
         self._weighed = len(self._places)
         return len(self._codec.pack(ValueColumn(fresh)))

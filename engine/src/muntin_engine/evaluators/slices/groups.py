@@ -47,7 +47,7 @@ class UnstorableError(Exception):
 
 
 class EntryKind(IntEnum):
-    """What there is of a group."""
+    """The content of a group."""
 
     STATES = 0
     """The state of each module."""
@@ -103,7 +103,7 @@ class SliceGroups:
         return [number for number, size in zip(self.slices, self.sizes, strict=True) for _ in range(size)]
 
     def cut(self, start: int, stop: int) -> SliceGroups:
-        """Return those from one up to another."""
+        """Return the groups from one up to another."""
         numbers = self.numbers
         low, high = start, stop
         if self.kind is EntryKind.ROWS:
@@ -180,7 +180,7 @@ class Blob:
 
     @cached_property
     def names(self) -> Sequence[Hashable]:
-        """What stands for its keys."""
+        """The names of its keys, for dictionaries."""
         return names_of(self._codec.unpack(self._keys))
 
     @cached_property

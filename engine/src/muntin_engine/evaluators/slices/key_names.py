@@ -28,7 +28,7 @@ class NestedKey:
 
 
 def names_of(keys: Sequence[Key]) -> Sequence[Hashable]:
-    """Return what stands for each key in a dictionary; equal in Spark's grouping is equal there.
+    """Return a name of each key for dictionaries; names are equal if the keys are equal in Spark's grouping.
 
     The keys of a query are of one type each, so that 1 and True never meet.
 

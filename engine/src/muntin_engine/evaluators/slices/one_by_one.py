@@ -23,7 +23,7 @@ class WindowCloser(Protocol):
         ...
 
     def held(self) -> int:
-        """Return how many states it keeps besides those of the slices."""
+        """Return the number of states that it keeps besides those of the slices."""
         ...
 
 
@@ -65,5 +65,5 @@ class OneByOne:
         return runs
 
     def held(self) -> int:
-        """Return how many states it keeps: none."""
+        """Return the number of states that it keeps: none."""
         return 0

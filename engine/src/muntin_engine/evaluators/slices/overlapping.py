@@ -69,7 +69,7 @@ class Overlapping:
         return runs
 
     def held(self) -> int:
-        """Return how many states it keeps besides those of the slices."""
+        """Return the number of states that it keeps besides those of the slices."""
         return sum(sliding.held() for queue in self._queues.values() for sliding in queue.sliding)
 
     def _coming(self, first: int, last: int) -> dict[Hashable, list[int]]:
@@ -85,7 +85,7 @@ class Overlapping:
         return coming
 
     def _keeps_states(self, name: Hashable, numbers: list[int]) -> bool:
-        """Return whether a key is evaluated by states that are kept; if so, all its rows are in such."""
+        """Return True if a key is evaluated by kept states; if so, all its rows are merged into states."""
         if not self._monitor.policy.keeps_rows:
             return True
         if name not in self._monitor.eager:
@@ -129,7 +129,7 @@ class Overlapping:
         return results
 
     def _volume(self, name: Hashable, numbers: list[int], queue: _Queue, steps: list[SlideStep]) -> Volume:
-        """Return what the key's last closed window had."""
+        """Return the volume of the key's last closed window."""
         low, high, members = 0, len(queue.numbers), []
         for step in steps:
             low, high = low + step.leaving, high + step.coming

@@ -1,4 +1,4 @@
-"""What lifting on the map side and the stores of buckets share."""
+"""The query as lifting on the map side and the stores of buckets see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bucket holds of its keys, slice by slice."""
+"""The rows and states of a bucket's keys, slice by slice."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ class Slice:
 
 
 class HeldCounts(NamedTuple):
-    """What a bucket holds in memory.
+    """The numbers of rows and states that a bucket holds in memory.
 
     Attributes:
-        rows: How many rows.
-        states: How many states, of any module.
+        rows: The number of rows.
+        states: The number of states, of any module.
     """
 
     rows: int
@@ -199,7 +199,7 @@ class Slices:
         return writer.finish()
 
     def held(self) -> HeldCounts:
-        """Return how many rows and states there are."""
+        """Return the numbers of rows and states."""
         every = self.by_number.values()
         rows = sum(len(group) for held in every for group in held.rows.values())
         return HeldCounts(rows, sum(len(states) for held in every for states in held.states))

@@ -27,7 +27,7 @@ class Sliding(Protocol):
         ...
 
     def held(self) -> int:
-        """Return how many states it keeps besides those it was given."""
+        """Return the number of states that it keeps besides those it was given."""
         ...
 
 
@@ -81,7 +81,7 @@ class TwoStacks:
         return self._module.merged(self._older[-1], self._sum) if self._older else self._sum
 
     def held(self) -> int:
-        """Return how many states it keeps: all but the borrowed ones."""
+        """Return the number of states that it keeps: all but the borrowed ones."""
         return max(0, len(self._older) - 1) + (len(self._newer) > 1)
 
     def _turn_over(self, states: list[State]) -> None:
@@ -135,7 +135,7 @@ class Deducting:
         return self._sum
 
     def held(self) -> int:
-        """Return how many states it keeps: one, unless that is borrowed."""
+        """Return the number of states that it keeps: one, unless that is borrowed."""
         return int(len(self._states) > 1)
 
     def _make_anew(self, states: list[State]) -> None:

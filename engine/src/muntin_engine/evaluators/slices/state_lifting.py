@@ -49,7 +49,7 @@ class GroupedRows:
 
     @property
     def counts(self) -> list[int]:
-        """How many rows each group has."""
+        """The number of rows of each group."""
         return list(map(sub, self.bounds[1:], self.bounds))
 
     def only(self, chosen: Iterable[bool]) -> GroupedRows:
@@ -69,7 +69,7 @@ class GroupedRows:
 
 
 def lift(query: SlicedQuery, rows: GroupedRows) -> bytes:
-    """Return what a bucket takes of some rows: states, or the rows themselves where those are less.
+    """Lift rows for a bucket: to states, or to the rows themselves where those are smaller.
 
     Cost: for each module, `create_state` and `add_events` once per group that is sent as states; nothing per group that
     is sent as rows. About 1 microsecond per group besides.
@@ -151,7 +151,7 @@ def _pieces(rows: GroupedRows) -> Iterator[tuple[int, int]]:
 
 
 def _row_bytes(query: SlicedQuery, rows: GroupedRows) -> float:
-    """Return what a row takes when it is written; by a sample, and only where it matters."""
+    """Return the average written size of a row; from a sample, and only if the policy is adaptive."""
     if not query.policy.is_adaptive or rows.bounds[-1] == 0:
         return 1.0
     step = -(-rows.bounds[-1] // _SAMPLE)

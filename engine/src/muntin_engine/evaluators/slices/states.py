@@ -19,11 +19,11 @@ from muntin_engine.evaluators.slices.slices import Slices
 
 
 class Memory(NamedTuple):
-    """What a store holds, in bytes as they would be written.
+    """The size of a store, in bytes as they would be written.
 
     Attributes:
-        rows: Of rows.
-        states: Of states, as far as modules say what one takes.
+        rows: The size of rows.
+        states: The size of states, of modules that declare the size of one.
     """
 
     rows: int
@@ -31,11 +31,11 @@ class Memory(NamedTuple):
 
 
 class Delta(NamedTuple):
-    """What a batch brought.
+    """The input of a batch.
 
     Attributes:
-        blobs: All of it, as it came.
-        first_legal: The first slice of which anything was merged.
+        blobs: All blobs, as they came.
+        first_legal: The first slice of which rows were merged.
     """
 
     blobs: Sequence[Blob]
@@ -88,9 +88,9 @@ class StateStore:
         self._slices.forget(first_live)
 
     def write(self, delta: Delta, first_live: int) -> list[Entry]:
-        """Return what a batch added, without slices below a first.
+        """Encode the partial states that a batch added, without slices below a first.
 
-        A blob is written as it came if all its slices are wanted and it is not huge; what is left of others is merged.
+        A blob is written as it came if all its slices are wanted and it is not huge; the rest of others is merged.
         """
         first = max(first_live, delta.first_legal)
         rest = Slices(self._query, Monitor(self._query.policy))
@@ -115,7 +115,7 @@ class StateStore:
         return merged.entries(first_live)
 
     def memory(self) -> Memory:
-        """Return what it holds. Cost: a look at every key of every slice."""
+        """Return its size. Cost: a look at every key of every slice."""
         rows, states = self._slices.held()
         per_state = (self._query.policy.state_bytes or 0) / len(self._query.modules)
         states += sum(closing.held() for closing in self._closings)
@@ -131,7 +131,7 @@ class StateStore:
 
 
 def _count_keys(blobs: Sequence[Blob]) -> int:
-    """Return how many keys some blobs name; those of one blob differ."""
+    """Count the distinct keys of some blobs; those of one blob differ."""
     if len(blobs) == 1:
         return len(blobs[0].names)
     return len(set[Hashable]().union(*(blob.names for blob in blobs)))

@@ -1,4 +1,4 @@
-"""Which slices of a key are in which of its windows."""
+"""The steps of a key's windows over its slices: those that enter and those that leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the session that a query is of has ended, told from what PySpark raises then."""
+"""Detect the end of a query's session by the errors that PySpark raises then."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ exec %s "$@"
 
 
 def spark_java_home(java: Java, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return what Spark needs as `JAVA_HOME`: the Java's own home, or that of a wrapper around it.
+    """Return the `JAVA_HOME` for Spark: the Java's own home, or that of a wrapper around it.
 
     A wrapper is made once, in this user's cache; it is a shell script, so on Windows Java has to have the module.
     """

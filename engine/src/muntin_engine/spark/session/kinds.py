@@ -19,7 +19,7 @@ def is_connect(spark: AnySession) -> bool:
 
 
 def name_of(spark: AnySession) -> str:
-    """Return what tells a session from all others, for as long as this process lives.
+    """Return an id of a session, unique as long as this process lives.
 
     Classic sessions of one Spark context are one here: they have their workers and their packages in common.
     """

@@ -1,4 +1,4 @@
-"""What a session must be set to before a stateful query can start."""
+"""Settings of a session that a stateful query needs."""
 
 from __future__ import annotations
 

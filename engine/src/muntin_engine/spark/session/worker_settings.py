@@ -23,7 +23,7 @@ _SECONDS: Final = 60.0
 
 
 def settings_of(spark: AnySession) -> WorkerSettings:
-    """Return what a session says, for a query that is built.
+    """Read the worker settings of a session, for a query that is built.
 
     Raises:
         SetupError: A setting cannot be read.

@@ -1,4 +1,4 @@
-"""What a micro-batch did to a query, as one row."""
+"""The metrics of a micro-batch, as one row."""
 
 from __future__ import annotations
 

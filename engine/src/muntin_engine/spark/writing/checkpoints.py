@@ -1,4 +1,4 @@
-"""What a checkpoint belongs to: read before a query starts, and kept beside Spark's own files.
+"""The record of the queries that a checkpoint belongs to: read before a query starts, kept beside Spark's own files.
 
 All reading and writing is done by DataFrames, so it works wherever Spark itself keeps the checkpoint, and on Spark
 Connect as well.
@@ -48,12 +48,12 @@ _NOT_FOUND: Final = "PATH_NOT_FOUND"
 
 @dataclass(frozen=True)
 class CheckpointNote:
-    """What a checkpoint belongs to, to be kept in it.
+    """A record to keep in a checkpoint.
 
     Attributes:
         checkpoint: The checkpoint.
-        text: What is kept.
-        name: Under which name; None for the number of the micro-batch from which on it holds.
+        text: The content.
+        name: The name of the file; None for the number of the micro-batch from which on it holds.
     """
 
     checkpoint: str
@@ -158,18 +158,18 @@ class Checkpoint:
 
     @property
     def query_id(self) -> str:
-        """What Spark calls the query, which it writes down before the first micro-batch begins."""
+        """Spark's id of the query, which it writes down before the first micro-batch begins."""
         said: str = json.loads("".join(row["value"] for row in self._lines("metadata").collect()))["id"]
         return said
 
     @property
     def closing_begins(self) -> CheckpointNote:
-        """What says, once it is kept, that its last windows are being written."""
+        """The record that its last windows are being written."""
         return CheckpointNote(self._path, "{}", _CLOSING)
 
     @property
     def closing_ends(self) -> CheckpointNote:
-        """What says, once it is kept, that they are written."""
+        """The record that its last windows have been written."""
         return CheckpointNote(self._path, "{}", _CLOSED)
 
     @contextmanager
@@ -186,7 +186,7 @@ class Checkpoint:
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
     def record(self, plans: Sequence[Plan], folders: Iterable[Path] = ()) -> CheckpointNote | None:
-        """Return what is to be kept of queries that go on with it, or begin it; None if that is there already.
+        """Return the record of queries that continue from it, or begin it; None if that is there already.
 
         Args:
             plans: As in `check`.
@@ -205,7 +205,7 @@ class Checkpoint:
 
     @property
     def _recorded(self) -> list[Mapping[str, Any]] | None:
-        """What the last committed micro-batch belonged to, if that was recorded."""
+        """The queries of the last committed micro-batch, if they were recorded."""
         return None if self._note is None else self._note["queries"]
 
     @property
@@ -240,8 +240,8 @@ class Checkpoint:
     def _in_state(self, queries: int) -> list[list[Mapping[str, object]]]:
         """Return what the state itself says; of each query, whatever its buckets say.
 
-        Cost: the state of each query is read once. Nothing is known where there are more queries than those that are
-        asked for, since another one's DataFrame may be their input.
+        Cost: the state of each query is read once. The result is empty if there are more queries than wanted, since
+        another one's DataFrame may be their input.
         """
         if self._last_commit < 0:
             return []

@@ -1,4 +1,4 @@
-"""What Spark calls a query, for sinks that must know whose micro-batches they get.
+"""Spark's id of a query, for sinks that must know whose micro-batches they get.
 
 They are called in the process that started the query, or on a Spark Connect server.
 """

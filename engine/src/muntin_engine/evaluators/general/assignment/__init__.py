@@ -1,4 +1,4 @@
-"""Which windows there are: one assigner for all kinds, and faster ones for some."""
+"""Assigners, which find the windows that exist: one for all kinds, and faster ones for some."""
 
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.assignment.choosing import SPECIAL, assigner_of

@@ -1,4 +1,4 @@
-"""What every way of cutting the axis can answer."""
+"""The contract of assigners: find the windows on stretches of the axis."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Assigner(ABC):
         return []
 
     def to_data(self) -> list[Any]:
-        """Return what it remembers besides the events that are stored."""
+        """Return its state besides the stored events."""
         return [self.frontier]
 
     def restore(self, data: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Which assigner a kind of windows gets."""
+"""The choice of the assigner for a kind of windows."""
 
 from __future__ import annotations
 

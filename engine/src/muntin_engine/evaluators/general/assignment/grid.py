@@ -109,5 +109,5 @@ class GridAssigner(Assigner):
 
 
 def _stop(end: int, horizon: int) -> int:
-    """Return where the windows of an event stop: at its end, or at the horizon if it has none."""
+    """Return the tick at which the windows of an event stop: its end, or the horizon if it has none."""
     return horizon if end == INFINITY else end

@@ -40,7 +40,7 @@ class Marks:
                 self._is_in_order = False
 
     def place(self, tick: int) -> int:
-        """Return how many distinct ticks lie before one."""
+        """Return the number of distinct ticks before one."""
         return bisect_left(self._ordered(), tick)
 
     def at(self, place: int) -> int:
