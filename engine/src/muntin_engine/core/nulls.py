@@ -46,7 +46,7 @@ class HasNoNull:
     needs: tuple[tuple[int, Field], ...]
 
     def __call__(self, row: Sequence[object]) -> bool:
-        """Return whether the module accepts the row."""
+        """Return True if the module accepts the row."""
         return not any(forbids(row[place], field) for place, field in self.needs)
 
 

@@ -157,7 +157,7 @@ def read_rows(task: TaskPayload, batch: pa.RecordBatch) -> ReadRows:
 
 
 def _skipped(task: TaskPayload, columns: Mapping[str, pa.Array], is_new: BoolArray) -> list[int]:
-    """Return how many of the new events each module does not accept."""
+    """Return the number of new events that each module does not accept."""
     refused = {label: np.zeros(len(is_new), np.bool_) for label in task.choosy_labels}
     for read in task.reads:
         refused[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)

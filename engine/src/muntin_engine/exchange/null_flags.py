@@ -14,7 +14,7 @@ from muntin_engine.core.nulls import is_tuple
 
 
 def forbidden_nulls(values: pa.Array, wanted: Field) -> BoolArray:
-    """Return which values are, or hold at any depth, a null that a module does not read."""
+    """Flag the values that are, or hold at any depth, a null that a module does not accept."""
     found = np.zeros(len(values), np.bool_) if wanted.is_nullable else flags(pc.is_null(values))
     if isinstance(wanted.type, Struct):
         found |= _forbidden_in_struct(values, wanted.type)

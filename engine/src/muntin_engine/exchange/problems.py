@@ -88,21 +88,21 @@ def find_problems(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, time
 
 
 def _has_no_id(batch: pa.RecordBatch, is_insert: BoolArray, is_revision: BoolArray) -> BoolArray:
-    """Return which rows need an id and have none; without a column of ids nothing can be revised."""
+    """Flag the rows that need an id and have none; without a column of ids nothing can be revised."""
     if "id" not in batch.schema.names:
         return is_revision
     return (is_insert | is_revision) & flags(pc.is_null(batch.column("id")))
 
 
 def _has_no_signal(batch: pa.RecordBatch, is_signal: BoolArray) -> BoolArray:
-    """Return which signals have no name."""
+    """Flag the signals without a name."""
     if "signal" not in batch.schema.names:
         return is_signal
     return is_signal & flags(pc.is_null(batch.column("signal")))
 
 
 def _has_no_source(task: TaskPayload, batch: pa.RecordBatch, is_event: BoolArray, kind: pa.Array) -> BoolArray:
-    """Return which rows are of no declared source; a mark may be of none, and then speaks for all."""
+    """Flag the rows of undeclared sources; punctuation may have no source, and then counts for all."""
     if not task.tracker.sources:
         return np.zeros(len(batch), np.bool_)
     source = batch.column("source")
@@ -111,7 +111,7 @@ def _has_no_source(task: TaskPayload, batch: pa.RecordBatch, is_event: BoolArray
 
 
 def _is_unreadable(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, is_event: BoolArray) -> BoolArray:
-    """Return which rows hold a value, among those that are read of them, that Python has no counterpart for."""
+    """Flag the rows that hold a value, among those that are read, without a counterpart in Python."""
     is_keyed, is_signal = is_event | flags(pc.equal(kind, PUNCTUATE_KEY)), flags(pc.equal(kind, SIGNAL))
     readers = dict.fromkeys(task.key_names, is_keyed) | dict.fromkeys(("id", *task.input_names), is_event)
     found = np.zeros(len(batch), np.bool_)
@@ -122,7 +122,7 @@ def _is_unreadable(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, is_
 
 
 def _is_out_of_range(times: RowTimes) -> BoolArray:
-    """Return which rows have a time too far from 0; an end may be infinite."""
+    """Flag the rows that have a time too far from 0; an end may be infinite."""
     found = _is_far(times.start)
     for ends in (times.end, times.new_end):
         found |= _is_far(ends) & flags(pc.not_equal(ends, INFINITY))

@@ -19,7 +19,7 @@ _MICROSECONDS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 
 
 def unreadable(values: pa.Array) -> BoolArray:
-    """Return which values are, or hold at any depth, text that is not UTF-8, or a date before year 1 or after 9999.
+    """Flag the values that are, or hold at any depth, text that is not UTF-8, or a date before year 1 or after 9999.
 
     Cost: a pass over the values; those of a column of text are looked at one by one only if there is a bad one.
     """

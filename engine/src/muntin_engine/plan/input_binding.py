@@ -53,7 +53,7 @@ class BoundInputs:
     make: Callable[..., Any] | None = None
 
     def selector(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
-        """Return what picks the module's payload out of a row of all inputs of the query.
+        """Return the function from a row of all inputs of the query to the module's payload.
 
         A row that holds a null that the module does not read gives `SKIPPED`.
 

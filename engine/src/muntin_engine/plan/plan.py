@@ -277,5 +277,5 @@ class Plan:
 
 
 def _describe(early: EarlyEmission) -> dict[str, object]:
-    """Return what the states of a trigger depend on."""
+    """Return the properties of early emission that the states of a trigger depend on."""
     return {"early": describe_trigger(early.trigger), "refinement": str(early.refinement)}

@@ -218,6 +218,6 @@ def _named(value: Any) -> str:
 
 
 def _spelled(value: object) -> tuple[str, str]:
-    """Return how a value of the standard library spells itself; of others, and where that is an address, its type."""
+    """Return the type of a value and, for values of the standard library, the `repr`, unless that has an address."""
     text = repr(value) if type(value).__module__.partition(".")[0] in sys.stdlib_module_names else ""
     return _named(type(value)), "" if " at 0x" in text else text

@@ -48,7 +48,7 @@ class Compatibility:
         return found if found and found[-1].to_data() == own.to_data() else [*found, own]
 
     def _reached(self, stored: Mapping[str, Any]) -> dict[str, object]:
-        """Return what a state depends on, with the query's own versions where its modules go on from others."""
+        """Return the identity of a state, with the query's own versions where its modules continue from others."""
         windows = {name: self._windows_reached(name, stored) for name in ("window", "windows") if name in stored}
         modules, components = list(stored.get("modules", ())), list(stored.get("components", ()))
         if len(modules) != len(self.modules):

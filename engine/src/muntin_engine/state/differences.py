@@ -38,7 +38,7 @@ def differences_between(stored: Mapping[str, object], wanted: Mapping[str, objec
 
 
 def _follows(name: str, stored: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
-    """Return whether a difference follows from what is told anyway."""
+    """Return True if a difference follows from one that is reported anyway."""
     return not (stored.get(name) and wanted.get(name)) or stored.get("modules") != wanted.get("modules")
 
 

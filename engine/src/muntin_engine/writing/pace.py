@@ -15,7 +15,7 @@ _OTHER_WORDS: Final = {"availablenow", "available", "once", "batch"}
 
 
 def pace_of(trigger: Duration | None) -> dict[str, object]:
-    """Return what Spark's `DataStreamWriter.trigger` is given; nothing for the next micro-batch to start at once.
+    """Return the arguments of Spark's `DataStreamWriter.trigger`; none for the next micro-batch to start at once.
 
     Args:
         trigger: A duration with a unit, `"available_now"`, or None.

@@ -59,7 +59,7 @@ class Collected(NamedTuple):
     counts: IntArray
 
     def take(self, places: IntArray) -> Collected:
-        """Return those of some partial states."""
+        """Return the collected values of some partial states."""
         counts = self.counts[places]
         ends = np.cumsum(self.counts)[places]
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -149,7 +149,7 @@ class Partials:
         return replace(self, keys=keys)
 
     def payloads(self, form: int) -> IntArray:
-        """Return how many payloads of each a form took."""
+        """Return the number of payloads that a form took, for each partial state."""
         payloads = self.parts.get(Part(form, PAYLOADS, COUNTED), self.rows)
         assert isinstance(payloads, np.ndarray)
         return payloads

@@ -120,7 +120,7 @@ class ColumnarStore:
         return Entry(int(partials.slices[0]), partials.last, data)
 
     def _count(self, codes: Sequence[IntArray]) -> int:
-        """Return how many keys some blobs have. Cost: next to nothing per key, and a byte for each that is known."""
+        """Count the keys of some blobs. Cost: next to nothing per key, and a byte for each known one."""
         if len(codes) < 2:
             return sum(map(len, codes))
         is_there = np.zeros(len(self._keys), np.bool_)

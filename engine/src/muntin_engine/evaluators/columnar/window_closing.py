@@ -57,7 +57,7 @@ class Windows:
     parts: Mapping[Part, Merged]
 
     def payloads(self, form: int) -> IntArray:
-        """Return how many payloads of each a form took."""
+        """Return the number of payloads that a form took, for each window."""
         payloads = self.parts.get(Part(form, "", COUNTED), self.rows)
         assert isinstance(payloads, np.ndarray)
         return payloads

@@ -50,7 +50,7 @@ class _TypedPickler(_PICKLER.CloudPickler):  # type: ignore[misc]  # it has no t
     """
 
     def reducer_override(self, value: object) -> object:
-        """Return what a class or a function is made of again, as `pickle` asks for it."""
+        """Reduce a class or a function for `pickle`, with the types in it by reference."""
         reduced = super().reducer_override(value)
         types = _types_of(value) if isinstance(value, type | FunctionType) else None
         if types is None or not isinstance(reduced, tuple) or len(reduced) < 3:
