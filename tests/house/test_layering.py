@@ -43,7 +43,7 @@ class Layer:
         return "*" in self.anywhere or _is_in(imported, (*self.anywhere, *extra, *sys.stdlib_module_names))
 
 
-SDK = ("muntin", "typing_extensions")
+SDK = ("muntin", "packaging", "typing_extensions")
 PLANNING = ("muntin_engine.errors", "muntin_engine.plan")
 SHIPPING = (*SDK, "muntin_engine.errors", "muntin_engine.shipping")
 CALLED_BY_USERS = tuple(f"muntin_engine.api.{name}" for name in ("events", "functions", "module", "outputs", "query"))

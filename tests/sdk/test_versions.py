@@ -17,7 +17,7 @@ from muntin.schemas import describe
 from muntin.testing import IncrementalAggregateLaws, LawError, OldState, Outcome, try_laws
 from muntin.versions import order_of
 
-SPELLINGS = "1.0 1.0.0 v1.2 1.0.dev1 1.0a1 1.0a1.dev2 1.0a1.post1 1.0b2 1.0rc1 1.0.post1 1.0.post1.dev3 1.0-1 0 1.9"
+SPELLINGS = "1.0 1.0.0 v1.2 1.0.dev1 1.0a1 1.0a1.dev2 1.0a1.post1 1.0b2 1.0rc1 1.0.post1.dev3 1.0-1 0 1.9"
 
 
 def test_versions_are_ordered_as_packages_are() -> None:
@@ -29,7 +29,11 @@ def test_versions_are_ordered_as_packages_are() -> None:
         assert (first == second) == (Version(one) == Version(other)), f"{one} and {other}"
 
 
-@pytest.mark.parametrize("text", ["", "code 7f3a", "main", "1.0 by group", "2026-11-21 19:00", "1.0+"])
+def test_what_follows_a_plus_does_not_count() -> None:
+    assert order_of("1.0+first") == order_of("1.0") == order_of("1.0+second")
+
+
+@pytest.mark.parametrize("text", ["", "code 7f3a", "main", "1.0 by group", "2026-11-21 19:00", "1.0+", "9" * 5000])
 def test_what_is_no_number_has_no_order(text: str) -> None:
     assert order_of(text) is None
 

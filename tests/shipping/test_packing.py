@@ -20,11 +20,13 @@ from tests.installed import VERSION, install
 
 FILES = {"shown_there/__init__.py": "", "shown_there/deep/part.py": "X = 1\n", "shown_there/plugin.py": "Y = 2\n"}
 
+REQUIRED = ["pluggy>=1", "hypothesis; extra == 'test'", "rich; python_version < '3'", "no requirement (at all)"]
+
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder on the path, with a package in it that has a plugin."""
-    install(tmp_path, "shown-there", FILES, plugin="shown", requires=["pluggy>=1", "hypothesis; extra == 'test'"])
+    install(tmp_path, "shown-there", FILES, plugin="shown", requires=REQUIRED)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
 
@@ -110,7 +112,7 @@ def test_a_name_that_two_packages_answer_to_is_refused(installed: Path) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_what_a_package_requires_is_known_without_its_extras() -> None:
+def test_what_a_package_requires_is_known_without_its_extras_and_what_other_pythons_need() -> None:
     assert [dist.name for dist in requirements_of(find_distribution("shown-there"))] == ["pluggy"]
 
 

@@ -29,7 +29,7 @@ def test_what_a_distribution_needs_is_in_the_table(needed: re.Match[str]) -> Non
 
 def test_the_table_has_nothing_else() -> None:
     listed = re.findall(r"^\| `([\w-]+)` \| `[<>=]", PAGE, re.MULTILINE)
-    assert sorted(listed) == sorted(needed["name"] for needed in NEEDED if needed)
+    assert sorted(listed) == sorted({needed["name"] for needed in NEEDED if needed})
 
 
 def test_the_oldest_python_and_java_are_in_the_table() -> None:

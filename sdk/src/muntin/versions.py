@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final, TypeAlias
+from functools import lru_cache
 
-Order: TypeAlias = tuple[Any, ...]
-"""What is compared of a version."""
-
-_VERSION: Final = re.compile(
-    r"v?(?P<release>\d+(?:\.\d+)*)"
-    r"(?:[-_.]?(?P<pre>alpha|a|beta|b|preview|pre|rc|c)[-_.]?(?P<pre_number>\d*))?"
-    r"(?:[-_.]?(?P<post>post|rev|r)[-_.]?(?P<post_number>\d*)|-(?P<bare_post>\d+))?"
-    r"(?:[-_.]?(?P<dev>dev)[-_.]?(?P<dev_number>\d*))?"
-    r"(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?",
-    re.IGNORECASE,
-)
-_PHASES: Final = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
-_FINAL: Final = 3
-_DEVELOPED_ONLY: Final = -1
+from packaging.version import Version
 
 
-def order_of(version: str) -> Order | None:
-    """Return the sort key of a version, as Python packages are ordered; None if it has no order.
+@lru_cache(maxsize=1024)
+def order_of(version: str) -> Version | None:
+    """Return a version to compare with others, as Python packages are ordered (PEP 440); None if it has no order.
 
     What follows a `+` does not count. A hash, a date with a time or a name is no number and has no order.
 
@@ -32,31 +19,10 @@ def order_of(version: str) -> Order | None:
         >>> order_of("1.0") == order_of("1.0.0"), order_of("code 7f3a")
         (True, None)
     """
-    found = _VERSION.fullmatch(version.strip())
-    if found is None:
+    try:
+        return Version(Version(version).public)
+    except ValueError:  # `InvalidVersion` is one, and so is what `int` raises for thousands of digits
         return None
-    release = [int(part) for part in found["release"].split(".")]
-    while release and not release[-1]:
-        release.pop()
-    return (release, _phase(found), _post(found), _dev(found))
-
-
-def _phase(found: re.Match[str]) -> tuple[int, int]:
-    if found["pre"]:
-        return _PHASES[found["pre"].lower()], int(found["pre_number"] or 0)
-    is_developed_only = found["dev"] and not (found["post"] or found["bare_post"])
-    return (_DEVELOPED_ONLY if is_developed_only else _FINAL), 0
-
-
-def _post(found: re.Match[str]) -> int:
-    if found["bare_post"]:
-        return int(found["bare_post"])
-    return int(found["post_number"] or 0) if found["post"] else -1
-
-
-def _dev(found: re.Match[str]) -> tuple[bool, int]:
-    """Return the part of the sort key that puts a development version before the finished one."""
-    return (not found["dev"], int(found["dev_number"] or 0))
 
 
 def continues(own: str, other: str, since: str | None, *, upgrades: bool) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from importlib.metadata import Distribution, EntryPoint
 from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
+
+from packaging.utils import canonicalize_name
 
 from muntin_cli.errors import UsageError
 
@@ -54,7 +55,7 @@ def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
     Raises:
         UsageError: No installed package has the name.
     """
-    wanted = _normal(_project_in(Path(name)) if _is_path(name) else name)
+    wanted = canonicalize_name(_project_in(Path(name)) if _is_path(name) else name)
     found = [entry for entry in entries if wanted in _names_of(entry)]
     if not found or found[0].dist is None:
         plugins = ", ".join(sorted({entry.dist.name for entry in entries if entry.dist})) or "none"
@@ -79,11 +80,7 @@ def _editable_folder(owner: Distribution) -> Path | None:
 
 def _names_of(entry: EntryPoint) -> set[str]:
     owner = entry.dist.name if entry.dist else entry.name
-    return {_normal(owner), _normal(entry.name), _normal(entry.module.partition(".")[0])}
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return {canonicalize_name(owner), canonicalize_name(entry.name), canonicalize_name(entry.module.partition(".")[0])}
 
 
 def _is_path(name: str) -> bool:

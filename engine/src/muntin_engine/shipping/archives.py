@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from muntin.safe_text import safe_message
-from muntin_engine.shipping.distributions import canonical
 
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 _READABLE: Final = 0o644 << 16
@@ -59,7 +60,7 @@ class Archive:
     @property
     def file_name(self) -> str:
         """The name of the `.zip`; the same files have the same name, others another."""
-        return f"{canonical(self.name).replace('-', '_')}-{self.version}-{_digest(self.files)}.zip"
+        return f"{canonicalize_name(self.name).replace('-', '_')}-{self.version}-{_digest(self.files)}.zip"
 
     def write(self, folder: Path) -> Path:
         """Write the archive into a folder, unless it is there, and return its path."""

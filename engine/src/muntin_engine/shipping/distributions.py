@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
@@ -12,12 +11,14 @@ from importlib.metadata import distribution as named_distribution
 from pathlib import Path
 from typing import Final
 
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
 from muntin.hooks import PROJECT
 from muntin.plugin_entries import plugin_entries
 from muntin_engine.errors import NotShippableError
 
 _SITE: Final = ("site-packages", "dist-packages")
-_REQUIREMENT: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)[^;]*(?:;(.*))?")
 
 
 def find_distribution(name: str) -> Distribution:
@@ -29,7 +30,7 @@ def find_distribution(name: str) -> Distribution:
     Raises:
         NotShippableError: None has it, or several have.
     """
-    found = {canonical(str(dist.name)): dist for dist in _called(name)}
+    found = {canonicalize_name(str(dist.name)): dist for dist in _called(name)}
     if not found:
         raise NotShippableError(name, f"no installed distribution, plugin or package has this name{_close_to(name)}")
     if len(found) > 1:
@@ -62,20 +63,10 @@ def requirements_of(dist: Distribution) -> list[Distribution]:
     waiting = [dist]
     while waiting:
         for required in _required(waiting.pop()):
-            if canonical(required.name) not in found:
-                found[canonical(required.name)] = required
+            if canonicalize_name(required.name) not in found:
+                found[canonicalize_name(required.name)] = required
                 waiting.append(required)
     return list(found.values())
-
-
-def canonical(name: str) -> str:
-    """Return the one spelling of a distribution's name.
-
-    Example:
-        >>> canonical("Muntin_Stats")
-        'muntin-stats'
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 @lru_cache
@@ -115,12 +106,11 @@ def _distribution_name(top: str, path: tuple[str, ...]) -> str | None:
 
 def _required(dist: Distribution) -> Iterator[Distribution]:
     for text in dist.requires or ():
-        match = _REQUIREMENT.match(text)
-        if match is None or "extra" in (match[2] or ""):
-            continue
         try:
-            yield named_distribution(match[1])
-        except PackageNotFoundError:  # for another machine, or missing here too
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                yield named_distribution(requirement.name)
+        except (InvalidRequirement, PackageNotFoundError):  # the metadata of old packages; missing here too
             continue
 
 

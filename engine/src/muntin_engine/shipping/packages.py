@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from muntin_engine.shipping.distributions import canonical, distribution_of, imports_of, requirements_of
+from packaging.utils import canonicalize_name
+
+from muntin_engine.shipping.distributions import distribution_of, imports_of, requirements_of
 from muntin_engine.shipping.references import Reference
 
 _OURS: Final = ("muntin", "muntin-engine")
@@ -47,13 +49,13 @@ def needed_by(references: Iterable[Reference]) -> Needed:
         dist = distribution_of(top)
         if dist is None:
             continue
-        homes[top] = canonical(dist.name)
+        homes[top] = canonicalize_name(dist.name)
         if homes[top] in versions:
             continue
         same.add(homes[top])
         for one in (dist, *requirements_of(dist)):
-            versions.setdefault(canonical(one.name), one.version)
-            imports.setdefault(canonical(one.name), imports_of(one))
+            versions.setdefault(canonicalize_name(one.name), one.version)
+            imports.setdefault(canonicalize_name(one.name), imports_of(one))
     return Needed(versions, imports, frozenset(same), homes)
 
 

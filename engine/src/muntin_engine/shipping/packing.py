@@ -12,10 +12,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from muntin.safe_text import safe_repr
 from muntin_engine.errors import NotShippableError
 from muntin_engine.shipping.archives import Archive, UnreadableArchiveError, read_files
-from muntin_engine.shipping.distributions import canonical, find_distribution, imports_of, is_editable
+from muntin_engine.shipping.distributions import find_distribution, imports_of, is_editable
 
 _METADATA: Final = ("METADATA", "PKG-INFO")
 _KEPT: Final = ("entry_points.txt", "top_level.txt")
@@ -55,7 +57,7 @@ def pack_installed(dist: Distribution) -> Archive:
     """Return the archive of an installed distribution."""
     _check_names(str(dist.name), dist.name, dist.version)
     files = dict(_imported_files(dist) if is_editable(dist) or not dist.files else _listed_files(dist))
-    folder = f"{canonical(dist.name).replace('-', '_')}-{dist.version}.dist-info"
+    folder = f"{canonicalize_name(dist.name).replace('-', '_')}-{dist.version}.dist-info"
     texts = {"METADATA": _metadata(dist), **{name: dist.read_text(name) for name in _KEPT}}
     told = {f"{folder}/{name}": text.encode() for name, text in texts.items() if text}
     return Archive(dist.name, dist.version, {**{name: path.read_bytes() for name, path in files.items()}, **told})

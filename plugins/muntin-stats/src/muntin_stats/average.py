@@ -64,7 +64,7 @@ class Average(GroupAggregate[N | None, Amount, N | None]):
             result = _DIVISION.divide(Decimal(state.other), Decimal(state.count))
         return cast("N | None", result)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
         """Return the form on arrays: a sum of floats and a count."""
         if not reads_floats(reads):
             return None

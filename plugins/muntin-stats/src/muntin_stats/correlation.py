@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import nan
-from typing import Any
 
 from muntin import ColumnarAggregate
 from muntin.schemas import Field, Struct
 from muntin_stats.exact import nearest_root
 from muntin_stats.pairs import PairAggregate, Products
+from muntin_stats.point import Point
 
 
 class Correlation(PairAggregate):
@@ -45,7 +45,7 @@ class Correlation(PairAggregate):
         size = nearest_root(state.joint_spread**2 / spreads)
         return size if state.joint_spread >= 0 else -size
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Point | None, float | None] | None:
         """Return the form on arrays: count, means, and three lengths."""
         if not isinstance(reads.type, Struct):
             return None

@@ -37,7 +37,7 @@ class Count(GroupAggregate[Any, int, int]):
     def __init__(self, skip_nulls: bool = False) -> None:
         self.skip_nulls = flag("skip_nulls", skip_nulls)
 
-    def lift(self, payloads: Sequence[Any]) -> int:
+    def lift(self, payloads: Sequence[object]) -> int:
         """Return the number of these, or of those that are not null."""
         return sum(payload is not None for payload in payloads) if self.skip_nulls else len(payloads)
 

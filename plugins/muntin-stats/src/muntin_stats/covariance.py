@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import nan
-from typing import Any
 
 from muntin import ColumnarAggregate
 from muntin.schemas import Field, Struct
 from muntin_stats.exact import nearest
 from muntin_stats.pairs import PairAggregate, Products
 from muntin_stats.parameters import whole_number
+from muntin_stats.point import Point
 
 
 class Covariance(PairAggregate):
@@ -52,7 +52,7 @@ class Covariance(PairAggregate):
         covariance = state.joint_spread / divisor
         return nearest(covariance.numerator, covariance.denominator)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Point | None, float | None] | None:
         """Return the form on arrays: count, means, and three lengths."""
         if not isinstance(reads.type, Struct):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from operator import add, sub
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 from muntin import IncrementalAggregate
 
@@ -13,8 +13,8 @@ from muntin import IncrementalAggregate
 class Additive(Protocol):
     """A value with an exact `+` and `-`; neither changes an operand."""
 
-    def __add__(self, other: Any, /) -> Any: ...
-    def __sub__(self, other: Any, /) -> Any: ...
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self, /) -> Self: ...
 
 
 In = TypeVar("In")
@@ -47,13 +47,11 @@ class GroupAggregate(IncrementalAggregate[In, State, Out], Generic[In, State, Ou
 
     def combine(self, state: State, other: State) -> State:
         """Return the state of the members of both."""
-        sum_of_both: State = state + other
-        return sum_of_both
+        return state + other
 
     def deduct(self, state: State, other: State) -> State:
         """Return the state without the members of `other`."""
-        difference: State = state - other
-        return difference
+        return state - other
 
 
 class Fieldwise:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, nan
 from operator import mul
-from typing import Any
 
 from muntin import ColumnarAggregate
 from muntin.schemas import Field, Struct
@@ -83,7 +82,7 @@ class LinearTrend(GroupAggregate[Point | None, Sums, float | None]):
         slope = (state.count * state.xy - state.x * state.y) / spread
         return nearest(slope.numerator, slope.denominator)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[Point | None, float | None] | None:
         """Return the form on arrays: count, means and sums of squares and products, by Chan's update."""
         if not isinstance(reads.type, Struct):
             return None

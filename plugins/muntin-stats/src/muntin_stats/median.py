@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from muntin import ColumnarAggregate
 from muntin.schemas import Field
 from muntin_stats.kinds import reads_floats
@@ -28,7 +26,7 @@ class Median(Quantile):
     def __init__(self) -> None:
         super().__init__(0.5)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
         """Return the form on arrays: all values in order."""
         if not reads_floats(reads):
             return None

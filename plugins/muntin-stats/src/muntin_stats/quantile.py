@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from muntin import ColumnarAggregate, IncrementalAggregate
 from muntin.schemas import Field
@@ -73,7 +72,7 @@ class Quantile(IncrementalAggregate[float | None, Ranking, float | None]):
         """Return the quantile."""
         return float(state.quantile(self.q)) + 0.0 if len(state) else None
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
         """Return the form on arrays: all values in order."""
         if not reads_floats(reads):
             return None

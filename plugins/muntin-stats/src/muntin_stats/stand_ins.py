@@ -14,7 +14,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _NO_TEXT: Final = "\0no text"
 
 
-def stand_in(value: Any) -> int | float | str:
+def stand_in(value: object) -> int | float | str:
     """Return a number of 64 bits, or a text of at least one character, that is the same for equal values of one type.
 
     Text stands for itself, and so do floats and ints of 64 bits. Larger ints and Decimals are represented by their

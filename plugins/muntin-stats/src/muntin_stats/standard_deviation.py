@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import nan
-from typing import Any
 
 from muntin import ColumnarAggregate
 from muntin.schemas import Field
@@ -46,7 +45,7 @@ class StandardDeviation(Variance):
             return nan
         return nearest_root((state.squares - state.total**2 / state.count) / divisor)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
         """Return the form on arrays: count, mean and the length of the vector of distances from it."""
         if not reads_floats(reads):
             return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, nan
 from operator import mul
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin import ColumnarAggregate
 from muntin.schemas import Field
@@ -85,7 +85,7 @@ class Variance(GroupAggregate[float | None, Moments, float | None]):
         variance = (state.squares - state.total**2 / state.count) / divisor
         return nearest(variance.numerator, variance.denominator)
 
-    def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+    def columnar_form(self, reads: Field) -> ColumnarAggregate[float | None, float | None] | None:
         """Return the form on arrays: count, mean and sum of squares, by Chan's update."""
         if not reads_floats(reads):
             return None

@@ -9,13 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from packaging.utils import canonicalize_name
 from pyspark.sql import DataFrame
 
 from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.api.request import InputRequest, WindowRequest
 from muntin_engine.errors import NotShippableError
 from muntin_engine.shipping.archives import Archive
-from muntin_engine.shipping.distributions import canonical
 from muntin_engine.shipping.packing import pack
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import AnySession, name_of
@@ -34,10 +34,10 @@ def ship_packages(target: object, packages: Sequence[str | PathLike[str]]) -> li
     archives = [pack(package) for package in packages]
     sent = _SHIPPED.setdefault(name_of(spark), {})
     for archive in archives:
-        before = sent.get(canonical(archive.name))
+        before = sent.get(canonicalize_name(archive.name))
         if before is None:
             _send(spark, archive)
-            sent[canonical(archive.name)] = archive.file_name
+            sent[canonicalize_name(archive.name)] = archive.file_name
         elif before != archive.file_name:
             raise NotShippableError(
                 archive.label,

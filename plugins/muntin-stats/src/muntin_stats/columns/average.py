@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from muntin import ColumnarAggregate, Component
+from muntin_stats.columns.arrays import Floats
 
 
 class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
@@ -27,10 +27,10 @@ class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
         """Return a mean."""
         return {"mean": Component.mean()}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Floats) -> Mapping[str, Floats]:
         """Return each payload."""
         return {"mean": payloads}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the averages."""
         return components["mean"]

@@ -7,12 +7,12 @@ precise as if the window's payloads lay around zero. The payloads of other windo
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from muntin_stats.columns.arrays import Floats
 
-def distance(first: Any, second: Any) -> Any:
+
+def distance(first: Floats, second: Floats) -> Floats:
     """Return the difference of two means: the second minus the first.
 
     Args:
@@ -23,11 +23,11 @@ def distance(first: Any, second: Any) -> Any:
         >>> float(distance(np.array([1e16, 0.0]), np.array([1e16, 0.5])))
         0.5
     """
-    apart: Any = (second[..., 0] - first[..., 0]) + (second[..., 1] - first[..., 1])
+    apart: Floats = (second[..., 0] - first[..., 0]) + (second[..., 1] - first[..., 1])
     return apart
 
 
-def merged_centres(first: Any, second: Any, apart: Any, share: Any) -> Any:
+def merged_centres(first: Floats, second: Floats, apart: Floats, share: Floats) -> Floats:
     """Return the means of two groups together.
 
     Args:
@@ -42,7 +42,7 @@ def merged_centres(first: Any, second: Any, apart: Any, share: Any) -> Any:
     return np.where((share < 1)[..., np.newaxis], merged, second)
 
 
-def shares(first: Any, second: Any) -> tuple[Any, Any]:
+def shares(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return the share of the second group, and the weight of the distance between two means in sums of squares.
 
     Args:

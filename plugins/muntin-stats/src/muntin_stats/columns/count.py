@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from muntin import ColumnarAggregate, Component
+from muntin_stats.columns.arrays import Array, Integers
 
 
 class ColumnarCount(ColumnarAggregate[Any, int]):
@@ -27,12 +28,12 @@ class ColumnarCount(ColumnarAggregate[Any, int]):
         """Return a count."""
         return {"count": Component.count()}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: object) -> Mapping[str, Array]:
         """Return nothing: a count is not lifted."""
         del payloads
         return {}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Integers]) -> Integers:
         """Return the counts."""
         return components["count"]
 

@@ -10,6 +10,7 @@ import numpy as np
 from muntin import ColumnarAggregate, Component
 from muntin.columnar import Ragged
 from muntin.schemas import ScalarKind
+from muntin_stats.columns.arrays import Array, Integers
 
 T = TypeVar("T")
 
@@ -33,11 +34,11 @@ class ColumnarDistinctCount(ColumnarAggregate[T, int], Generic[T]):
         """Return all values."""
         return {"values": Component.values(self.dtype)}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Array) -> Mapping[str, Array]:
         """Return each payload."""
         return {"values": payloads}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Ragged]) -> Integers:
         """Return the counts."""
         return distinct_counts(components["values"])
 
@@ -60,7 +61,7 @@ class ColumnarDistinctCountOfIntegers(ColumnarDistinctCount[int | None]):
     dtype = "int64"
 
 
-def distinct_counts(ragged: Ragged) -> Any:
+def distinct_counts(ragged: Ragged) -> Integers:
     """Return the number of different values of each group.
 
     Example:

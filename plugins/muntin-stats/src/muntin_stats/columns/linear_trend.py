@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
+from muntin_stats.columns.arrays import Floats
 from muntin_stats.columns.centres import distance, merged_centres, shares
 from muntin_stats.point import Point
 
@@ -42,18 +42,18 @@ class ColumnarLinearTrend(ColumnarAggregate[Point | None, float | None]):
         """Return one component: the points' count, anchor and offset of x and those of y, reach and rise."""
         return {"line": Component.merged(merged_lines, 0.0, shape=(7,))}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Mapping[str, Floats]) -> Mapping[str, Floats]:
         """Return each point as a line; the rise of what is not finite is NaN."""
         return {"line": lifted_lines(payloads)}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the slopes; null where all x are one."""
         reach, rise = components["line"][:, 5], components["line"][:, 6]
         is_point = (reach == 0) & ~np.isnan(rise)
         return np.ma.MaskedArray(rise / np.where(is_point, 1.0, reach), is_point)
 
 
-def lifted_lines(payloads: Mapping[str, Any]) -> Any:
+def lifted_lines(payloads: Mapping[str, Floats]) -> Floats:
     """Return points, each as what is kept of it alone, along the last axis."""
     x, y = payloads["x"], payloads["y"]
     is_finite = np.isfinite(x) & np.isfinite(y)
@@ -62,7 +62,7 @@ def lifted_lines(payloads: Mapping[str, Any]) -> Any:
     return np.stack([one, x, zero, y, zero, zero, odd], axis=-1)
 
 
-def merged_lines(first: Any, second: Any) -> Any:
+def merged_lines(first: Floats, second: Floats) -> Floats:
     """Merge the components of two groups of points, along the last axis.
 
     Example:
@@ -80,7 +80,7 @@ def merged_lines(first: Any, second: Any) -> Any:
     return merged
 
 
-def _rotated(first: Any, second: Any, reach: Any, rise: Any) -> Any:
+def _rotated(first: Floats, second: Floats, reach: Floats, rise: Floats) -> Floats:
     """Return the reach and the rise of two groups and of what lies between their means, turned into one direction."""
     length = np.hypot(np.hypot(first[..., 0], second[..., 0]), reach)
     whole = np.where(length == 0, 1.0, length)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from muntin import ColumnarAggregate, Component, Instant
 from muntin.schemas import ScalarKind
+from muntin_stats.columns.arrays import Array
 
 T = TypeVar("T")
 
@@ -30,27 +31,27 @@ class ColumnarMax(ColumnarAggregate[T, T], Generic[T]):
         """Return the largest value."""
         return {"largest": Component.max(self.dtype)}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Array) -> Mapping[str, Array]:
         """Return each payload."""
         return {"largest": payloads}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Array]) -> Array:
         """Return the largest values."""
         return components["largest"]
 
 
-class ColumnarMaxOfFloats(ColumnarMax[float | None]):
+class ColumnarMaxOfArray(ColumnarMax[float | None]):
     """Of floats.
 
     Example:
-        >>> largest = ColumnarMaxOfFloats()
+        >>> largest = ColumnarMaxOfArray()
         >>> largest.compute_result(largest.add_events(largest.create_state(), [1.0, None, 9.0]))
         9.0
     """
 
     dtype = "float64"
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Array]) -> Array:
         """Return the largest values; zero has no sign."""
         return super().compute_results(components) + 0.0
 
@@ -94,7 +95,7 @@ class ColumnarMaxOfTimedeltas(ColumnarMax[timedelta | None]):
 FORMS: Final[Mapping[ScalarKind, type[ColumnarMax[Any]]]] = {
     ScalarKind.BOOLEAN: ColumnarMaxOfBooleans,
     ScalarKind.INTEGER: ColumnarMaxOfIntegers,
-    ScalarKind.FLOAT: ColumnarMaxOfFloats,
+    ScalarKind.FLOAT: ColumnarMaxOfArray,
     ScalarKind.DATE: ColumnarMaxOfDates,
     ScalarKind.TIMESTAMP: ColumnarMaxOfDatetimes,
     ScalarKind.INTERVAL: ColumnarMaxOfTimedeltas,

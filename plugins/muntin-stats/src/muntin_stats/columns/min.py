@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from muntin import ColumnarAggregate, Component, Instant
 from muntin.schemas import ScalarKind
+from muntin_stats.columns.arrays import Array
 
 T = TypeVar("T")
 
@@ -30,27 +31,27 @@ class ColumnarMin(ColumnarAggregate[T, T], Generic[T]):
         """Return the smallest value."""
         return {"smallest": Component.min(self.dtype)}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Array) -> Mapping[str, Array]:
         """Return each payload."""
         return {"smallest": payloads}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Array]) -> Array:
         """Return the smallest values."""
         return components["smallest"]
 
 
-class ColumnarMinOfFloats(ColumnarMin[float | None]):
+class ColumnarMinOfArray(ColumnarMin[float | None]):
     """Of floats.
 
     Example:
-        >>> smallest = ColumnarMinOfFloats()
+        >>> smallest = ColumnarMinOfArray()
         >>> smallest.compute_result(smallest.add_events(smallest.create_state(), [1.0, None, 9.0]))
         1.0
     """
 
     dtype = "float64"
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Array]) -> Array:
         """Return the smallest values; zero has no sign."""
         return super().compute_results(components) + 0.0
 
@@ -94,7 +95,7 @@ class ColumnarMinOfTimedeltas(ColumnarMin[timedelta | None]):
 FORMS: Final[Mapping[ScalarKind, type[ColumnarMin[Any]]]] = {
     ScalarKind.BOOLEAN: ColumnarMinOfBooleans,
     ScalarKind.INTEGER: ColumnarMinOfIntegers,
-    ScalarKind.FLOAT: ColumnarMinOfFloats,
+    ScalarKind.FLOAT: ColumnarMinOfArray,
     ScalarKind.DATE: ColumnarMinOfDates,
     ScalarKind.TIMESTAMP: ColumnarMinOfDatetimes,
     ScalarKind.INTERVAL: ColumnarMinOfTimedeltas,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
+from muntin_stats.columns.arrays import Floats
 from muntin_stats.columns.centres import distance, shares
 from muntin_stats.columns.linear_trend import lifted_lines, merged_lines
 from muntin_stats.columns.standard_deviation import merged_lengths
@@ -29,7 +29,7 @@ class ColumnarPairs(ColumnarAggregate[Point | None, float | None]):
         """Return count, anchor and offset of x and those of y, reach, rise, and the length of y."""
         return {"pairs": Component.merged(merged_pairs, 0.0, shape=(8,))}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Mapping[str, Floats]) -> Mapping[str, Floats]:
         """Return each point as a line of no length."""
         lines = lifted_lines(payloads)
         return {"pairs": np.concatenate([lines, lines[:, 6:]], axis=-1)}
@@ -49,7 +49,7 @@ class ColumnarCovariance(ColumnarPairs):
     def __init__(self, ddof: int) -> None:
         self.ddof = ddof
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the covariances; null where there are no more points than `ddof`."""
         pairs = components["pairs"]
         divisor = pairs[:, 0] - self.ddof
@@ -67,14 +67,14 @@ class ColumnarCorrelation(ColumnarPairs):
 
     name, version = "stats.correlation", "0.1.0"
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the correlations; null where all x, or all y, are one."""
         reach, rise, length = (components["pairs"][:, place] for place in (5, 6, 7))
         is_flat = ((reach == 0) | (length == 0)) & ~np.isnan(rise)
         return np.ma.MaskedArray(np.clip(rise / np.where(is_flat, 1.0, length), -1.0, 1.0), is_flat)
 
 
-def merged_pairs(first: Any, second: Any) -> Any:
+def merged_pairs(first: Floats, second: Floats) -> Floats:
     """Merge the components of two groups of points, along the last axis.
 
     Example:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
 from muntin.columnar import Ragged
+from muntin_stats.columns.arrays import Floats
 
 
 class ColumnarQuantile(ColumnarAggregate[float | None, float | None]):
@@ -33,11 +33,11 @@ class ColumnarQuantile(ColumnarAggregate[float | None, float | None]):
         """Return all values."""
         return {"values": Component.values()}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Floats) -> Mapping[str, Floats]:
         """Return each payload."""
         return {"values": payloads}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Ragged]) -> Floats:
         """Return the quantiles."""
         return quantiles(components["values"], self.q)
 
@@ -57,7 +57,7 @@ class ColumnarMedian(ColumnarQuantile):
         super().__init__(0.5)
 
 
-def quantiles(ragged: Ragged, q: float) -> Any:
+def quantiles(ragged: Ragged, q: float) -> Floats:
     """Return the quantile of each group, none of which is empty.
 
     Args:
@@ -75,7 +75,7 @@ def quantiles(ragged: Ragged, q: float) -> Any:
     return np.where(ranks == positions, low, _between(low, high, positions - ranks)) + 0.0  # zero has no sign
 
 
-def _between(low: Any, high: Any, fraction: Any) -> Any:
+def _between(low: Floats, high: Floats, fraction: Floats) -> Floats:
     """Interpolate linearly between low and high; by weights where their distance overflows."""
     distance = high - low
     weighted = low * (1 - fraction) + high * fraction

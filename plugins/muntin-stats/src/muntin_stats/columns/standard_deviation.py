@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
+from muntin_stats.columns.arrays import Floats
 from muntin_stats.columns.centres import distance, merged_centres, shares
 
 
@@ -38,20 +38,20 @@ class ColumnarStandardDeviation(ColumnarAggregate[float | None, float | None]):
         """Return the count, anchor and offset of the mean, and the length."""
         return {"spread": Component.merged(merged_spreads, 0.0, shape=(4,))}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Floats) -> Mapping[str, Floats]:
         """Return each payload's mean; the length of what is not finite is NaN."""
         is_finite, zero = np.isfinite(payloads), np.zeros(len(payloads))
         value, odd = np.where(is_finite, payloads, 0.0), np.where(is_finite, 0.0, np.nan)
         return {"spread": np.stack([np.ones(len(payloads)), value, zero, odd], axis=-1)}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the deviations; null where there are no more payloads than `ddof`."""
         spread = components["spread"]
         divisor = spread[:, 0] - self.ddof
         return np.ma.MaskedArray(spread[:, 3] / np.sqrt(np.where(divisor > 0, divisor, 1.0)), divisor <= 0)
 
 
-def merged_spreads(first: Any, second: Any) -> Any:
+def merged_spreads(first: Floats, second: Floats) -> Floats:
     """Return the counts, means and lengths of two groups together; they lie along the last axis.
 
     Example:
@@ -66,7 +66,7 @@ def merged_spreads(first: Any, second: Any) -> Any:
     return merged
 
 
-def merged_lengths(first: Any, second: Any, weight: Any, apart: Any) -> Any:
+def merged_lengths(first: Floats, second: Floats, weight: Floats, apart: Floats) -> Floats:
     """Return the lengths of the vectors of distances of two groups together.
 
     Means are further apart than floats go, or than can be said, only where the length is infinite.

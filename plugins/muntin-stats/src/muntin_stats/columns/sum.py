@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from muntin import ColumnarAggregate, Component
 from muntin.schemas import ScalarKind
+from muntin_stats.columns.arrays import Array, Floats, Integers
 
 _HALF: Final = 32
 _LOW: Final = 2**_HALF - 1
@@ -32,11 +33,11 @@ class ColumnarSumOfFloats(ColumnarAggregate[float | None, float | None]):
         """Return a sum."""
         return {"total": Component.sum()}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Floats) -> Mapping[str, Floats]:
         """Return each payload as a sum."""
         return {"total": payloads}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the sums."""
         return components["total"]
 
@@ -60,16 +61,17 @@ class ColumnarSumOfIntegers(ColumnarAggregate[int | None, int | None]):
         """Return the sum of the upper halves, in units of 2**32, and that of the lower ones, which are not negative."""
         return {"high": Component.sum("int64"), "low": Component.sum("int64")}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Integers) -> Mapping[str, Integers]:
         """Return the halves of each payload."""
         return {"high": payloads >> _HALF, "low": payloads & _LOW}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Integers]) -> Array:
         """Return the sums: as int64 if all of them fit, or else as Python ints, so that none is cut off."""
         high, low = components["high"] + (components["low"] >> _HALF), components["low"] & _LOW
         if ((high >= ~_LARGEST_HIGH) & (high <= _LARGEST_HIGH)).all():
             return (high << _HALF) | low
-        return high.astype(object) * (_LOW + 1) + low.astype(object)
+        exact: Array = high.astype(object) * (_LOW + 1) + low.astype(object)
+        return exact
 
 
 FORMS: Final[Mapping[ScalarKind, type[ColumnarAggregate[Any, Any]]]] = {

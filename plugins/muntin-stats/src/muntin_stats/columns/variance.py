@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
+from muntin_stats.columns.arrays import Floats
 from muntin_stats.columns.centres import distance, merged_centres, shares
 
 
@@ -41,20 +41,20 @@ class ColumnarVariance(ColumnarAggregate[float | None, float | None]):
         """Return the moments: count, anchor and offset of the mean, and sum of squares."""
         return {"moments": Component.merged(merged_moments, 0.0, shape=(4,))}
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: Floats) -> Mapping[str, Floats]:
         """Return each payload's moments; the squares of what is not finite are NaN."""
         is_finite = np.isfinite(payloads)
         one, value, odd = np.ones(len(payloads)), np.where(is_finite, payloads, 0.0), np.where(is_finite, 0.0, np.nan)
         return {"moments": np.stack([one, value, np.zeros(len(payloads)), odd], axis=-1)}
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the variances; null where there are no more payloads than `ddof`."""
         moments = components["moments"]
         divisor = moments[:, 0] - self.ddof
         return np.ma.MaskedArray(moments[:, 3] / np.where(divisor > 0, divisor, 1.0), divisor <= 0)
 
 
-def merged_moments(first: Any, second: Any) -> Any:
+def merged_moments(first: Floats, second: Floats) -> Floats:
     """Return the moments of two groups together; they lie along the last axis.
 
     Example:
@@ -69,7 +69,7 @@ def merged_moments(first: Any, second: Any) -> Any:
     return merged
 
 
-def spread(weight: Any, apart: Any) -> Any:
+def spread(weight: Floats, apart: Floats) -> Floats:
     """Return the term that the distance between two means adds to the sum of squares.
 
     The distance overflows, or is NaN, only where the squares are infinite already.
