@@ -46,12 +46,12 @@ def pictures() -> Iterator[Picture]:
 def _fate(late: Lateness) -> Iterator[Bar]:
     """Yield what becomes of the late row, and the counts."""
     seen = play(_query(Seen(), late), STREAM)
-    refused = [refusal.change for result in seen for _, refusal in result.refusals]
-    for row in refused:
+    rejected = [rejection.change for result in seen for _, rejection in result.rejections]
+    for row in rejected:
         assert row.end is not None
         fate = "dropped" if late.policy is LatePolicy.DROP else "set aside"
         yield Bar("late row", row.start, row.end, fate, is_struck=True)
-    if not refused:
+    if not rejected:
         yield _as_seen(seen)
     yield from outputs(play(_query(Count(), late), STREAM))
 

@@ -133,7 +133,7 @@ class Taken:
 
     def __init__(self, *batches: list[InputChange], state: KeyState | None = None, watermark: int = EARLIEST) -> None:
         self.state = state or KeyState(query(tumbling(10)))
-        self.refused: list[tuple[object, str]] = []
+        self.rejected: list[tuple[object, str]] = []
         for batch in batches:
             self.take(batch, watermark)
 
@@ -144,7 +144,7 @@ class Taken:
         admission = Admission(self.state, watermark, adjusts=adjusts)
         admission.admit(rows, max(watermark, after))
         admission.settle()
-        self.refused += [(refusal.change.id, str(refusal.reason)) for refusal in admission.refusals]
+        self.rejected += [(rejection.change.id, str(rejection.reason)) for rejection in admission.rejections]
         return admission
 
     @property
@@ -205,4 +205,4 @@ def spell(change: OutputChange) -> str:
 
 
 def reasons(result: BatchResult) -> list[str]:
-    return [str(refusal.reason) for _, refusal in result.refusals]
+    return [str(rejection.reason) for _, rejection in result.rejections]

@@ -35,7 +35,7 @@ def test_rows_of_a_batch_mean_the_same_in_every_order() -> None:
     for arrival in permutations(rows):
         taken = Taken(list(arrival))
         assert taken.events == {"a": (0, 9), "b": (3, 4)}
-        assert taken.refused == []
+        assert taken.rejected == []
 
 
 def test_a_batch_touches_an_event_once_whatever_it_does_to_it() -> None:
@@ -51,7 +51,7 @@ def test_a_batch_touches_an_event_once_whatever_it_does_to_it() -> None:
 def test_an_event_that_comes_and_goes_in_one_batch_was_never_there() -> None:
     admission = Taken().take([row("a", 0, 20), revision("a", 0, 20, 0)])
     assert admission.touched == {}
-    assert admission.refusals == []
+    assert admission.rejections == []
 
 
 def test_a_new_end_at_the_start_deletes() -> None:
@@ -63,10 +63,10 @@ def test_a_new_end_at_the_start_deletes() -> None:
 
 def test_a_revision_waits_for_its_event() -> None:
     taken = Taken([revision("a", 4, 20, 9)])
-    assert (taken.events, taken.refused, taken.state.waiting_count) == ({}, [], 1)
+    assert (taken.events, taken.rejected, taken.state.waiting_count) == ({}, [], 1)
     taken.take([revision("a", 4, 9, 6)])
     taken.take([row("a", 4, 20)])
-    assert (taken.events, taken.refused, taken.state.waiting_count) == ({"a": (4, 6)}, [], 0)
+    assert (taken.events, taken.rejected, taken.state.waiting_count) == ({"a": (4, 6)}, [], 0)
 
 
 def test_a_revision_waits_no_longer_than_its_event_may_legally_come() -> None:
@@ -80,18 +80,18 @@ def test_a_revision_waits_no_longer_than_its_event_may_legally_come() -> None:
     taken.take([], after=4)
     assert taken.state.waiting_count == 1
     taken.take([], 4, after=5)
-    assert taken.refused == [("a", "unknown event")]
+    assert taken.rejected == [("a", "unknown event")]
     assert taken.state.is_empty
 
 
 def test_the_end_of_the_stream_ends_all_waiting() -> None:
     taken = Taken([revision("a", INFINITY - 5, INFINITY, INFINITY - 1)])
     taken.take([], after=INFINITY)
-    assert taken.refused == [("a", "unknown event")]
+    assert taken.rejected == [("a", "unknown event")]
 
 
 def test_a_revision_of_an_event_that_cannot_come_any_more_is_refused_at_once() -> None:
-    assert Taken([revision("a", 4, 20, 9)], watermark=5).refused == [("a", "unknown event")]
+    assert Taken([revision("a", 4, 20, 9)], watermark=5).rejected == [("a", "unknown event")]
 
 
 def test_a_revision_that_expects_another_end_is_refused() -> None:
@@ -104,11 +104,11 @@ def test_a_revision_that_expects_another_end_is_refused() -> None:
     """
     taken = Taken([row("a", 0, 20)])
     taken.take([revision("a", 0, 19, 5)], after=5)
-    assert (taken.refused, taken.state.waiting_count) == ([], 1)
-    (refusal,) = taken.take([], 5, after=6).refusals
-    assert taken.refused == [("a", "stale revision")]
-    assert refusal.message == "it expects event 'a' to end at 19, but the event ends at 20"
-    assert (taken.events, taken.state.lives) == ({"a": (0, 20)}, {})
+    assert (taken.rejected, taken.state.waiting_count) == ([], 1)
+    (rejection,) = taken.take([], 5, after=6).rejections
+    assert taken.rejected == [("a", "stale revision")]
+    assert rejection.message == "it expects event 'a' to end at 19, but the event ends at 20"
+    assert (taken.events, taken.state.pending) == ({"a": (0, 20)}, {})
 
 
 def test_a_revision_may_expect_no_particular_end() -> None:
@@ -119,20 +119,20 @@ def test_a_revision_may_expect_no_particular_end() -> None:
 @pytest.mark.parametrize("batches", [[[row("a", 0, 20), row("a", 0, 9)]], [[row("a", 0, 20)], [row("a", 0, 9)]]])
 def test_a_second_insertion_of_an_event_that_is_alive_waits_for_a_retraction(batches: list[list[InputChange]]) -> None:
     taken = Taken(*batches)
-    assert taken.refused == []
+    assert taken.rejected == []
     taken.take([revision("a", 0, 20, 0)], after=1)
-    assert (taken.events, taken.refused, taken.state.waiting_count) == ({"a": (0, 9)}, [], 0)
+    assert (taken.events, taken.rejected, taken.state.waiting_count) == ({"a": (0, 9)}, [], 0)
     taken = Taken(*batches)
-    (refusal,) = taken.take([], after=1).refusals
-    assert taken.refused == [("a", "duplicate id")]
-    assert refusal.message.startswith("an event 'a' is alive, [0, ")
+    (rejection,) = taken.take([], after=1).rejections
+    assert taken.rejected == [("a", "duplicate id")]
+    assert rejection.message.startswith("an event 'a' is alive, [0, ")
 
 
 def test_what_is_retracted_is_inserted_again_in_one_batch_as_in_two() -> None:
     rows = [revision("a", 1, 8, 1), row("a", 1, 9)]
     for batches in [rows], [rows[::-1]], [rows[:1], rows[1:]], [rows[1:], rows[:1]]:
         taken = Taken([row("a", 1, 8)], *batches)
-        assert (taken.events, taken.refused, taken.state.waiting_count) == ({"a": (1, 9)}, [], 0)
+        assert (taken.events, taken.rejected, taken.state.waiting_count) == ({"a": (1, 9)}, [], 0)
 
 
 def test_what_is_inserted_again_has_the_payload_that_was_not_taken_back() -> None:
@@ -146,28 +146,28 @@ def test_what_is_inserted_again_has_the_payload_that_was_not_taken_back() -> Non
 
 def test_a_revision_of_another_start_leaves_an_event_alone() -> None:
     taken = Taken([row("x", 1, 8)], [revision("x", 4, None, 4), revision("x", 4, 8, 6)])
-    assert (taken.events, taken.refused) == ({"x": (1, 8)}, [])
+    assert (taken.events, taken.rejected) == ({"x": (1, 8)}, [])
     taken.take([], after=5)
-    assert taken.refused == [("x", "unknown event")] * 2
+    assert taken.rejected == [("x", "unknown event")] * 2
 
 
 def test_a_revision_that_is_left_over_does_not_hit_the_next_event_of_the_id() -> None:
     taken = Taken([revision("x", 1, None, 9)], [row("x", 7, 30)])
     assert taken.events == {"x": (7, 30)}
     taken.take([], after=7)
-    assert (taken.events, taken.refused) == ({"x": (7, 30)}, [("x", "unknown event")])
+    assert (taken.events, taken.rejected) == ({"x": (7, 30)}, [("x", "unknown event")])
 
 
 def test_revisions_of_different_batches_are_put_in_order() -> None:
     taken = Taken([row("a", 1)], [revision("a", 1, 10, 5)], [revision("a", 1, INFINITY, 10)])
-    assert (taken.events, taken.refused) == ({"a": (1, 5)}, [])
+    assert (taken.events, taken.rejected) == ({"a": (1, 5)}, [])
 
 
 def test_of_blind_revisions_the_one_with_the_smallest_end_is_the_last() -> None:
     rows = [revision("a", 1, None, 9), revision("a", 1, None, 5), revision("a", 1, None, 7), revision("a", 1, 9, 30)]
     for order in permutations(rows):
         taken = Taken([row("a", 1, 20)], list(order))
-        assert (taken.events, taken.refused) == ({"a": (1, 5)}, [])
+        assert (taken.events, taken.rejected) == ({"a": (1, 5)}, [])
     assert Taken([row("a", 1, 20)], [rows[0], revision("a", 1, None, 1)]).events == {}
 
 
@@ -181,7 +181,7 @@ def test_why_a_blind_revision_is_refused_does_not_depend_on_what_is_held(is_held
     """
     taken = Taken([row("a", 1, 5)] if is_held else [])
     taken.take([], after=7)
-    late, unknown = taken.take([revision("a", 1, None, 4), revision("a", 1, None, 12)], 7).refusals
+    late, unknown = taken.take([revision("a", 1, None, 4), revision("a", 1, None, 12)], 7).rejections
     assert (late.reason, late.late_by) == ("late", 3)
     assert (unknown.reason, unknown.message) == ("unknown event", "no event 'a' that started at 1 is alive")
 
@@ -199,9 +199,9 @@ def test_the_revisions_of_an_event_whose_start_was_adjusted_find_it(cut: int) ->
         taken = Taken(state=KeyState(ADJUSTING))
         for batch in [order[:cut], order[cut:]]:
             taken.take(list(batch), 6, adjusts=True)
-        assert (taken.events, taken.refused) == ({"a": (6, 9)}, [])
+        assert (taken.events, taken.rejected) == ({"a": (6, 9)}, [])
     taken.take([revision("a", 3, 9, 3)], 6, adjusts=True)
-    assert (taken.events, taken.refused) == ({}, [])
+    assert (taken.events, taken.rejected) == ({}, [])
 
 
 def test_an_adjusted_start_stays_when_the_event_is_restored_and_revised() -> None:
@@ -211,15 +211,15 @@ def test_an_adjusted_start_stays_when_the_event_is_restored_and_revised() -> Non
     data = Codec().unpack(Codec().pack(taken.state.to_data(kept, ())))
     again = Taken(state=KeyState.from_data(ADJUSTING, data, kept, ()))
     again.take([revision("a", 3, 14, 10)], 8, adjusts=True)
-    assert (again.events, again.refused) == ({"a": (6, 10)}, [])
+    assert (again.events, again.rejected) == ({"a": (6, 10)}, [])
     again.take([revision("a", 3, 10, 3)], 8, adjusts=True)
-    assert again.refused == [("a", "late")]
+    assert again.rejected == [("a", "late")]
 
 
 def test_a_lifetime_without_a_tick_is_refused() -> None:
-    assert Taken([row("a", 5, 5)]).refused == [("a", "empty lifetime")]
-    assert Taken([row("a", 5, 4)]).refused == [("a", "empty lifetime")]
-    assert Taken([row("a", 5, 9)], [revision("a", 5, 9, 4)]).refused == [("a", "empty lifetime")]
+    assert Taken([row("a", 5, 5)]).rejected == [("a", "empty lifetime")]
+    assert Taken([row("a", 5, 4)]).rejected == [("a", "empty lifetime")]
+    assert Taken([row("a", 5, 9)], [revision("a", 5, 9, 4)]).rejected == [("a", "empty lifetime")]
 
 
 def test_what_changes_the_axis_before_the_punctuation_is_late() -> None:
@@ -233,26 +233,24 @@ def test_what_changes_the_axis_before_the_punctuation_is_late() -> None:
     state = Taken([row("a", 0, 8), row("b", 0, 3)]).state
     taken = Taken([row("c", 4, 9), row("d", 5, 9)], state=state, watermark=5)
     taken.take([revision("a", 0, 8, 4), revision("b", 0, 3, 9)], 5)
-    assert taken.refused == [("c", "late"), ("a", "late"), ("b", "late")]
+    assert taken.rejected == [("c", "late"), ("a", "late"), ("b", "late")]
     taken.take([revision("a", 0, 8, 5)], 5)
     assert taken.events["a"] == (0, 5)
 
 
 def test_a_refusal_says_by_how_much_a_row_is_late() -> None:
-    (refusal,) = Taken().take([row("a", 4, 9)], 7).refusals
-    assert refusal.message == "it changes the axis at 4, 3 ticks before the watermark 7"
-    assert refusal.is_late
-    (refusal,) = Taken().take([row("a", 4, 9)], INFINITY).refusals
-    assert refusal.message == "it changes the axis at 4, after the end of the stream"
+    (rejection,) = Taken().take([row("a", 4, 9)], 7).rejections
+    assert rejection.message == "event time 4 is 3 ticks behind the watermark 7"
+    assert rejection.is_late
+    (rejection,) = Taken().take([row("a", 4, 9)], INFINITY).rejections
+    assert rejection.message == "event time 4 arrived after the end of the stream"
 
 
 def test_a_refusal_reads_times_as_times() -> None:
     admission = Admission(KeyState(query(tumbling(10))), 90_000_000, axis=Axis.TIME)
     admission.admit([row("a", 60_000_000, 120_000_000), row("b", 120_000_000, 100_000_000)], 90_000_000)
-    late, empty = admission.refusals
-    assert late.message == (
-        "it changes the axis at 1970-01-01T00:01:00Z, 30 seconds before the watermark 1970-01-01T00:01:30Z"
-    )
+    late, empty = admission.rejections
+    assert late.message == ("event time 1970-01-01T00:01:00Z is 30 seconds behind the watermark 1970-01-01T00:01:30Z")
     assert empty.message == "it ends at 1970-01-01T00:01:40Z, not after its start 1970-01-01T00:02:00Z"
 
 
@@ -268,5 +266,5 @@ def test_an_event_without_an_id_is_not_taken_for_one_that_has_its_number() -> No
 
 def test_an_event_without_an_id_cannot_be_revised() -> None:
     taken = Taken([row(None, 0, 5)], [revision(None, 0, 5, 3)])
-    assert taken.refused == [(None, "unknown event")]
+    assert taken.rejected == [(None, "unknown event")]
     assert taken.state.waiting_count == 0

@@ -12,7 +12,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.computation import OutputRow
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.life import Life, Standing
+from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.general.window_index import LiveRow, WindowEntry
 from muntin_engine.state.codec import Codec
 from tests.core.build import query, revision, row, stored
@@ -36,11 +36,11 @@ def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> N
         ],
     )
     rows = (revision("p", 4, None, 6), InputChange("p", 4, 6, (1, "x"), 5), row("p", 4, 9)._replace(source="s"))
-    state.lives["p", 4] = Life(rows, Standing(4, 7, ("y", 2)))
+    state.pending["p", 4] = PendingRows(rows, EventState(4, 7, ("y", 2)))
     state.windows.put(Window(0, 4), WindowEntry(2, [{"sum": 1}], [LiveRow(3, OutputRow(0, 4, ((1, 2),)))]))
     back = again(asked, state)
     assert list(back.events) == list(state.events)
-    assert back.lives == state.lives
+    assert back.pending == state.pending
     assert back.windows.items() == state.windows.items()
     assert (back.serial, back.assigner.frontier) == (7, -3)
     kept = KeptStates(asked, Codec())
@@ -70,5 +70,5 @@ def test_numbers_go_on_where_they_stopped() -> None:
 
 def test_a_state_is_empty_when_forgetting_it_loses_nothing() -> None:
     fresh, waiting = KeyState(query(snapshot()), serial=9), KeyState(query(snapshot()))
-    waiting.lives["p", 4] = Life((revision("p", 4, 8, 6),))
+    waiting.pending["p", 4] = PendingRows((revision("p", 4, 8, 6),))
     assert (fresh.is_empty, waiting.is_empty, waiting.waiting_count) == (True, False, 1)

@@ -19,14 +19,14 @@ CORRECTING = query(tumbling(10), emit=EmitPolicy.SPECULATIVE, late=correct(10), 
 
 
 def late_by(result: BatchResult) -> list[int | None]:
-    return [refusal.late_by for _, refusal in result.refusals if refusal.is_late]
+    return [rejection.late_by for _, rejection in result.rejections if rejection.is_late]
 
 
 def test_a_late_row_says_by_how_much() -> None:
     feed = Feed(query(tumbling(10)))
     feed.batch(row("a", 12, 30), watermark=20)
     result = feed.batch(row("b", 13, 40), row("c", 19), revision("a", 12, 30, 15), row("d", 3, 2))
-    found = {refusal.change.id: (str(refusal.reason), refusal.late_by) for _, refusal in result.refusals}
+    found = {rejection.change.id: (str(rejection.reason), rejection.late_by) for _, rejection in result.rejections}
     assert found == {"a": ("late", 5), "b": ("late", 7), "c": ("late", 1), "d": ("empty lifetime", None)}
 
 
@@ -139,7 +139,7 @@ def test_what_comes_behind_the_punctuation_of_its_key_is_late() -> None:
     feed = KeyFeed()
     feed.batch(watermark=5, a=20)
     result = feed.batch([((key,), [row("x", 12, 13)]) for key in ("a", "b")])
-    assert [(key, refusal.late_by) for key, refusal in result.refusals] == [(("a",), 8)]
+    assert [(key, rejection.late_by) for key, rejection in result.rejections] == [(("a",), 8)]
     result = feed.batch([(("a",), [row("x", 2, 13)])], watermark=30)
     assert late_by(result) == [18]
     assert late_by(feed.batch([(("a",), [row("x", 2, 13)])])) == [28]
@@ -160,7 +160,7 @@ def test_a_key_may_close_itself_for_good() -> None:
     result = feed.batch([(("a",), [row("x", 3, 4)])], a=INFINITY)
     assert len(result.output) == 1
     result = feed.batch([(("a",), [row("y", 500, 501)]), (("b",), [row("y", 500, 501)])])
-    assert [(key, refusal.late_by) for key, refusal in result.refusals] == [(("a",), None)]
+    assert [(key, rejection.late_by) for key, rejection in result.rejections] == [(("a",), None)]
 
 
 def test_a_trigger_that_waits_for_less_than_its_key_has_reached_is_asked_in_the_next_batch() -> None:

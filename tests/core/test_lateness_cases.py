@@ -53,7 +53,7 @@ def test_an_element_beyond_the_allowed_lateness_goes_to_the_side_and_changes_not
     feed.batch(at(1), watermark=16)
     result = feed.batch(at(2))
     assert (changes(result), reasons(result)) == ([], ["late"])
-    assert result.refusals[0][1].late_by == 8  # everything before 10 is closed for good
+    assert result.rejections[0][1].late_by == 8  # everything before 10 is closed for good
 
 
 def test_a_late_element_may_make_the_first_result_of_a_window() -> None:

@@ -22,7 +22,7 @@ from muntin_engine.state.codec import Codec
 W = Window(0, 10)
 
 
-def standing(*rows: tuple[int, int, Any]) -> list[LiveRow]:
+def live(*rows: tuple[int, int, Any]) -> list[LiveRow]:
     return [LiveRow(id, OutputRow(*row)) for id, row in enumerate(rows)]
 
 
@@ -36,20 +36,20 @@ def next_ids() -> Any:
 
 
 def test_a_row_that_stands_already_causes_no_change_and_keeps_its_id() -> None:
-    left, changes = replace_rows(W, standing((0, 10, "a"), (0, 10, "b")), [OutputRow(0, 10, "b")], next_ids())
+    left, changes = replace_rows(W, live((0, 10, "a"), (0, 10, "b")), [OutputRow(0, 10, "b")], next_ids())
     assert said(changes) == [("retract", 0, 0, 10, "a")]
     assert left == [LiveRow(1, OutputRow(0, 10, "b"))]
 
 
 def test_equal_rows_are_counted() -> None:
-    twice = standing((0, 10, "a"), (0, 10, "a"))
+    twice = live((0, 10, "a"), (0, 10, "a"))
     assert replace_rows(W, twice, [OutputRow(0, 10, "a")] * 2, next_ids())[1] == []
     assert said(replace_rows(W, twice, [OutputRow(0, 10, "a")] * 3, next_ids())[1]) == [("insert", 100, 0, 10, "a")]
     assert len(replace_rows(W, twice, [OutputRow(0, 10, "a")], next_ids())[1]) == 1
 
 
 def test_a_row_with_another_lifetime_is_another_row() -> None:
-    _, changes = replace_rows(W, standing((0, 10, "a")), [OutputRow(0, 9, "a")], next_ids())
+    _, changes = replace_rows(W, live((0, 10, "a")), [OutputRow(0, 9, "a")], next_ids())
     assert said(changes) == [("retract", 0, 0, 10, "a"), ("insert", 100, 0, 9, "a")]
 
 
@@ -61,7 +61,7 @@ def test_from_a_tick_on_a_row_is_shortened_and_its_successor_starts_there() -> N
     stands    [----)        a
                    [----)   b
     """
-    left, changes = replace_rows_from(5, W, standing((0, 10, "a")), [OutputRow(0, 10, "b")], next_ids())
+    left, changes = replace_rows_from(5, W, live((0, 10, "a")), [OutputRow(0, 10, "b")], next_ids())
     assert said(changes) == [("revise", 0, 0, 10, "a", 5), ("insert", 100, 5, 10, "b")]
     assert left == [LiveRow(0, OutputRow(0, 5, "a")), LiveRow(100, OutputRow(5, 10, "b"))]
 
@@ -74,15 +74,15 @@ def test_what_ended_before_the_tick_stays_and_what_starts_there_is_retracted() -
                      [--)   c
     since        !          3, and the window is empty
     """
-    left, changes = replace_rows_from(3, W, standing((0, 3, "a"), (3, 7, "b"), (7, 10, "c")), [], next_ids())
+    left, changes = replace_rows_from(3, W, live((0, 3, "a"), (3, 7, "b"), (7, 10, "c")), [], next_ids())
     assert said(changes) == [("retract", 1, 3, 7, "b"), ("retract", 2, 7, 10, "c")]
-    assert left == standing((0, 3, "a"))
+    assert left == live((0, 3, "a"))
 
 
 def test_a_row_that_goes_on_from_the_tick_as_before_causes_no_change() -> None:
-    left, changes = replace_rows_from(5, W, standing((0, 10, "a")), [OutputRow(2, 10, "a")], next_ids())
+    left, changes = replace_rows_from(5, W, live((0, 10, "a")), [OutputRow(2, 10, "a")], next_ids())
     assert changes == []
-    assert left == standing((0, 10, "a"))
+    assert left == live((0, 10, "a"))
 
 
 def test_a_row_that_would_end_before_the_tick_comes_too_late() -> None:

@@ -13,7 +13,7 @@ EDGES = query(tumbling(10), is_edge=True, has_ids=False)
 
 def lifetimes(*ats: int) -> list[tuple[int, int]]:
     taken = Taken(*([row(None, at)] for at in ats), state=KeyState(EDGES))
-    assert taken.refused == []
+    assert taken.rejected == []
     return sorted(taken.events.values())
 
 

@@ -90,7 +90,7 @@ def test_every_window_closes_and_the_state_stays_small(policy: ProgressPolicy) -
         arrived = Progress(newest=newest, horizon=max(EARLIEST, newest + 1), clock=clock)
         bucket = Bucket(query(tumbling(60), has_ids=False), cells, Codec(), {}, ProgressTracker(policy, SOURCES))
         result = bucket.process(pairs, arrived, observed=observed(rows))
-        assert not result.refusals
+        assert not result.rejections
         assert result.progress.watermark <= clock
         for (key,), changes in result.output:
             found.update({(key, change.window.start): len(change.value[0]) for change in changes})

@@ -73,5 +73,5 @@ def test_closing_forgets_rows_that_cannot_be_shortened_any_more() -> None:
     assert list(index.unsettled()) == [9]
     index.close(frontier=0, watermark=9)
     assert [window for window, _ in index.items()] == [A, B]
-    assert [out.row.start for out in index.get(B).standing] == [7]
+    assert [out.row.start for out in index.get(B).live] == [7]
     assert list(index.unsettled()) == []

@@ -79,7 +79,7 @@ class Run:
         arrived = self._arrived(batch)
         self.before, self.since, self.progress = self.table(), self.progress, self.progress.advance(arrived)
         result = self._evaluate(batch, arrived)
-        assert not result.refusals, f"refused {result.refusals}"
+        assert not result.rejections, f"refused {result.rejections}"
         for (key,), changes in result.output:
             for change in changes:
                 assert change.sync_time >= self.promised, f"{change} breaks the output watermark {self.promised}"

@@ -256,7 +256,7 @@ class Engine:
         bucket = Bucket(self._query, self._cells, Codec(), {})
         rows, said = by_key(self._case.case, batch, self._random), [((key,), at) for key, at in key_watermarks.items()]
         result = bucket.process(rows, arrived, key_watermarks=said, signals=signals)
-        assert len(result.refusals) == refused, f"refused {result.refusals}"
+        assert len(result.rejections) == refused, f"refused {result.rejections}"
         came: Counter[Line] = Counter()
         for (key,), changes in result.output:
             for change in changes:

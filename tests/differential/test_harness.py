@@ -13,7 +13,7 @@ from muntin_engine.evaluators.general import admission, closing_windows, forgett
 from muntin_engine.evaluators.general.assignment import GridAssigner
 from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.life import Life, follow
+from muntin_engine.evaluators.general.row_chain import PendingRows, chain_rows
 from tests.differential.cases import Case, policies
 from tests.differential.drive import failure, run
 from tests.differential.modules import SHAPES
@@ -33,7 +33,11 @@ FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "all is forgotten": (forgetting, "may_be_revised", lambda *_: False),
     "lifetimes are not clipped": (ModuleComputation, "lifetime", lambda _self, start, end, _window: (start, end)),
     "every change looks the same": (ModuleComputation, "looks_alike", lambda *_: True),
-    "rows that wait are dropped": (admission, "follow", lambda *given: follow(*given)._replace(life=Life())),
+    "rows that wait are dropped": (
+        admission,
+        "chain_rows",
+        lambda *given: chain_rows(*given)._replace(pending=PendingRows()),
+    ),
     "the watermark wakes nobody": (GridAssigner, "next_end", lambda *_: 2**63),
     "ids start anew": (KeyState, "next_serial", lambda _self: 1),
     "the end of the axis is its beginning": (GridAssigner, "frontier_at", lambda self, _limit: self.frontier),

@@ -71,7 +71,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_else(window: str, seed: int)
     )
     for batch in stream.batches():
         result = bucket.process(by_key(case, batch, random), progress_of(case.query.window, batch))
-        refused.update((key, refusal.change) for key, refusal in result.refusals)
+        refused.update((key, rejection.change) for key, rejection in result.rejections)
         found.update((key, some.window, some.value) for (key,), changes in result.output for some in changes)
     wrong_rows = [step for step in stream.illegal() if isinstance(step, KeyedChange)]
     assert refused == Counter(((step.key,), input_change(case, step)) for step in wrong_rows)

@@ -121,8 +121,8 @@ def test_late_insertions_are_adjusted_to_the_punctuation(window: str, emit: Emit
             got = adjusting.process(by_key(case, raw, Random(0)), arrived)
             wanted = plain.process(by_key(case, clipped, Random(0)), arrived)
             assert spelled(got) == spelled(wanted)
-            assert not wanted.refusals
-            assert len(got.refusals) == len(raw.changes) - len(clipped.changes)
+            assert not wanted.rejections
+            assert len(got.rejections) == len(raw.changes) - len(clipped.changes)
             count += raw != clipped
     assert count
 

@@ -8,7 +8,7 @@ from muntin_engine.errors import SparkStartError
 from muntin_engine.spark.session.local import local_session
 
 
-def refusal(setting: str, value: str) -> list[str]:
+def rejection(setting: str, value: str) -> list[str]:
     try:
         local_session(conf={setting: value})
     except SparkStartError as error:
@@ -17,6 +17,6 @@ def refusal(setting: str, value: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    no_jvm = refusal("spark.driver.extraJavaOptions", "-Xms1000g")
-    no_spark = refusal("spark.driver.memory", "100m")
+    no_jvm = rejection("spark.driver.extraJavaOptions", "-Xms1000g")
+    no_spark = rejection("spark.driver.memory", "100m")
     print(json.dumps({"no JVM": no_jvm, "no Spark": no_spark}))

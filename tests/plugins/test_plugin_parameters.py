@@ -22,7 +22,7 @@ from muntin_stats import (
     Variance,
 )
 
-REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
+SIDE_OUTPUT: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (Count, {"skip_nulls": "yes"}, "skip_nulls must be True or False, got 'yes'"),
     (Variance, {"ddof": -1}, "ddof must be a whole number from 0 on, got -1"),
     (Variance, {"ddof": 0.5}, "ddof must be a whole number from 0 on, got 0.5"),
@@ -72,7 +72,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("module", "parameters", "message"), REFUSED)
+@pytest.mark.parametrize(("module", "parameters", "message"), SIDE_OUTPUT)
 def test_a_parameter_is_refused_with_its_value(
     module: Callable[..., object], parameters: dict[str, Any], message: str
 ) -> None:

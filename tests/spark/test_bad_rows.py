@@ -89,7 +89,7 @@ def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: 
     assert "skipped:n" not in results.counts[0]
 
     row = next(row for row in refused if json.loads(row["row"])["key"] == "b")
-    assert "7 ticks before the watermark 12" in row["message"]
+    assert "7 ticks behind the watermark 12" in row["message"]
     shown = {"key": "b", "what": "insert", "id": 1, "from": 5, "to": 15, "new": None, "x": 1.0}
     assert json.loads(row["row"]) == shown
 

@@ -32,15 +32,15 @@ def test_windows_over_milliseconds_are_as_long_as_they_say(spark: SparkSession) 
 def test_a_length_that_means_nothing_on_the_axis_is_refused_with_what_to_write(spark: SparkSession) -> None:
     integers, at = spark.range(3), F.timestamp_millis("id")
 
-    def refusal(window: Any, **columns: Any) -> str:
+    def rejection(window: Any, **columns: Any) -> str:
         with pytest.raises(QueryError) as failure:
             events(integers, **columns).window(window).aggregate(n=module(Count))
         return str(failure.value)
 
-    assert "the size of a window is 10 minutes, and the times in id are integers" in refusal(
+    assert "the size of a window is 10 minutes, and the times in id are integers" in rejection(
         tumbling("10 minutes"), at="id"
     )
-    assert "'10 seconds' or timedelta(seconds=10)" in refusal(tumbling(10), at=at)
-    assert "the delay is the bare number 60" in refusal(tumbling("1 hour"), at=at, delay=60)
-    assert "the allowed lateness is the bare number 5" in refusal(tumbling("1 hour"), at=at, late=correct(5))
-    assert "are in ms" in refusal(tumbling(10), at="id", unit="ms")
+    assert "'10 seconds' or timedelta(seconds=10)" in rejection(tumbling(10), at=at)
+    assert "the delay is the bare number 60" in rejection(tumbling("1 hour"), at=at, delay=60)
+    assert "the allowed lateness is the bare number 5" in rejection(tumbling("1 hour"), at=at, late=correct(5))
+    assert "are in ms" in rejection(tumbling(10), at="id", unit="ms")

@@ -87,12 +87,12 @@ def test_an_array_or_a_struct_can_be_an_id() -> None:
         intake = taken(CHANGING, rows(start=[1, 2], end=[9, 9], id=ids, change=["insert"] * 2))
         ((_, [change]),) = intake.changes
         assert hash(change.id) is not None
-        assert [row.reason for row in intake.refused] == ["null id"]
+        assert [row.reason for row in intake.rejected] == ["null id"]
 
 
 def test_a_refused_row_is_shown_under_the_querys_own_names() -> None:
     intake = taken(CHANGING, rows(start=[None], end=[8], id=[1], change=["insert"], i0=[None], k0=["north"]))
-    (row,) = intake.refused
+    (row,) = intake.rejected
     assert (row.is_late, row.reason, row.message) == (False, "null time", "its time is null")
     assert json.loads(row.row) == {
         "station": "north",
@@ -122,5 +122,5 @@ def test_a_value_that_python_cannot_hold_costs_its_row_alone(values: pa.Array, p
     columns = {"id": [1, 2, 3], "change": ["insert"] * 3, "start": [1, 2, 3], "end": [9] * 3} | {place: values}
     intake = taken(task, rows(**columns))
     assert [change.start for _, changes in intake.changes for change in changes] == [1, 3]
-    assert [row.reason for row in intake.refused] == ["unreadable value"]
-    assert json.loads(intake.refused[0].row)["since"] == 2
+    assert [row.reason for row in intake.rejected] == ["unreadable value"]
+    assert json.loads(intake.rejected[0].row)["since"] == 2

@@ -59,7 +59,7 @@ def test_a_mark_without_a_source_speaks_for_all() -> None:
 def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
     given = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
     assert read_rows(sourced(), given)[2] == [Observation("north", 3, 1)]
-    assert reasons(take_in(sourced(), arrived(sourced(), given).rows).refused) == ["undeclared source"] * 3
+    assert reasons(take_in(sourced(), arrived(sourced(), given).rows).rejected) == ["undeclared source"] * 3
 
 
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
@@ -98,7 +98,7 @@ def test_keys_say_of_a_time_that_it_was_seen() -> None:
 def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
     task = task_of(has_changes=True)
     came = arrived(task, rows(start=[70], end=[None], change=["punctuate_key"]))
-    assert reasons(take_in(task, came.rows).refused) == ["undeclared punctuation"]
+    assert reasons(take_in(task, came.rows).rejected) == ["undeclared punctuation"]
     assert came.progress == Progress()
 
 

@@ -25,7 +25,7 @@ DAMAGES = 3
 def damaged(seed: int, folder: Path) -> Figures:
     """Stop a query halfway, damage a file of its checkpoint, and go on: it is refused, or the sinks are right.
 
-    A refusal names the checkpoint, a file of it or the state; it never is a process that died.
+    A rejection names the checkpoint, a file of it or the state; it never is a process that died.
     """
     random, spark = Random(seed), session()
     which = random.choice(story.STORIES)

@@ -75,7 +75,7 @@ class _Run:
             shuffled = [((key,), [change]) for key, change in random.sample(rows, len(rows))]
             result = bucket.process(shuffled, progress)
             self.accepted += result.accepted
-            refused = [(key, refusal.change) for (key,), refusal in result.refusals]
+            refused = [(key, rejection.change) for (key,), rejection in result.rejections]
             self.refused += refused
             output: Counter[str] = Counter()
             for (key,), changes in result.output:
@@ -89,7 +89,9 @@ class _Run:
                         assert self._rows.pop((key, change.id), None) == line, (
                             f"{change} takes back what does not stand"
                         )
-            reasons = Counter(repr((key, refusal.reason, refusal.change)) for (key,), refusal in result.refusals)
+            reasons = Counter(
+                repr((key, rejection.reason, rejection.change)) for (key,), rejection in result.rejections
+            )
             self.steps.append((output, reasons))
 
     def standing(self) -> Counter[tuple[object, ...]]:

@@ -13,12 +13,12 @@ from tests.typing.checking import Complaint, check_types, expected_in
 
 HERE = Path(__file__).parent
 ACCEPTED = sorted((HERE / "accepted").glob("*.py"))
-REFUSED = sorted((HERE / "refused").glob("*.py"))
+SIDE_OUTPUT = sorted((HERE / "refused").glob("*.py"))
 
 
 @pytest.fixture(scope="module")
 def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[int, Complaint]]:
-    return check_types([*ACCEPTED, *REFUSED], tmp_path_factory.mktemp("mypy"))
+    return check_types([*ACCEPTED, *SIDE_OUTPUT], tmp_path_factory.mktemp("mypy"))
 
 
 def name_of(file: Path) -> str:
@@ -30,7 +30,7 @@ def test_what_is_right_is_accepted(file: Path, complaints: dict[Path, dict[int, 
     assert complaints.get(file, {}) == {}
 
 
-@pytest.mark.parametrize("file", REFUSED, ids=name_of)
+@pytest.mark.parametrize("file", SIDE_OUTPUT, ids=name_of)
 def test_each_mistake_is_refused_where_it_is_made(file: Path, complaints: dict[Path, dict[int, Complaint]]) -> None:
     expected, found = expected_in(file), complaints[file]
     assert sorted(found) == sorted(expected)
@@ -40,4 +40,4 @@ def test_each_mistake_is_refused_where_it_is_made(file: Path, complaints: dict[P
 
 def test_there_is_something_to_accept_and_to_refuse() -> None:
     assert len(ACCEPTED) >= 3
-    assert sum(len(expected_in(file)) for file in REFUSED) >= 35
+    assert sum(len(expected_in(file)) for file in SIDE_OUTPUT) >= 35

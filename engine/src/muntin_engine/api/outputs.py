@@ -108,18 +108,18 @@ class Outputs(PlannedQuery):
             QueryError: Late rows are dropped, so there are none to return; or the query must be evaluated over slices,
                 as several windows share them or an evaluator was asked for, and slices have no rows in them.
         """
-        from muntin_engine.spark.pipeline import refused
+        from muntin_engine.spark.pipeline import side_output
 
-        return refused(self, "late")
+        return side_output(self, "late")
 
     def rejected(self) -> DataFrame:
         """Return the rows that make no sense where they came: `reason`, `message`, the `row` as JSON, and a null.
 
         As `late` does, a streaming query of these rows evaluates the whole.
         """
-        from muntin_engine.spark.pipeline import refused
+        from muntin_engine.spark.pipeline import side_output
 
-        return refused(self, "rejected")
+        return side_output(self, "rejected")
 
     def write(
         self,

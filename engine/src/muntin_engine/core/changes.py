@@ -94,7 +94,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Rejection:
     """A late or rejected row.
 
     Attributes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from muntin_engine.core.changes import InputChange, Progress, Refusal
+from muntin_engine.core.changes import InputChange, Progress, Rejection
 from muntin_engine.core.keys import Key
 from muntin_engine.progress import Observation
 
@@ -42,7 +42,7 @@ class Evaluated:
         accepted: The number of rows that took effect.
         output_watermark: No later output of the bucket has a sync time below it.
         metrics: Values of the metrics that the evaluator reports, by name.
-        refusals: The rows that were rejected, or late, by key.
+        rejections: The rows that were rejected, or late, by key.
         late: The number of further late rows, where rows are not kept.
     """
 
@@ -50,5 +50,5 @@ class Evaluated:
     accepted: int
     output_watermark: int
     metrics: Mapping[str, int]
-    refusals: Sequence[tuple[Key, Refusal]] = field(default_factory=tuple)
+    rejections: Sequence[tuple[Key, Rejection]] = field(default_factory=tuple)
     late: int = 0

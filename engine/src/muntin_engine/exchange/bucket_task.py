@@ -17,7 +17,7 @@ from muntin_engine.exchange.distribute import PROGRESS
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import take_in
 from muntin_engine.exchange.observing import unpack_observations
-from muntin_engine.exchange.refused import RefusedRow, refused_row, refused_table
+from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, side_output_table
 from muntin_engine.exchange.source_counts import count_sources
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
@@ -135,16 +135,16 @@ def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iter
         with durations.of("encode"):
             blob = to_blob(table)
         yield OutputBlob(RESULTS, table.num_rows, blob)
-    late = [(key, refusal) for key, refusal in found.refusals if refusal.is_late]
+    late = [(key, rejection) for key, rejection in found.rejections if rejection.is_late]
     count = found.late + len(late)
     if count and (task.query.late.policy is LatePolicy.DROP or not late):
         yield OutputBlob(LATE, count)
     elif late:
-        yield from _refused(LATE, [refused_row(task, key, refusal) for key, refusal in late])
-    counts = count_sources(task, number, arrived.observed, (refusal for _, refusal in late))
+        yield from _side_output(LATE, [side_output_row(task, key, rejection) for key, rejection in late])
+    counts = count_sources(task, number, arrived.observed, (rejection for _, rejection in late))
     yield from (OutputBlob(name, count) for name, count in counts.items())
-    rejected = (refused_row(task, key, refusal) for key, refusal in found.refusals if not refusal.is_late)
-    yield from _refused(REJECTED, [*intake.refused, *rejected])
+    rejected = (side_output_row(task, key, rejection) for key, rejection in found.rejections if not rejection.is_late)
+    yield from _side_output(REJECTED, [*intake.rejected, *rejected])
     yield from _metrics(task, found.metrics, _skipped(task, arrived), durations.metrics(arrived.durations))
 
 
@@ -171,9 +171,9 @@ def _skipped(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
     return dict(zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False))
 
 
-def _refused(stream: str, rows: list[RefusedRow]) -> Iterator[OutputBlob]:
+def _side_output(stream: str, rows: list[SideOutputRow]) -> Iterator[OutputBlob]:
     if rows:
-        yield OutputBlob(stream, len(rows), to_blob(refused_table(rows)))
+        yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows)))
 
 
 def _metrics(task: TaskPayload, *metrics: Mapping[str, int]) -> Iterator[OutputBlob]:

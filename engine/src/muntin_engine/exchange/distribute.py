@@ -85,9 +85,9 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
     lifts = evaluator_named(task.plan.choice.evaluator).lifts_rows
     for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
         with durations.of("distribute"):
-            rows, seen, sources, refused, filtered = read_rows(task, batch)
+            rows, seen, sources, unaccepted, filtered = read_rows(task, batch)
             progress, observed = progress.advance(seen), merged([*observed, *sources], task.tracker.starts_kept)
-            skipped = list(map(add, skipped, [*refused, filtered]))
+            skipped = list(map(add, skipped, [*unaccepted, filtered]))
             signals |= signals_in(batch)
         with durations.of("lift" if lifts else "distribute"):
             sent = list(_lifted(task, rows) if lifts else _blobs(task, rows))
@@ -158,10 +158,10 @@ def read_rows(task: TaskPayload, batch: pa.RecordBatch) -> ReadRows:
 
 def _skipped(task: TaskPayload, columns: Mapping[str, pa.Array], is_new: BoolArray) -> list[int]:
     """Return the number of new events that each module does not accept."""
-    refused = {label: np.zeros(len(is_new), np.bool_) for label in task.choosy_labels}
+    skipped = {label: np.zeros(len(is_new), np.bool_) for label in task.choosy_labels}
     for read in task.reads:
-        refused[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
-    return [int(np.count_nonzero(is_new & some)) for some in refused.values()]
+        skipped[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
+    return [int(np.count_nonzero(is_new & some)) for some in skipped.values()]
 
 
 def _kinds(task: TaskPayload, batch: pa.RecordBatch) -> pa.Array:

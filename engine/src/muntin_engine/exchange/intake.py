@@ -16,7 +16,7 @@ from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import Key
 from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
-from muntin_engine.exchange.refused import RefusedRow, row_as_json
+from muntin_engine.exchange.side_output import SideOutputRow, row_as_json
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 
@@ -30,12 +30,12 @@ class Intake:
 
     Attributes:
         changes: The good rows, by key.
-        refused: Those with a problem of their own.
+        rejected: The rows with a problem of their own.
         key_watermarks: Watermarks of single keys.
     """
 
     changes: list[tuple[Key, list[InputChange]]] = field(default_factory=list)
-    refused: list[RefusedRow] = field(default_factory=list)
+    rejected: list[SideOutputRow] = field(default_factory=list)
     key_watermarks: list[tuple[Key, int]] = field(default_factory=list)
 
 
@@ -120,19 +120,19 @@ def _hashable(id: object) -> Hashable:
 
 
 def _without_problems(task: TaskPayload, table: pa.Table, intake: Intake) -> pa.Table:
-    """Set the rows aside that have a problem, and return the others."""
+    """Reject the rows that have a problem, and return the others."""
     problems = table.column("problem")
     if problems.null_count == len(problems):
         return table
     bad = table.filter(pc.is_valid(problems))
-    intake.refused += _refused(task, bad, [PROBLEMS[code] for code in bad.column("problem").to_pylist()])
+    intake.rejected += _rejected(task, bad, [PROBLEMS[code] for code in bad.column("problem").to_pylist()])
     return table.filter(pc.is_null(problems))
 
 
-def _refused(task: TaskPayload, table: pa.Table, problems: Iterable[Problem]) -> Iterator[RefusedRow]:
+def _rejected(task: TaskPayload, table: pa.Table, problems: Iterable[Problem]) -> Iterator[SideOutputRow]:
     for row, why in zip(_scalars(table), problems, strict=True):
         values = {name: _text(scalar) if _is_unreadable(scalar) else scalar.as_py() for name, scalar in row.items()}
-        yield RefusedRow(False, why.reason, why.message, row_as_json(task, values))
+        yield SideOutputRow(False, why.reason, why.message, row_as_json(task, values))
 
 
 def _scalars(table: pa.Table) -> Iterator[dict[str, pa.Scalar]]:

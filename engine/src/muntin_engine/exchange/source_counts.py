@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from muntin_engine.core.changes import Refusal
+from muntin_engine.core.changes import Rejection
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import Observation
@@ -22,7 +22,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
 
 
 def count_sources(
-    task: TaskPayload, bucket: int, observed: Sequence[Observation], late: Iterable[Refusal] = ()
+    task: TaskPayload, bucket: int, observed: Sequence[Observation], late: Iterable[Rejection] = ()
 ) -> Mapping[str, int]:
     """Return the counts of a micro-batch by their names.
 
@@ -35,7 +35,7 @@ def count_sources(
     if not task.tracker.sources:
         return {}
     heard = observed if bucket == task.buckets[0] else ()
-    counts = Counter(f"late_{refusal.change.source}" for refusal in late)
+    counts = Counter(f"late_{rejection.change.source}" for rejection in late)
     for some in heard:
         counts[f"rows_{some.source}"] += some.rows
     return {name: count for name, count in counts.items() if count}

@@ -21,7 +21,7 @@ from muntin import Axis, LatePolicy, QueryError
 from muntin_engine.exchange.bucket_task import LATE, RESULTS
 from muntin_engine.exchange.distribute import EXCHANGE
 from muntin_engine.exchange.readers import BlobReader
-from muntin_engine.exchange.refused import REFUSED
+from muntin_engine.exchange.side_output import SIDE_OUTPUT
 from muntin_engine.exchange.source_counts import names_of_counts
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, reported_name
@@ -68,10 +68,10 @@ def results_as_events(query: PlannedQuery) -> DataFrame:
 
 
 @in_session()
-def refused(query: PlannedQuery, stream: Literal["late", "rejected"]) -> DataFrame:
+def side_output(query: PlannedQuery, stream: Literal["late", "rejected"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
     running = keeping_late_rows(query) if stream == LATE else query
-    return rows_of(evaluated(running, is_told=False), stream, spark_schema_of(REFUSED))
+    return rows_of(evaluated(running, is_told=False), stream, spark_schema_of(SIDE_OUTPUT))
 
 
 def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:

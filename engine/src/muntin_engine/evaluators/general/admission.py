@@ -1,8 +1,8 @@
-"""Taking the changes of one micro-batch into an event index, in whatever order they came.
+"""Admit the changes of one micro-batch to an event index, in whatever order they came.
 
-An event is named by its key, its id and its start. Its rows are put together by event, and what they add up to does not
-depend on their order (see `life`). Rows that do not connect to the others yet wait, until the rows between can legally
-not come any more. What cannot be taken is refused with a reason; nothing disappears.
+An event is named by its key, its id and its start. Its rows are grouped by event and chained, independent of their
+order (see `row_chain`). Rows that do not connect to the others yet wait, until the rows between can no longer come
+legally. Rows that cannot be applied are rejected with a reason; none disappears.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Hashable, Iterable
 from typing import Final, TypeAlias
 
 from muntin import INFINITY, Axis
-from muntin_engine.core.changes import InputChange, Reason, Refusal
+from muntin_engine.core.changes import InputChange, Reason, Rejection
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import Identity, KeyState
-from muntin_engine.evaluators.general.life import Life, Standing, follow, sync_time
+from muntin_engine.evaluators.general.row_chain import EventState, PendingRows, chain_rows, sync_time
 from muntin_engine.evaluators.general.samples import Neighbour, Samples
 
-_NOTHING: Final = Life()
+_NOTHING: Final = PendingRows()
 
 Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]
 """An event before a batch and after it. None: it did not, or does not, exist."""
@@ -30,8 +30,8 @@ class Admission:
     for an event that has several.
 
     Attributes:
-        touched: What changed, by event and net: an event revised twice in a batch appears once.
-        refusals: What was set aside.
+        touched: The net changes by event: an event revised twice in a batch appears once.
+        rejections: The late and rejected rows.
     """
 
     def __init__(self, state: KeyState, watermark: int, *, axis: Axis = Axis.TICKS, adjusts: bool = False) -> None:
@@ -39,12 +39,12 @@ class Admission:
 
         Args:
             state: The key's state; `settle` changes it.
-            watermark: The watermark of the batches before this one; what lies before it is late.
-            axis: What ticks measure, for what refusals say.
+            watermark: The watermark of the batches before this one; a row with a sync time before it is late.
+            axis: The axis, for the messages of rejections.
             adjusts: Let a late insertion that ends after the watermark start there.
         """
         self.touched: dict[Hashable, Versions] = {}
-        self.refusals: list[Refusal] = []
+        self.rejections: list[Rejection] = []
         self._state = state
         self._watermark = watermark
         self._is_closed = watermark == INFINITY
@@ -58,7 +58,7 @@ class Admission:
             changes: In any order.
             now: The watermark after the batch, by which rows stop waiting.
         """
-        samples, known = self._state.samples, self._state.lives
+        samples, known = self._state.samples, self._state.pending
         fresh: dict[Identity, InputChange] = {}
         others: dict[Identity, list[InputChange]] = {}
         for change in changes:
@@ -94,13 +94,13 @@ class Admission:
             start = self._watermark
         if end <= start:
             message = f"it ends at {self._axis.spell(end)}, not after its start {self._axis.spell(start)}"
-            self._refuse(Reason.EMPTY_LIFETIME, message, change)
+            self._reject(Reason.EMPTY_LIFETIME, message, change)
         elif start < self._watermark:
-            self._refuse_late(change, start)
+            self._reject_late(change, start)
         elif id is None:
             self._put_new(self._state.anonymous_id(start), start, end, payload)
         else:
-            identity, count, known = (id, change.start), len(fresh), self._state.lives
+            identity, count, known = (id, change.start), len(fresh), self._state.pending
             fresh.setdefault(identity, change)
             if len(fresh) > count and (self._state.events.get(identity) or (known and identity in known)):
                 del fresh[identity]
@@ -113,12 +113,12 @@ class Admission:
     def _take_sample(self, change: InputChange, samples: Samples) -> None:
         before, after = samples.around(change.start)
         if change.new_end is not None:
-            self._refuse(Reason.UNKNOWN_EVENT, "a sample ends with the next one and cannot be revised", change)
+            self._reject(Reason.UNKNOWN_EVENT, "a sample ends with the next one and cannot be revised", change)
         elif change.start < self._watermark:
-            self._refuse_late(change, change.start)
+            self._reject_late(change, change.start)
         elif before is not None and before[0] == change.start:
             message = f"a sample at {self._axis.spell(change.start)} was taken already"
-            self._refuse(Reason.DUPLICATE_ID, message, change)
+            self._reject(Reason.DUPLICATE_ID, message, change)
         else:
             self._insert_sample(change, samples, before, after)
 
@@ -134,22 +134,22 @@ class Admission:
             self._put(event, change.start)
 
     def _gather(self, change: InputChange, others: dict[Identity, list[InputChange]]) -> None:
-        """Refuse a revision that no event could take, and gather the others by event."""
+        """Reject a revision that cannot apply to any event, and gather the others by event."""
         start, end, new_end, spell = change.start, change.end, change.new_end, self._axis.spell
         assert new_end is not None
         if new_end < start:
             message = f"event {change.id!r} starts at {spell(start)} and cannot end at {spell(new_end)}"
-            self._refuse(Reason.EMPTY_LIFETIME, message, change)
+            self._reject(Reason.EMPTY_LIFETIME, message, change)
         elif end is not None and end <= start:
             message = f"event {change.id!r} starts at {spell(start)} and cannot have ended at {spell(end)}"
-            self._refuse(Reason.EMPTY_LIFETIME, message, change)
+            self._reject(Reason.EMPTY_LIFETIME, message, change)
         elif change.id is not None:
             others.setdefault((change.id, start), []).append(change)
         elif self._is_in_time(change, start):
-            self._refuse_unknown(change)
+            self._reject_unknown(change)
 
     def _revise(self, identity: Identity, change: InputChange) -> bool:
-        """Apply the only revision of an event that is alive, as most are; tell whether it could be."""
+        """Apply the only revision of a live event, the common case; return True if it could be applied."""
         event, new_end = self._current(identity), change.new_end
         if event is None or new_end is None or new_end <= event.start or change.end not in (None, event.end):
             return False
@@ -160,42 +160,42 @@ class Admission:
         return True
 
     def _follow(self, identity: Identity, rows: Iterable[InputChange], now: int) -> None:
-        """Take the rows of one event, with those that waited."""
-        event, life = self._state.events.get(identity), self._state.lives.pop(identity, _NOTHING)
-        base = self._standing(identity, event, [*life.rows, *rows], now)
+        """Apply the rows of one event, with those that waited."""
+        event, pending = self._state.events.get(identity), self._state.pending.pop(identity, _NOTHING)
+        base = self._before(identity, event, [*pending.rows, *rows], now)
         end = base.end if event is None else event.end
-        taken = list(life.rows)
+        taken = list(pending.rows)
         for row in rows:
             if row.new_end is not None and not self._is_in_time(row, base.start):
                 continue
             if row.new_end is not None and end < self._watermark:
-                self._refuse_unknown(row)
+                self._reject_unknown(row)
             else:
                 taken.append(row)
-        standing, life, refused = follow(life.base or base, taken, now)
-        for row in refused:
-            self._refuse_misfit(row, standing)
-        if life.rows:
-            self._state.lives[identity] = life
-        self._show(identity, event, standing)
+        after, pending, rejected = chain_rows(pending.base or base, taken, now)
+        for row in rejected:
+            self._reject_misfit(row, after)
+        if pending.rows:
+            self._state.pending[identity] = pending
+        self._note(identity, event, after)
 
-    def _standing(
+    def _before(
         self, identity: Identity, event: StoredEvent | None, rows: Iterable[InputChange], now: int
-    ) -> Standing:
-        """Return what an event is before the batch; an absent one may be inserted late if that is adjusted."""
+    ) -> EventState:
+        """Return the state of an event before the batch; an absent one may be inserted late if that is adjusted."""
         if event is not None:
-            return Standing(event.start, event.end, event.payload)
+            return EventState(event.start, event.end, event.payload)
         start: int = identity[1]
         if self._adjusts:
             start = max(start, self._watermark if any(row.new_end is None for row in rows) else now)
-        return Standing(start, start, ())
+        return EventState(start, start, ())
 
-    def _show(self, identity: Identity, event: StoredEvent | None, standing: Standing) -> None:
-        start, end, payload = standing
+    def _note(self, identity: Identity, event: StoredEvent | None, after: EventState) -> None:
+        start, end, payload = after
         if event is None:
-            if standing.is_alive:
+            if after.is_alive:
                 self._put_new(identity, start, end, payload)
-        elif not standing.is_alive:
+        elif not after.is_alive:
             self.touched[identity] = (event, None)
         elif (end, payload) != (event.end, event.payload):
             kept = event.payload if payload == event.payload else payload
@@ -203,10 +203,10 @@ class Admission:
             self.touched[identity] = (event, StoredEvent(identity, start, end, kept, since, until))
 
     def _is_in_time(self, change: InputChange, start: int) -> bool:
-        """Tell whether a revision is not late, and refuse it if it is; what it alters follows from itself alone."""
+        """Return True if a revision is not late, and reject it if it is; its sync time follows from itself alone."""
         alters = sync_time(start, change)
         if alters < self._watermark:
-            self._refuse_late(change, alters)
+            self._reject_late(change, alters)
         return alters >= self._watermark
 
     def _current(self, id: Hashable) -> StoredEvent | None:
@@ -222,35 +222,35 @@ class Admission:
         since, until = self._state.assigner.membership(event.start, new_end)
         self.touched[event.id] = (before, event._replace(end=new_end, since=since, until=until))
 
-    def _refuse(self, reason: Reason, message: str, change: InputChange) -> None:
-        self.refusals.append(Refusal(reason, message, change))
+    def _reject(self, reason: Reason, message: str, change: InputChange) -> None:
+        self.rejections.append(Rejection(reason, message, change))
 
-    def _refuse_unknown(self, change: InputChange) -> None:
+    def _reject_unknown(self, change: InputChange) -> None:
         message = f"no event {change.id!r} that started at {self._axis.spell(change.start)} is alive"
-        self._refuse(Reason.UNKNOWN_EVENT, message, change)
+        self._reject(Reason.UNKNOWN_EVENT, message, change)
 
-    def _refuse_misfit(self, change: InputChange, standing: Standing) -> None:
-        """Refuse a row that does not fit the others of its event."""
+    def _reject_misfit(self, change: InputChange, event: EventState) -> None:
+        """Reject a row that does not fit the others of its event."""
         spell = self._axis.spell
-        if not standing.is_alive:
-            self._refuse_unknown(change)
+        if not event.is_alive:
+            self._reject_unknown(change)
         elif change.new_end is None:
-            message = f"an event {change.id!r} is alive, {self._axis.spell_interval(standing.start, standing.end)}"
-            self._refuse(Reason.DUPLICATE_ID, message, change)
+            message = f"an event {change.id!r} is alive, {self._axis.spell_interval(event.start, event.end)}"
+            self._reject(Reason.DUPLICATE_ID, message, change)
         else:
             assert change.end is not None, "a revision that expects no end fits any event that is alive"
             message = (
                 f"it expects event {change.id!r} to end at {spell(change.end)}, "
-                f"but the event ends at {spell(standing.end)}"
+                f"but the event ends at {spell(event.end)}"
             )
-            self._refuse(Reason.STALE_REVISION, message, change)
+            self._reject(Reason.STALE_REVISION, message, change)
 
-    def _refuse_late(self, change: InputChange, sync_time: int) -> None:
+    def _reject_late(self, change: InputChange, sync_time: int) -> None:
         late_by = None if self._is_closed else self._watermark - sync_time
-        message = f"it changes the axis at {self._axis.spell(sync_time)}, {self._behind(late_by)}"
-        self.refusals.append(Refusal(Reason.LATE, message, change, late_by))
+        message = f"event time {self._axis.spell(sync_time)} {self._behind(late_by)}"
+        self.rejections.append(Rejection(Reason.LATE, message, change, late_by))
 
     def _behind(self, late_by: int | None) -> str:
         if late_by is None:
-            return "after the end of the stream"
-        return f"{self._axis.spell_length(late_by)} before the watermark {self._axis.spell(self._watermark)}"
+            return "arrived after the end of the stream"
+        return f"is {self._axis.spell_length(late_by)} behind the watermark {self._axis.spell(self._watermark)}"

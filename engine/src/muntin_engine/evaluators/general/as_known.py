@@ -81,8 +81,8 @@ class ResultsAsKnown:
             else []
             for some in (first, all_members)
         )
-        standing = [LiveRow(number, row) for number, row in enumerate(before)]
-        left, _ = replace_rows_from(since, window, standing, after, count(len(before)).__next__)
+        live = [LiveRow(number, row) for number, row in enumerate(before)]
+        left, _ = replace_rows_from(since, window, live, after, count(len(before)).__next__)
         return [out.row for out in left]
 
     def _results(

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
 from muntin import EARLIEST, LatePolicy
-from muntin_engine.core.changes import InputChange, OutputChange, Progress, Refusal
+from muntin_engine.core.changes import InputChange, OutputChange, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.keys import Key, canonical
 from muntin_engine.errors import StateError
@@ -69,8 +69,8 @@ class BatchResult:
 
     Attributes:
         output: The changes of the output, key by key.
-        refusals: The late and rejected rows, key by key. A row that waited for others may be rejected in a later batch
-            than its own.
+        rejections: The late and rejected rows, key by key. A row that waited for others may be rejected in a later
+            batch than its own.
         progress: The progress of the input now.
         watermark: No later output of this bucket has a sync time below it.
         accepted: The number of accepted rows; one that waits for other rows of its event counts when they came.
@@ -80,7 +80,7 @@ class BatchResult:
     """
 
     output: list[tuple[Key, list[OutputChange]]] = field(default_factory=list)
-    refusals: list[tuple[Key, Refusal]] = field(default_factory=list)
+    rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
     watermark: int = EARLIEST
     accepted: int = 0
@@ -263,11 +263,11 @@ class _BatchRun:
         output = self._evaluation.evaluate(work.key, state, admission, before, now)
         if output:
             self.result.output.append((work.key, output))
-        refusals, count = admission.refusals, len(work.rows)
+        rejections, count = admission.rejections, len(work.rows)
         if self._filter is not None:
-            refusals, count = self._filter.shown(refusals), count - self._filter.count(work.rows)
-        self.result.refusals += [(work.key, refusal) for refusal in refusals]
-        self.result.accepted += waiting + count - len(refusals) - state.waiting_count
+            rejections, count = self._filter.shown(rejections), count - self._filter.count(work.rows)
+        self.result.rejections += [(work.key, rejection) for rejection in rejections]
+        self.result.accepted += waiting + count - len(rejections) - state.waiting_count
         if state.key_watermark <= self._at[0]:
             state.key_watermark = EARLIEST
         if not state.is_empty:
@@ -291,7 +291,7 @@ class _BatchRun:
         try:
             return self._codec.pack(data)
         except StateError as error:
-            rows = ((window, out.row.value) for window, entry in state.windows.items() for out in entry.standing)
+            rows = ((window, out.row.value) for window, entry in state.windows.items() for out in entry.live)
             found = (self._kept.why_unstorable(value, key, window) for window, value in rows)
             raise next(filter(None, found), error) from error
 

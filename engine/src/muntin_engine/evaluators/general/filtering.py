@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from muntin_engine.core.changes import InputChange, Refusal
+from muntin_engine.core.changes import InputChange, Rejection
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -44,9 +44,9 @@ class Filter:
         """Return the number of rows that are insertions which the filter leaves out."""
         return sum(map(self._is_left_out, changes))
 
-    def shown(self, refusals: Iterable[Refusal]) -> list[Refusal]:
-        """Return refusals without those of insertions that are left out anyway."""
-        return [refusal for refusal in refusals if not self._is_left_out(refusal.change)]
+    def shown(self, rejections: Iterable[Rejection]) -> list[Rejection]:
+        """Return rejections without those of insertions that are left out anyway."""
+        return [rejection for rejection in rejections if not self._is_left_out(rejection.change)]
 
     def _is_left_out(self, change: InputChange) -> bool:
         return change.new_end is None and not self._keeps(change.payload)

@@ -15,26 +15,26 @@ from muntin_engine.evaluators.general.assignment import assigner_of
 from muntin_engine.evaluators.general.computation import OutputRow
 from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
 from muntin_engine.evaluators.general.kept_states import KeptStates
-from muntin_engine.evaluators.general.life import Life, Standing
+from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.general.samples import Samples
 from muntin_engine.evaluators.general.trigger_state import TriggerState
 from muntin_engine.evaluators.general.window_index import LiveRow, WindowEntry, WindowIndex
 
 Identity: TypeAlias = tuple[Hashable, int]
-"""What names an event among those of its key: its id, and the start that it was inserted with."""
+"""The name of an event among those of its key: its id, and the start that it was inserted with."""
 
 
 class KeyState:
     """The indexes of one key.
 
     Attributes:
-        assigner: How the axis is cut.
-        events: The events an open window may need, or that may still be revised.
-        windows: The windows that are out and may change, or that a trigger trigger_states.
-        lives: The rows that wait for others of their event.
+        assigner: The assigner of its windows.
+        events: The events that an open window may need, or that may still be revised.
+        windows: The windows that have been emitted and may change, or that have a trigger state.
+        pending: The rows that wait for others of their event.
         key_watermark: The key's own watermark, if it is beyond that of the input.
         samples: The times of an edge stream's samples; None where events are no samples.
-        serial: The last number given out.
+        serial: The last serial number.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
@@ -47,7 +47,7 @@ class KeyState:
         self.assigner = assigner_of(query.window)
         self.events = EventIndex()
         self.windows = WindowIndex(keeps_history=query.is_time_bound)
-        self.lives: dict[Identity, Life] = {}
+        self.pending: dict[Identity, PendingRows] = {}
         self.samples = Samples() if query.is_edge else None
         self.serial = serial
         self.key_watermark = EARLIEST
@@ -59,12 +59,12 @@ class KeyState:
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return not (len(self.events) or len(self.windows) or self.lives or self.key_watermark > EARLIEST)
+        return not (len(self.events) or len(self.windows) or self.pending or self.key_watermark > EARLIEST)
 
     @property
     def waiting_count(self) -> int:
         """The number of rows that wait for others of their event."""
-        return sum(len(life.rows) for life in self.lives.values()) if self.lives else 0
+        return sum(len(waiting.rows) for waiting in self.pending.values()) if self.pending else 0
 
     def next_serial(self) -> int:
         """Return a number this key has not used yet."""
@@ -99,7 +99,7 @@ class KeyState:
             list(ends),
             _width(payloads),
             list(chain.from_iterable(payloads)),
-            [_life_to_data(identity, life) for identity, life in self.lives.items()],
+            [_pending_to_data(identity, waiting) for identity, waiting in self.pending.items()],
             [_window_to_data(window, entry) for window, entry in windows],
             self.key_watermark,
             kept.pack([entry.states for _, entry in windows], key, [window for window, _ in windows]),
@@ -113,7 +113,7 @@ class KeyState:
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
-        remembered, serial, ids, origins, starts, ends, width, values, lives, windows, *rest = data
+        remembered, serial, ids, origins, starts, ends, width, values, pending, windows, *rest = data
         key_watermark, packed, schema_version = rest
         state = cls(query, serial)
         state.key_watermark = key_watermark
@@ -123,14 +123,14 @@ class KeyState:
             ids = zip(ids, origins or starts, strict=True)
         memberships = state.assigner.memberships(starts, ends)
         state._restore_events(map(_restored, zip(ids, starts, ends, payloads, *memberships, strict=True)))
-        for id, start, rows, base in lives:
+        for id, start, rows, base in pending:
             waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
-            standing = Standing(base[0], base[1], tuple(base[2])) if base else None
-            state.lives[id, start] = Life(waiting, standing)
+            before = EventState(base[0], base[1], tuple(base[2])) if base else None
+            state.pending[id, start] = PendingRows(waiting, before)
         extents = [Window(start, end) for start, end, *_ in windows]
         held = kept.unpack(packed, schema_version, key, extents)
-        for extent, states, (_, _, count, standing, *trigger_state) in zip(extents, held, windows, strict=True):
-            rows = [LiveRow(id, OutputRow(*row)) for id, *row in standing]
+        for extent, states, (_, _, count, live, *trigger_state) in zip(extents, held, windows, strict=True):
+            rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
             state.windows.put(
                 extent, WindowEntry(count, states, rows, TriggerState(*trigger_state) if trigger_state else None)
             )
@@ -156,11 +156,11 @@ def _width(payloads: Iterable[tuple[object, ...]]) -> int:
     return max(widths, default=0)
 
 
-def _life_to_data(identity: Identity, life: Life) -> list[object]:
-    rows = [list(row[2:]) for row in life.rows]
-    return [*identity, rows, list(life.base) if life.base else None]
+def _pending_to_data(identity: Identity, waiting: PendingRows) -> list[object]:
+    rows = [list(row[2:]) for row in waiting.rows]
+    return [*identity, rows, list(waiting.base) if waiting.base else None]
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
-    standing = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.standing]
-    return [window.start, window.end, entry.size, standing, *(entry.trigger_state or ())]
+    live = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.live]
+    return [window.start, window.end, entry.size, live, *(entry.trigger_state or ())]

@@ -31,9 +31,9 @@ def shortened(
 
     Cost: linear in the entries of the index, by a logarithmic factor.
     """
-    standing = [(window, entry) for window, entry in index.items() if entry.standing]
-    were_past = [(window, entry) for window, entry in standing if not entry.size]
-    are_past = [(w, e) for w, e in standing if not (affected[w].exists if w in changed else e.size)]
+    emitted = [(window, entry) for window, entry in index.items() if entry.live]
+    were_past = [(window, entry) for window, entry in emitted if not entry.size]
+    are_past = [(w, e) for w, e in emitted if not (affected[w].exists if w in changed else e.size)]
     existed = {window for window in changed if index.get(window).size}
     ends: dict[Window, int] = {}
     for window, successor in _successors(query, were_past, existed):
@@ -53,7 +53,7 @@ def _successors(
     """Yield the replaced windows with their successors, if these are among the existing ones."""
     successors = sorted(existing, key=by_start)
     for window, entry in past:
-        starts = query.window.successor(window, min(out.row.start for out in entry.standing))
+        starts = query.window.successor(window, min(out.row.start for out in entry.live))
         if starts is None:
             continue
         least, most = starts

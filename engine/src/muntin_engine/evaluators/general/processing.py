@@ -39,7 +39,7 @@ def process(task: TaskPayload, cells: Cells, batch: BucketBatch) -> Evaluated:
         **progress_metrics(task, result.progress),
     }
     tables = result_tables(task, result.output)
-    return Evaluated(tables, result.accepted, result.watermark, metrics, result.refusals)
+    return Evaluated(tables, result.accepted, result.watermark, metrics, result.rejections)
 
 
 def _count(result: BatchResult, is_wanted: Callable[[OutputChange], bool]) -> int:

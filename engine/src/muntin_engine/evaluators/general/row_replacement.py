@@ -12,25 +12,25 @@ from muntin_engine.evaluators.general.window_index import LiveRow
 
 
 def replace_rows(
-    window: Window, standing: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
+    window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
     """Return the live rows once a window's rows are these, and the changes that lead there.
 
     A row that is live already keeps its id and causes no change; the others are retracted in full.
     """
-    kept, obsolete, missing = _match(standing, rows)
+    kept, obsolete, missing = _match(live, rows)
     changes = [_retraction(window, out) for out in obsolete]
     added = [LiveRow(next_id(), row) for row in missing]
     return kept + added, changes + [_insertion(window, out) for out in added]
 
 
 def replace_rows_from(
-    since: int, window: Window, standing: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
+    since: int, window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
     """Do the same from a tick on: output before it stays live, and rows are shortened instead of retracted."""
     wanted = [OutputRow(max(row.start, since), row.end, row.value) for row in rows if row.end > since]
-    past = [out for out in standing if out.row.end <= since]
-    reaching = {out.id: out for out in standing if out.row.end > since}
+    past = [out for out in live if out.row.end <= since]
+    reaching = {out.id: out for out in live if out.row.end > since}
     kept, obsolete, missing = _match((_from(since, out) for out in reaching.values()), wanted)
     ended = [reaching[out.id] for out in obsolete]
     added = [LiveRow(next_id(), row) for row in missing]
@@ -38,12 +38,10 @@ def replace_rows_from(
     return left + added, [_end_at(since, window, out) for out in ended] + [_insertion(window, out) for out in added]
 
 
-def _match(
-    standing: Iterable[LiveRow], rows: Iterable[OutputRow]
-) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
+def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
     """Return the live rows that are wanted, those that are not, and the wanted rows that are not live."""
     by_row: dict[Hashable, list[LiveRow]] = {}
-    for out in standing:
+    for out in live:
         by_row.setdefault(_identity(out.row), []).append(out)
     kept: list[LiveRow] = []
     missing: list[OutputRow] = []

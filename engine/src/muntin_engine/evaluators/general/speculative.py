@@ -166,18 +166,18 @@ class SpeculativeEmission(Emission):
         output: list[OutputChange] = []
         for window, since in shortened(self._query, state.windows, affected, contents.keys()).items():
             entry = state.windows.get(window)
-            standing, changes = replace_rows_from(since, window, entry.standing, (), state.next_serial)
-            state.windows.put(window, entry._replace(standing=standing))
+            live, changes = replace_rows_from(since, window, entry.live, (), state.next_serial)
+            state.windows.put(window, entry._replace(live=live))
             output += changes
         return output
 
     def _replace(self, state: KeyState, window: Window, content: Content, change: Affected) -> list[OutputChange]:
-        old = state.windows.get(window).standing
+        old = state.windows.get(window).live
         if self._query.is_time_bound and not change.is_new:
-            standing, output = replace_rows_from(change.sync_time, window, old, content.rows, state.next_serial)
+            live, output = replace_rows_from(change.sync_time, window, old, content.rows, state.next_serial)
         else:
-            standing, output = replace_rows(window, old, content.rows, state.next_serial)
-        state.windows.put(window, WindowEntry(content.size, content.states, standing))
+            live, output = replace_rows(window, old, content.rows, state.next_serial)
+        state.windows.put(window, WindowEntry(content.size, content.states, live))
         return output
 
 

@@ -53,7 +53,7 @@ def _closing(query: EvaluatorQuery, state: KeyState, first: Window | None, water
 def _forgetting(state: KeyState, watermark: int) -> list[int]:
     """Return punctuations at which something can be forgotten."""
     times = [event.end + 1 for event in state.events.until_at_most(state.assigner.frontier)]
-    for (_, start), life in state.lives.items():
+    for (_, start), life in state.pending.items():
         nodes = {start, *(end for row in life.rows for end in (row.end, row.new_end) if end is not None)}
         times += [node + 1 for node in nodes if watermark <= node < INFINITY]
     times += [state.key_watermark] if state.key_watermark > EARLIEST else []

@@ -164,12 +164,12 @@ class TriggeredEmission(Emission):
         trigger_state = entry.trigger_state or TriggerState()
         output = _retractions(window, entry)
         since = state.serial
-        standing = [LiveRow(state.next_serial(), row) for row in rows]
-        output += [_change(OutputKind.INSERT, window, out, timing, trigger_state.firings) for out in standing]
+        live = [LiveRow(state.next_serial(), row) for row in rows]
+        output += [_change(OutputKind.INSERT, window, out, timing, trigger_state.firings) for out in live]
         if timing is Timing.EARLY:
             trigger_state = trigger_state._replace(firings=trigger_state.firings + 1, is_changed=False, since=since)
-            kept = standing if self._refinement is Refinement.RETRACT else []
-            state.windows.put(window, entry._replace(standing=kept, trigger_state=trigger_state))
+            kept = live if self._refinement is Refinement.RETRACT else []
+            state.windows.put(window, entry._replace(live=kept, trigger_state=trigger_state))
         return output
 
 
@@ -197,7 +197,7 @@ def _serial(event: StoredEvent) -> int:
 
 def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:
     firing = entry.trigger_state.firings - 1 if entry.trigger_state is not None else 0
-    return [_change(OutputKind.RETRACT, window, out, Timing.EARLY, firing) for out in entry.standing]
+    return [_change(OutputKind.RETRACT, window, out, Timing.EARLY, firing) for out in entry.live]
 
 
 def _change(kind: OutputKind, window: Window, out: LiveRow, timing: Timing, firing: int) -> OutputChange:

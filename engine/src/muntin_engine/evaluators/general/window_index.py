@@ -1,4 +1,4 @@
-"""WindowIndex: the windows that have been put out, or that a trigger trigger_states, and may change again."""
+"""WindowIndex: the windows that have been emitted, or that have a trigger state, and may change again."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ by_start: Final = attrgetter("start")
 
 
 class LiveRow(NamedTuple):
-    """An output event that has been put out and not taken back."""
+    """An output event that has been emitted and not retracted."""
 
     id: int
     row: OutputRow
 
 
 class WindowEntry(NamedTuple):
-    """One window that has been put out.
+    """One window that has been emitted, or has a trigger state.
 
     Attributes:
-        size: How many members it has; zero for one that is past: it no longer exists, but some of its output stands.
+        size: The number of its members; zero for a replaced window, which no longer exists but has live output.
         states: The state of each module, None for one without; empty while none is worth keeping.
-        standing: The output events that stand.
-        trigger_state: What is remembered for the query's trigger; None without one.
+        live: Its live output events.
+        trigger_state: The state of the query's trigger; None without one.
     """
 
     size: int
     states: list[Any]
-    standing: list[LiveRow]
+    live: list[LiveRow]
     trigger_state: TriggerState | None = None
 
 
 NEW: Final = WindowEntry(0, [], [])
-"""The entry of a window that is not out."""
+"""The entry of a window that has none."""
 
 
 class WindowIndex:
@@ -50,11 +50,11 @@ class WindowIndex:
 
     Cost: reading and writing an entry takes constant time. Going through the windows in order sorts them first, if
     there are new ones: linear, since they are almost sorted. `overlapping` then takes logarithmic time plus the
-    entries returned; where windows that are past are kept, it looks at every earlier entry.
+    entries returned; where replaced windows are kept, it looks at every earlier entry.
     """
 
     def __init__(self, *, keeps_history: bool = False) -> None:
-        """Start an index; it keeps a history where output is shortened and not taken back."""
+        """Start an index; it keeps replaced windows where output is shortened and not retracted."""
         self._keeps_history = keeps_history
         self._entries: dict[Window, WindowEntry] = {}
         self._order: list[Window] | None = None
@@ -71,8 +71,8 @@ class WindowIndex:
         return self._entries.get(window, NEW)
 
     def put(self, window: Window, entry: WindowEntry) -> None:
-        """Set the entry of a window; one without members and standing rows is forgotten."""
-        if not entry.size and not entry.standing:
+        """Set the entry of a window; one without members and live rows is forgotten."""
+        if not entry.size and not entry.live:
             self._discard(window)
             return
         if window not in self._entries:
@@ -92,15 +92,15 @@ class WindowIndex:
         return found
 
     def close(self, frontier: int, watermark: int, is_closed: Callable[[Window], bool] | None = None) -> int:
-        """Forget the windows that are closed, and what stands for good of those that are past.
+        """Forget the windows that are closed, and the final output of replaced windows.
 
         Args:
             frontier: Existing windows that start before it are closed.
-            watermark: Where output is shortened and not taken back, rows that end at it or before stand for good.
-            is_closed: Says which of the others are closed too; none unless given.
+            watermark: Where output is shortened and not retracted, rows that end at it or before are final.
+            is_closed: True for those of the others that are closed too; none unless given.
 
         Returns:
-            How many windows are closed now that were not before.
+            The number of windows that are closed now and were not before.
         """
         if not self._entries:
             return 0
@@ -111,19 +111,19 @@ class WindowIndex:
         for window in closed:
             self._discard(window)
         for window, entry in self.items() if self._keeps_history else ():
-            if any(out.row.end <= watermark for out in entry.standing):
-                left = [out for out in entry.standing if out.row.end > watermark]
-                self.put(window, entry._replace(standing=left))
+            if any(out.row.end <= watermark for out in entry.live):
+                left = [out for out in entry.live if out.row.end > watermark]
+                self.put(window, entry._replace(live=left))
         return len(closed)
 
     def unsettled(self) -> Iterable[int]:
-        """Return, for each window that is past, the tick at which its output stands for good."""
+        """Return, for each replaced window, the tick at which its output is final."""
         if not self._keeps_history:
             return ()
-        return [max(out.row.end for out in entry.standing) for entry in self._entries.values() if not entry.size]
+        return [max(out.row.end for out in entry.live) for entry in self._entries.values() if not entry.size]
 
     def wake_ups(self) -> tuple[int, int]:
-        """Return the reading of the clock and the max event time at which the first trigger wants to be asked."""
+        """Return the first wake-ups of all triggers: a reading of the clock and a max event time."""
         trigger_states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
         if not trigger_states:
             return INFINITY, INFINITY

@@ -1,4 +1,4 @@
-"""Rows that were set aside, in words and as JSON."""
+"""The side outputs of late and rejected rows: reasons in words, rows as JSON."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from typing import Any, Final
 import pyarrow as pa
 
 from muntin import INFINITY, moment
-from muntin_engine.core.changes import Refusal
+from muntin_engine.core.changes import Rejection
 from muntin_engine.exchange.task_payload import TaskPayload
 
-REFUSED: Final = pa.schema(
+SIDE_OUTPUT: Final = pa.schema(
     [("reason", pa.string()), ("message", pa.string()), ("row", pa.string()), ("late_by", pa.int64())]
 )
 """The columns of late and rejected rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedRow:
-    """A row that was set aside.
+class SideOutputRow:
+    """A row of a side output.
 
     Attributes:
-        is_late: True if it goes to the late rows, false if to the rejected ones.
-        reason: Why, in a word or two that can be counted.
-        message: Why, in a sentence.
+        is_late: True for the side output of late rows, false for that of rejected rows.
+        reason: The reason, in a word or two that can be counted.
+        message: The reason, in a sentence.
         row: The row as JSON, by the query's own names for its columns.
-        late_by: How late it is, in ticks; None if it is not, or came after the end of the stream.
+        late_by: Its lateness in ticks; None if it is not late, or came after the end of the stream.
     """
 
     is_late: bool
@@ -41,15 +41,15 @@ class RefusedRow:
     late_by: int | None = None
 
 
-def refused_row(task: TaskPayload, key: Sequence[Any], refusal: Refusal) -> RefusedRow:
-    """Return a row that the evaluator set aside."""
-    change = refusal.change
+def side_output_row(task: TaskPayload, key: Sequence[Any], rejection: Rejection) -> SideOutputRow:
+    """Return the side output of a row that an evaluator rejected."""
+    change = rejection.change
     kind = "insert" if change.new_end is None else "retract" if change.new_end == change.start else "revise"
     values = {"change": kind, "id": change.id, "start": change.start, "end": change.end, "new_end": change.new_end}
     values["source"] = change.source
     values |= zip(task.key_names + task.input_names, [*key, *change.payload], strict=True)
     row = row_as_json(task, values)
-    return RefusedRow(refusal.is_late, str(refusal.reason), refusal.message, row, refusal.late_by)
+    return SideOutputRow(rejection.is_late, str(rejection.reason), rejection.message, row, rejection.late_by)
 
 
 def row_as_json(task: TaskPayload, values: Mapping[str, Any]) -> str:
@@ -60,10 +60,10 @@ def row_as_json(task: TaskPayload, values: Mapping[str, Any]) -> str:
     return json.dumps({name: _plain(value) for name, value in named.items()}, ensure_ascii=False)
 
 
-def refused_table(rows: Sequence[RefusedRow]) -> pa.Table:
+def side_output_table(rows: Sequence[SideOutputRow]) -> pa.Table:
     """Return late or rejected rows as a table."""
-    columns = [pa.array([getattr(row, part.name) for row in rows], part.type) for part in REFUSED]
-    return pa.table(columns, schema=REFUSED)
+    columns = [pa.array([getattr(row, part.name) for row in rows], part.type) for part in SIDE_OUTPUT]
+    return pa.table(columns, schema=SIDE_OUTPUT)
 
 
 def _time(task: TaskPayload, tick: int | None) -> Any:

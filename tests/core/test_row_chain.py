@@ -107,12 +107,12 @@ def test_a_life_adds_up_to_the_same_in_every_order_and_cut(seed: int) -> None:
             after = random.choice((watermark, max(watermark, highest)))
             taken.take([rows[place] for place in batch], watermark, after)
             watermark = after
-            assert taken.refused == [], rows
+            assert taken.rejected == [], rows
             shown, meant = standing(taken), truth
             assert min(shown[0] if shown else START, watermark) == min(meant[0] if meant else START, watermark)
         assert standing(taken) == truth, rows
         taken.take([], watermark, INFINITY)
-        assert (taken.refused, taken.state.waiting_count, taken.state.lives) == ([], 0, {}), rows
+        assert (taken.rejected, taken.state.waiting_count, taken.state.pending) == ([], 0, {}), rows
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -128,11 +128,11 @@ def test_rows_that_contradict_each_other_are_refused_alike_in_every_order(seed: 
     for order in list(permutations(rows))[:: 1 if len(rows) < 5 else 41]:
         taken = Taken()
         taken.take(list(order), EARLIEST, watermark)
-        refused = sorted(taken.refused, key=str)
-        found.add((standing(taken), str(refused), taken.state.waiting_count))
+        rejected = sorted(taken.rejected, key=str)
+        found.add((standing(taken), str(rejected), taken.state.waiting_count))
         taken.take([], watermark, INFINITY)
-        assert taken.state.lives == {}
-        assert len(taken.refused) <= len(rows)
+        assert taken.state.pending == {}
+        assert len(taken.rejected) <= len(rows)
     assert len(found) == 1, rows
 
 
@@ -142,4 +142,4 @@ def test_two_events_of_one_id_live_beside_each_other(first: int, second: int) ->
     for order in permutations(rows):
         taken = Taken(list(order))
         assert sorted((event.start, event.end) for event in taken.state.events) == [(1, first), (2, second)]
-        assert taken.refused == []
+        assert taken.rejected == []

@@ -1,10 +1,11 @@
-"""What the rows of one event add up to, whatever order they come in.
+"""Chain the rows of one event, in whatever order they come, to the event's state.
 
 The rows of an event are the edges of a graph. Its nodes are the ends that the event may have, and its start, which
-stands for an event that is absent: `[start, start)` has no tick. An insertion leads from the start to an end, a
-revision from the end it expects to its new end, a retraction from an end back to the start. If the rows are all there,
-a trail leads through every edge, and where it ends follows from the degrees of the nodes alone: it does not depend on
-the order of the rows, nor on the micro-batches they came in. The sync time of a row is the smaller of its two nodes.
+means that the event is absent: `[start, start)` has no tick. An insertion leads from the start to an end, a revision
+from the end that it expects to its new end, a retraction from an end back to the start. If no row is missing, a trail
+(in the sense of Euler) leads through every edge, and its end follows from the degrees of the nodes alone: it does not
+depend on the order of the rows, nor on the micro-batches in which they came. The sync time of a row is the smaller of
+its two nodes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from muntin import INFINITY
 from muntin_engine.core.changes import InputChange
 
 
-class Standing(NamedTuple):
-    """What an event is; one that ends at its start is absent."""
+class EventState(NamedTuple):
+    """The state of an event; one that ends at its start is absent."""
 
     start: int
     end: int
@@ -30,57 +31,57 @@ class Standing(NamedTuple):
         return self.end > self.start
 
 
-class Life(NamedTuple):
-    """What is remembered of an event besides what it is, as long as some rows are not all there.
+class PendingRows(NamedTuple):
+    """The rows of an event that wait for missing ones.
 
     Attributes:
         rows: The rows that wait.
-        base: What the event was before them, if it depends on what is to come what they make of it; usually None.
+        base: The state of the event before them, if their effect depends on rows that are missing; usually None.
     """
 
     rows: tuple[InputChange, ...] = ()
-    base: Standing | None = None
+    base: EventState | None = None
 
 
-class Followed(NamedTuple):
-    """What the rows of an event add up to.
+class ChainedRows(NamedTuple):
+    """The result of chaining the rows of an event.
 
     Attributes:
-        standing: What the event is now.
-        life: What to remember of it.
-        refused: The rows that cannot be taken any more.
+        event: The state of the event now.
+        pending: The rows that wait.
+        rejected: The rows that can no longer be applied.
     """
 
-    standing: Standing
-    life: Life
-    refused: Sequence[InputChange] = ()
+    event: EventState
+    pending: PendingRows
+    rejected: Sequence[InputChange] = ()
 
 
-_NOTHING: Final = Life()
+_NOTHING: Final = PendingRows()
 
 _Edge: TypeAlias = tuple[int, int, InputChange]
 _Edges: TypeAlias = dict[int, list[_Edge]]
 """Edges by the node they leave, the one to take first at the end of its list."""
 
 
-def follow(base: Standing, rows: Sequence[InputChange], until: int) -> Followed:
-    """Return what an event is after some rows.
+def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> ChainedRows:
+    """Apply rows to an event, in the order in which they chain.
 
-    From the end that the event has, edges are taken until none leads on, the one to the smallest end first. If those
-    that are left are balanced (each node has as many that lead to it as lead away), they are detours that the event
-    made on its way, and all rows are taken. If not, some rows are missing, and the ones left over wait for them. A
+    From the end that the event has, edges are followed until none leads on, the one to the smallest end first. If the
+    edges that are left are balanced (each node has as many incoming as outgoing ones), they are detours that the event
+    made on its way, and all rows are applied. If not, some rows are missing, and the ones left over wait for them. A
     blind revision, which expects no end, applies to the end at which no other row leads on; of several, the one with
     the smallest new end is the last, so a retraction wins. It waits if the event is absent.
 
-    Where a node below the watermark is out of balance, or the event has ended before the watermark, the missing
-    rows cannot come any more: what waits and has a sync time before the watermark is refused, but for detours.
+    Where a node below the watermark is out of balance, or the event has ended before the watermark, the missing rows
+    can no longer come legally: waiting rows with a sync time before the watermark are rejected, except detours.
 
     Args:
-        base: What the event was before all of them.
-        rows: Those that waited and those that came, in any order.
+        base: The state of the event before all of them.
+        rows: Waiting and new rows, in any order.
         until: The watermark from now on.
 
-    Cost: linear in the number of rows, and that of sorting those that leave one node.
+    Cost: linear in the number of rows, and sorting of those that leave one node.
     """
     start, limit = base.start, INFINITY + 1 if until == INFINITY else until
     blind = sorted((row for row in rows if row.end is None and row.new_end is not None), key=_by_new_end)
@@ -89,12 +90,12 @@ def follow(base: Standing, rows: Sequence[InputChange], until: int) -> Followed:
     here = walk[-1][1] if walk else base.end
     while blind and here != start:
         _, new_end, _ = _edge(start, blind.pop())
-        before = Standing(start, new_end, _payload(before, here, walk)[0])
+        before = EventState(start, new_end, _payload(before, here, walk)[0])
         walk = _walk(edges, before.end)
         here = walk[-1][1] if walk else before.end
     is_over = here < limit
     beside = [edge for left in edges.values() for edge in left]
-    refused: list[InputChange] = []
+    rejected: list[InputChange] = []
     is_detour, missing = True, Counter[int]()
     if beside:
         missing = Counter(target for _, target, _ in beside)
@@ -102,20 +103,20 @@ def follow(base: Standing, rows: Sequence[InputChange], until: int) -> Followed:
         is_detour = not any(missing.values())
         if not is_detour and (is_over or any(count and node < limit for node, count in missing.items())):
             detours, misfits = _detours(beside)
-            refused = [row for *nodes, row in misfits if is_over or min(nodes) < limit]
+            rejected = [row for *nodes, row in misfits if is_over or min(nodes) < limit]
             misfits = [edge for edge in misfits if not is_over and min(edge[:2]) >= limit]
             beside, is_detour = detours + misfits, not misfits
     rest = [] if is_detour else beside
     is_open = any(start in edge[:2] for edge in rest)
     payload, has_come = _payload(before, here, walk if is_open and missing[start] else walk + beside)
-    standing = Standing(start, here, payload)
+    event = EventState(start, here, payload)
     if blind and is_over:
-        refused, blind = refused + blind, []
+        rejected, blind = rejected + blind, []
     is_unsure = not has_come and start >= limit
     if is_open and not is_unsure:
         is_unsure = any(start in edge[:2] for edge in walk) or payload != before.payload
     waiting = (*(row for *_, row in (walk + beside if is_unsure else rest)), *blind)
-    return Followed(standing, Life(waiting, before if is_unsure else None) if waiting else _NOTHING, refused)
+    return ChainedRows(event, PendingRows(waiting, before if is_unsure else None) if waiting else _NOTHING, rejected)
 
 
 def sync_time(start: int, row: InputChange) -> int:
@@ -138,13 +139,13 @@ def _by_source(edges: Iterable[_Edge]) -> _Edges:
     for edge in edges:
         found.setdefault(edge[0], []).append(edge)
     for leaving in found.values():
-        if len(leaving) > 1:  # equal ones are told apart by their values, so that which is refused is no matter of luck
+        if len(leaving) > 1:  # equal ones are ordered by their values, so that rejection does not depend on order
             leaving.sort(key=lambda edge: (edge[1], repr(edge[2])), reverse=True)
     return found
 
 
 def _walk(edges: _Edges, node: int) -> list[_Edge]:
-    """Take edges from a node on until none leads on."""
+    """Follow edges from a node until none leads on."""
     walk: list[_Edge] = []
     while leaving := edges.get(node):
         walk.append(leaving.pop())
@@ -165,12 +166,12 @@ def _detours(beside: Iterable[_Edge]) -> tuple[list[_Edge], list[_Edge]]:
     return detours, misfits
 
 
-def _payload(base: Standing, here: int, taken: Sequence[_Edge]) -> tuple[tuple[object, ...], bool]:
-    """Return the payload of an event after some rows, and whether each payload that they take back has come.
+def _payload(base: EventState, here: int, taken: Sequence[_Edge]) -> tuple[tuple[object, ...], bool]:
+    """Return the payload of an event after some rows, and True if each retracted payload has come.
 
-    Only where an event was inserted again is there a choice. A retraction takes back the payload that it repeats; one
-    that repeats none, or one that has not come, takes that which was there first. What is then left open is decided by
-    which insertion can have led here last, and at last by the values: the greatest, as text.
+    There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; one
+    without a payload, or with one that has not come, retracts the first. Of several that are left, those count whose
+    insertion can have led here last, and of these the greatest, as text.
     """
     inserted = [(target, row.payload) for _, target, row in taken if row.new_end is None]
     retracted = [row.payload for _, target, row in taken if target == base.start]

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from muntin import INFINITY
-from muntin_engine.core.changes import InputChange, Reason, Refusal
-from muntin_engine.exchange.refused import refused_row, row_as_json
+from muntin_engine.core.changes import InputChange, Reason, Rejection
+from muntin_engine.exchange.side_output import row_as_json, side_output_row
 from tests.spark_units.tasks import task_of
 
 NAMES = {
@@ -77,13 +77,13 @@ def test_a_time_beyond_the_calendar_stays_a_number() -> None:
 
 @pytest.mark.parametrize(("new_end", "kind"), [(None, "insert"), (8, "revise"), (3, "retract")])
 def test_what_the_evaluator_sets_aside_is_the_row_again(new_end: int | None, kind: str) -> None:
-    refusal = Refusal(Reason.LATE, "it came late", InputChange(5, 3, 9, (1.5,), new_end))
-    row = refused_row(task_of(names=NAMES), ("north",), refusal)
+    rejection = Rejection(Reason.LATE, "it came late", InputChange(5, 3, 9, (1.5,), new_end))
+    row = side_output_row(task_of(names=NAMES), ("north",), rejection)
     assert (row.is_late, row.reason, row.message) == (True, "late", "it came late")
     shown = {"station": "north", "what": kind, "ride": 5, "since": 3, "until": 9, "back": new_end, "km": 1.5}
     assert json.loads(row.row) == shown
 
 
 def test_only_a_late_row_is_late() -> None:
-    refusal = Refusal(Reason.DUPLICATE_ID, "it is there", InputChange(5, 3, INFINITY, (1.5,)))
-    assert not refused_row(task_of(names=NAMES), ("north",), refusal).is_late
+    rejection = Rejection(Reason.DUPLICATE_ID, "it is there", InputChange(5, 3, INFINITY, (1.5,)))
+    assert not side_output_row(task_of(names=NAMES), ("north",), rejection).is_late
