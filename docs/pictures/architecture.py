@@ -35,16 +35,16 @@ _SDK: Final = Box(
 _DISTRIBUTE: Final = Box(
     "distribute: mapInArrow",
     (
-        "a bad row is set aside, with its reason",
+        "a bad row goes to the side output",
         "rows of a bucket become one blob, or partial states",
-        "each bucket is told how far the input is",
+        "each bucket gets the progress of the input",
     ),
 )
 _BUCKET: Final = Box(
     "a bucket: transformWithState",
     (
-        "ledger first: whose state, how far, what is due",
-        "admit, find windows, compute, close, forget",
+        "bucket metadata first: identity, progress, timers",
+        "admit, find windows, compute, close, drop state",
         "cells written last: none of them if a module fails",
     ),
 )
@@ -54,7 +54,7 @@ def pictures() -> Iterator[Diagram]:
     """Yield who imports whom, and how a row travels."""
     yield Diagram(
         "floors",
-        "The floors: a query, the engine and plugins, the SDK",
+        "The layers: a query, the engine and plugins, the SDK",
         (
             (Box("a query", ("names modules, windows and policies",), "yours"),),
             (Arrow("imports", 60), Arrow("finds by name", 268)),

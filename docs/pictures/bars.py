@@ -15,10 +15,10 @@ def lifetimes(script: Script) -> list[Bar]:
 
 
 def watermark(script: Script) -> Iterator[Bar]:
-    """Yield how far a stream is, unless it is closed."""
+    """Yield the watermark of a stream, unless it is closed."""
     last = script.last_watermark()
     if last != INFINITY:
-        yield Bar("punctuation", last, last, str(last))
+        yield Bar("watermark", last, last, str(last))
 
 
 def counted(script: Script, window: WindowKind, module: Module, label: str = "windows") -> list[Bar]:

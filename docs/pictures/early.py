@@ -33,5 +33,5 @@ def pictures() -> Iterator[Picture]:
         emit = early(every_count(2), refinement=refinement)
         query = EvaluatorQuery(tumbling(60), (Binding(Sum(), first_column),), emit=emit, has_ids=False)
         rows += [f"refinement={str(refinement)!r}", *outputs(play(query, ORDERS))]
-    title = "sums of orders in an hour, put out after every two orders and at the end"
+    title = "sums of orders in an hour, emitted after every two orders and at the end"
     yield Picture("early", title, rows, tuple(Refinement))

@@ -1,4 +1,4 @@
-"""When results are put out, and what is taken back."""
+"""When results are emitted, and which are retracted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pictures() -> Iterator[Picture]:
     for policy in EmitPolicy:
         query = EvaluatorQuery(tumbling(10), (Binding(Count()),), emit=policy)
         rows += [f"emit={str(policy)!r}", *outputs(play(query, script))]
-    title = "three micro-batches of points, and when counts of tumbling windows of 10 ticks are put out and taken back"
+    title = "three micro-batches of points, and when counts of tumbling windows of 10 ticks are emitted and retracted"
     yield Picture("emission", title, rows, tuple(EmitPolicy))
     yield _revisions()
 

@@ -49,7 +49,7 @@ def _fate(late: Lateness) -> Iterator[Bar]:
     rejected = [rejection.change for result in seen for _, rejection in result.rejections]
     for row in rejected:
         assert row.end is not None
-        fate = "dropped" if late.policy is LatePolicy.DROP else "set aside"
+        fate = "dropped" if late.policy is LatePolicy.DROP else "side output"
         yield Bar("late row", row.start, row.end, fate, is_struck=True)
     if not rejected:
         yield _as_seen(seen)

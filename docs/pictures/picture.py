@@ -16,7 +16,7 @@ class Picture:
         name: The name of its file, without the ending.
         title: What it shows, in a few words.
         rows: From top to bottom.
-        shows: Functions of `muntin.windows` and members of policies.
+        shows: Functions of `muntin.windows`, kinds of plugins, and members of policies.
     """
 
     name: str

@@ -39,19 +39,19 @@ def inputs(script: Script) -> Iterator[Bar]:
 
 
 def outputs(results: Iterable[BatchResult]) -> Iterator[Bar]:
-    """Yield what each micro-batch puts out, what is taken back first."""
+    """Yield the output of each micro-batch, retractions first."""
     for number, given in enumerate(results, 1):
         for change in sorted(chain.from_iterable(changes for _, changes in given.output), key=by_kind):
             yield output_bar(batch(number), change)
 
 
 def by_kind(change: OutputChange) -> bool:
-    """Return what sorts changes that take back before those that put out."""
+    """Return a sort key that puts retractions before insertions."""
     return change.kind is OutputKind.INSERT
 
 
 def output_bar(label: str, change: OutputChange) -> Bar:
-    """Return a change of the output: what is taken back struck through, what is shortened with its rest pale."""
+    """Return a change of the output: a retraction is struck through, and the part that a revision cuts off is pale."""
     note = str(change.value[0]) if isinstance(change.value, tuple) else str(change.value)
     if change.timing is Timing.EARLY:
         note = f"early: {note}"

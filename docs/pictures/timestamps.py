@@ -34,5 +34,5 @@ def _contracts() -> Picture:
     for policy in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND):
         query = EvaluatorQuery(tumbling(10), (Binding(Count()),), emit=EmitPolicy.EAGER, timestamps=policy)
         rows += [f"timestamps = {str(policy)!r}", *outputs(play(query, script))]
-    title = "eager counts of a window: taken back and put out again, or shortened and continued"
+    title = "eager counts of a window: retracted and emitted again, or shortened and continued"
     return Picture("contracts", title, rows, (OutputContract.WINDOW_BASED, OutputContract.TIME_BOUND))

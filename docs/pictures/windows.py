@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from runpy import run_path
 from typing import Any, Final
 
 from docs.pictures.bars import counted, lifetimes, pane, watermark
@@ -15,6 +17,9 @@ from muntin_stats import Count, TimeWeightedAverage
 
 STREAM: Final = Script().insert("a", 1, 6).insert("b", 4, 9).insert("c", 12, 14).close()
 """What the time model is explained with."""
+
+TEMPLATE: Final = Path(__file__).parents[2] / "templates" / "plugin" / "window-kind" / "src" / "muntin_myplugin"
+"""What `muntin new --window` copies."""
 
 RIDES: Final = Script().insert("a", 2, 13).insert("b", 5, 8).insert("c", 11, 18).insert("d", 22, 26).close()
 """What a window is chosen for."""
@@ -30,6 +35,7 @@ def pictures() -> Iterator[Picture]:
     yield _kind("snapshot", "snapshot windows", snapshot)
     yield _kind("count-by-start", "count windows over 2 starts", count_by_start, 2)
     yield _kind("count-by-end", "count windows over 2 ends", count_by_end, 2)
+    yield _kind("visits", "visits, which end when nothing happens for 3 ticks", visits(), 3)
     yield _samples()
     yield _several()
     yield _choice()
@@ -40,6 +46,12 @@ def pictures() -> Iterator[Picture]:
 def _kind(name: str, title: str, function: Callable[..., WindowKind], *sizes: int, **more: int) -> Picture:
     rows = [*lifetimes(STREAM), *counted(STREAM, function(*sizes, **more), Count())]
     return Picture(name, f"three events, and how many are members of {title}", rows, (function,))
+
+
+def visits() -> type[WindowKind]:
+    """Return the kind of windows that a new plugin starts with: it is drawn as any other."""
+    kind: type[WindowKind] = run_path(str(TEMPLATE / "visits.py"), run_name="visits")["Visits"]
+    return kind
 
 
 def _samples() -> Picture:

@@ -36,11 +36,11 @@ laws
 
 evaluation, for final results and level=0.5, way='strict'
   window               evaluator  a row costs                                        why
-  tumbling, points     general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
-  hopping, points      general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
-  hopping, lifetimes   general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
-  snapshot, lifetimes  general    a constant for each window that it is a member of  snapshot() is cut by each key's own events
-  count, points        general    a constant for each window that it is a member of  count_by_start(10) is cut by each key's own events
+  count_by_end, any    general    a constant for each window that it is a member of  count_by_end(10) is cut by each key's own events
+  count_by_start, any  general    a constant for each window that it is a member of  count_by_start(10) is cut by each key's own events
+  hopping, any         general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
+  snapshot, any        general    a constant for each window that it is a member of  snapshot() is cut by each key's own events
+  tumbling, any        general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
 """  # noqa: E501  # as it is printed
 
 
@@ -62,11 +62,13 @@ def test_the_planner_says_how_each_kind_of_window_is_evaluated(
     found = muntin("describe", "tides.average", "--json").data
     assert found["capabilities"] == ["combine"]
     assert [(e["window"], e["events"], e["evaluator"]) for e in found["evaluations"]] == [
-        ("tumbling", "points", "sliced"),
+        ("count_by_end", "any", "general"),
+        ("count_by_start", "any", "general"),
         ("hopping", "points", "sliced"),
         ("hopping", "lifetimes", "general"),
-        ("snapshot", "lifetimes", "general"),
-        ("count", "points", "general"),
+        ("snapshot", "any", "general"),
+        ("tumbling", "points", "sliced"),
+        ("tumbling", "lifetimes", "general"),
     ]
     assert all(evaluation["row"] and evaluation["reason"] for evaluation in found["evaluations"])
 

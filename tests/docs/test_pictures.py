@@ -16,6 +16,7 @@ from docs.pictures.diagram import Diagram
 from docs.pictures.picture import Picture
 from muntin import ClipPolicy, EmitPolicy, LatePolicy, Refinement, TimestampPolicy, windows
 from muntin.named_windows import OWN_KINDS
+from muntin.testing import Bar, Look
 from tests.docs.pages import DOCS, PAGES, name_of
 
 ALBUM = {picture.name: picture for picture in album()}
@@ -52,8 +53,27 @@ def test_a_picture_is_shown_on_a_page(name: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_kind_of_window_has_a_picture(kind: Callable[..., object]) -> None:
-    assert len(KINDS) == 5
     assert [picture.name for picture in ALBUM.values() if kind in picture.shows]
+
+
+def test_each_kind_of_the_catalog_is_made_by_a_function_that_has_a_picture() -> None:
+    assert {function.__annotations__["return"] for function in KINDS} == RETURNED
+
+
+def test_a_kind_of_a_plugin_is_drawn_as_ours_are() -> None:
+    """Two visits with a gap of 3: b and its gap end at 11, before c starts.
+
+    0         10
+     [----)            a
+        [----)         b
+                [-)    c
+     [---------)       until 9 - 1 + 3 = 11
+                [---)  until 14 - 1 + 3 = 16
+    """
+    (picture,) = [picture for picture in ALBUM.values() if isinstance(picture, Picture) and picture.name == "visits"]
+    drawn = [(row.start, row.end, row.note) for row in picture.rows if isinstance(row, Bar) and row.look is Look.WINDOW]
+    assert [kind.name for kind in picture.shows if isinstance(kind, type)] == ["myplugin.visits"]
+    assert drawn == [(1, 11, "2"), (12, 16, "1")]
 
 
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda member: f"{type(member).__name__}.{member.name}")

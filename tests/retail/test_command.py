@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from muntin import Catalog, installed, window
+from muntin import Aggregate, Catalog, installed, window
 from muntin.testing import Outcome, try_laws
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import check_pickling
 from muntin_cli.description import describe
+from muntin_cli.errors import UsageError
+from muntin_cli.evaluation import evaluations_of
 from muntin_cli.listing import list_modules
 from muntin_cli.offered import count_offers
+from muntin_cli.running import parse_window
 from muntin_cli.stubs.package import make_stubs
+from muntin_cli.windows import own_windows
+
+
+class Above(Aggregate[float, int]):
+    """Count what is above zero."""
+
+    name, version = "demo.above", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> int:
+        return sum(payload > 0 for payload in payloads)
 
 
 @pytest.fixture
@@ -32,6 +46,39 @@ def test_kinds_are_listed_and_described(catalog: Catalog) -> None:
     assert [str(parameter) for parameter in told.parameters] == ["gap: int"]
     assert len(told.laws) == 9
     assert told.documentation.startswith("A window over events of which each begins")
+
+
+def test_a_kind_is_drawn_over_three_events(catalog: Catalog) -> None:
+    """Visits with a gap of two ticks.
+
+    0         10
+     [----)          a
+        [----)       b
+                [-)  c
+     [--------)  [--)
+    """
+    drawn = describe(catalog, "retail.visits").drawing.splitlines()
+    assert drawn[-2:] == ["window   [--------)        2", "window              [--)   1"]
+    assert describe(catalog, "retail.shifts", {"day": 10, "night": 5}).drawing.count("window") == 2
+
+
+def test_a_kind_is_in_the_table_of_evaluators_beside_our_own(catalog: Catalog) -> None:
+    module = Above()
+    found = {(each.window, each.events, each.evaluator) for each in evaluations_of(module, {}, catalog)}
+    assert {("retail.visits", "any", "general"), ("retail.shifts", "any", "general")} <= found
+    assert {name for name, _, _ in found} == {*own_windows(), "retail.between_starts", "retail.shifts", "retail.visits"}
+
+
+def test_a_kind_goes_by_its_name_in_the_shell_too(catalog: Catalog) -> None:
+    assert parse_window("retail.visits 5") == window("retail.visits", gap=5)
+    assert parse_window("retail.shifts 10minutes 300") == window("retail.shifts", day=600_000_000, night=300)
+    for text, reason in (
+        ("retail.visits", "missing a required argument"),
+        ("retail.visits 5 6", "too many positional arguments"),
+        ("retail.visit 5", "no window kind is named 'retail.visit'"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            parse_window(text)
 
 
 def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:

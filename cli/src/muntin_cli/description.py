@@ -14,6 +14,7 @@ from muntin_cli.listing import Offer, offer_of
 from muntin_cli.offered import code_of, documentation_of, find_offered, offered_by
 from muntin_cli.parameters import Parameter, example_of, parameters_of
 from muntin_cli.shapes import capabilities_of, contract_of
+from muntin_cli.windows import draw_kind
 
 M = TypeVar("M", bound=Module | Trigger | WindowKind)
 
@@ -36,6 +37,7 @@ class Description:
         laws: The laws of its base class that apply to it, by name.
         evaluations: How each kind of window is evaluated; empty without the engine.
         documentation: Its docstring.
+        drawing: Three events, and the windows that a kind makes of them; empty for others.
     """
 
     offer: Offer
@@ -51,6 +53,7 @@ class Description:
     laws: Mapping[str, str]
     evaluations: tuple[Evaluation, ...]
     documentation: str
+    drawing: str = ""
 
 
 def describe(catalog: Catalog, name: str, given: Mapping[str, object] | None = None) -> Description:
@@ -69,7 +72,7 @@ def describe(catalog: Catalog, name: str, given: Mapping[str, object] | None = N
     offered = find_offered(catalog, name)
     plugin = next(plugin for plugin in catalog.plugins()[0] if offered.name in offered_by(plugin))
     if isinstance(offered, type) and issubclass(offered, Module):
-        return _describe_module(offered, plugin, given or {})
+        return _describe_module(offered, plugin, given or {}, catalog)
     return _describe_other(offered, plugin, given or {})
 
 
@@ -93,10 +96,11 @@ def _describe_other(
         laws=laws_applying_to(found[0]) if found else {},
         evaluations=(),
         documentation=documentation_of(offered),
+        drawing=draw_kind(found[0]) if found and isinstance(found[0], WindowKind) else "",
     )
 
 
-def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, object]) -> Description:
+def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, object], catalog: Catalog) -> Description:
     from muntin.testing import laws_applying_to
 
     found = _example_of(cls, given)
@@ -113,7 +117,7 @@ def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, obje
         default_timestamps="" if module is None else str(timestamps_of([module]) or TimestampPolicy.ALIGN),
         contract=str(contract_of(cls) or ""),
         laws={} if module is None else laws_applying_to(module),
-        evaluations=tuple(evaluations_of(*found)) if found and can_evaluate() else (),
+        evaluations=tuple(evaluations_of(*found, catalog)) if found and can_evaluate() else (),
         documentation=documentation_of(cls),
     )
 

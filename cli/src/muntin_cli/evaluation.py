@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from muntin import (
     Axis,
+    Catalog,
     ClipPolicy,
     EmitPolicy,
     Module,
     MuntinError,
     TimestampPolicy,
     WindowKind,
-    count_by_start,
-    hopping,
-    snapshot,
-    tumbling,
 )
 from muntin.modules.needs_of import clip_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
+from muntin_cli.windows import example_windows
 
 if TYPE_CHECKING:
     from muntin_engine.plan import ModulePlan, Plan
 
-_CASES: Final[tuple[tuple[str, str, WindowKind], ...]] = (
-    ("tumbling", "points", tumbling("1 hour")),
-    ("hopping", "points", hopping("1 hour", "10 minutes")),
-    ("hopping", "lifetimes", hopping("1 hour", "10 minutes")),
-    ("snapshot", "lifetimes", snapshot()),
-    ("count", "points", count_by_start(10)),
-)
 _FLOAT: Final = Scalar(ScalarKind.FLOAT)
 
 
@@ -42,7 +33,7 @@ class Evaluation:
 
     Attributes:
         window: The kind of window.
-        events: What the events are: points or lifetimes.
+        events: What the events are: points, lifetimes, or any of them.
         evaluator: The evaluator; empty where the module cannot run.
         reason: Why this one; or why the module cannot run.
         row: What a row costs.
@@ -50,9 +41,9 @@ class Evaluation:
 
     window: str
     events: str
-    evaluator: str
-    reason: str
-    row: str
+    evaluator: str = ""
+    reason: str = ""
+    row: str = ""
 
 
 def can_evaluate() -> bool:
@@ -60,15 +51,16 @@ def can_evaluate() -> bool:
     return find_spec("muntin_engine") is not None
 
 
-def evaluations_of(module: Module, parameters: Mapping[str, object]) -> Iterator[Evaluation]:
+def evaluations_of(module: Module, parameters: Mapping[str, object], catalog: Catalog) -> Iterator[Evaluation]:
     """Yield the evaluation under each kind of window, for final results; a column of any type is read as a float."""
-    for window, events, specification in _CASES:
-        try:
-            plan = _plan(module, parameters, specification, has_ends=events == "lifetimes")
-        except MuntinError as error:
-            yield Evaluation(window, events, "", str(error).partition("\n")[0], "")
+    for name, window in example_windows(catalog):
+        points, lifetimes = (
+            _evaluation(module, parameters, window, Evaluation(name, events)) for events in ("points", "lifetimes")
+        )
+        if replace(points, events="") == replace(lifetimes, events=""):
+            yield replace(points, events="any")
         else:
-            yield _evaluation(window, events, plan)
+            yield from (points, lifetimes)
 
 
 def columns_of(cls: type[Module]) -> tuple[Field, ...]:
@@ -109,8 +101,12 @@ def _plan_module(module: Module, parameters: Mapping[str, object]) -> ModulePlan
     return plan_module(output, type(module), parameters, columns_of(type(module)), lambda number, _: number)
 
 
-def _evaluation(window: str, events: str, plan: Plan) -> Evaluation:
+def _evaluation(module: Module, parameters: Mapping[str, object], window: WindowKind, asked: Evaluation) -> Evaluation:
     from muntin_engine.plan.explanation import topics_of
 
+    try:
+        plan = _plan(module, parameters, window, has_ends=asked.events == "lifetimes")
+    except MuntinError as error:
+        return replace(asked, reason=str(error).partition("\n")[0])
     said = dict(topics_of(plan))
-    return Evaluation(window, events, plan.choice.evaluator, plan.choice.reason, said["row"])
+    return replace(asked, evaluator=plan.choice.evaluator, reason=plan.choice.reason, row=said["row"])

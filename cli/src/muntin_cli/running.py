@@ -9,23 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import muntin
-from muntin import ClipPolicy, DurationError, Module, TimestampPolicy, WindowError, WindowKind
+from muntin import ClipPolicy, Module, MuntinError, TimestampPolicy, WindowKind
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.policies import parse_policy
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_cli.errors import UsageError
 from muntin_cli.output import let_through
+from muntin_cli.windows import make_windows, usages
 
 T = TypeVar("T")
-
-_WINDOWS = {
-    "tumbling": muntin.tumbling,
-    "hopping": muntin.hopping,
-    "snapshot": muntin.snapshot,
-    "count_by_start": muntin.count_by_start,
-    "count_by_end": muntin.count_by_end,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +64,10 @@ def read_script(file: Path) -> ScriptFile:
 
 
 def parse_window(text: str) -> WindowKind:
-    """Return a window from text such as `tumbling 10`, `hopping 10 5` or `snapshot`; lengths are ticks, or durations.
+    """Return windows from text such as `tumbling 10`, `snapshot` or `retail.visits 5`; lengths are ticks, or durations.
 
     Raises:
-        UsageError: The text names no window.
+        UsageError: The text names no windows.
 
     Example:
         >>> parse_window("hopping 10 5").size, parse_window("tumbling 10minutes").size
@@ -83,16 +75,14 @@ def parse_window(text: str) -> WindowKind:
     """
     words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     try:
-        name, lengths = words[0], words[1:]
-        make: Any = _WINDOWS[name]
-        specification: WindowKind = make(*(int(length) if length.isdigit() else length for length in lengths))
-    except (LookupError, TypeError, WindowError, DurationError) as error:
-        reason = "" if isinstance(error, LookupError) else f": {str(error).partition(chr(10))[0]}"
+        return make_windows(words[0], *(int(word) if word.isdigit() else word for word in words[1:]))
+    except (IndexError, TypeError, MuntinError) as error:
+        reason = f": {str(error).partition(chr(10))[0]}" if words else ""
         raise UsageError(
             f"{text!r} names no window{reason}\n"
-            "  expected: 'tumbling 10', 'hopping 10 5', 'snapshot', 'count_by_start 3' or 'count_by_end 3'"
+            f"  expected: {', '.join(map(repr, usages()))}, or a plugin's kind with its parameters\n"
+            "  for example: --window 'hopping 10 5'"
         ) from error
-    return specification
 
 
 def query_of(module: Module, window: WindowKind, clip: str, timestamps: str) -> WindowedQuery:

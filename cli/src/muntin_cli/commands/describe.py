@@ -42,6 +42,8 @@ def _show(description: Description) -> None:
     if description.documentation:
         show(f"{indented(description.documentation)}\n")
     show_table((), list(_facts(description)))
+    if description.drawing:
+        show(f"\nwindows{_told(description)}\n{indented(description.drawing)}")
     if description.laws:
         show("\nlaws")
         show_table((), [(f"  {law}", statement) for law, statement in description.laws.items()])
@@ -85,4 +87,5 @@ def _clip(description: Description) -> str:
 def _told(description: Description) -> str:
     example = description.example or {}
     told = ", ".join(f"{name}={value!r}" for name, value in example.items())
-    return f" and {told}" if told else ""
+    joined = "with" if description.drawing else "and"
+    return f" {joined} {told}" if told else ""

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def run(
     script: Annotated[Path, typer.Argument(help="A file of Python that defines script, a muntin.testing.Script.")],
     module: Annotated[str, typer.Option(help="The module: an installed one's name, or that of one in the file.")] = "",
-    window: Annotated[str, typer.Option(help="For example 'tumbling 10', 'hopping 10 5' or 'snapshot'.")] = "",
+    window: Annotated[
+        str, typer.Option(help="For example 'tumbling 10', 'snapshot', or a plugin's kind: 'retail.visits 5'.")
+    ] = "",
     clip: Annotated[str, typer.Option(help="What a time-sensitive module sees of lifetimes.")] = "",
     timestamps: Annotated[str, typer.Option(help="Which lifetime the output gets.")] = "",
     svg: Annotated[Path | None, typer.Option(help="Write the drawing into this file too, as a picture.")] = None,

@@ -1,0 +1,114 @@
+"""Every kind of window that a query can name: Muntin's own functions, and the kinds of installed plugins."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import muntin.windows
+from muntin import Aggregate, Catalog, MuntinError, WindowKind
+from muntin.named_windows import kind_named, window
+from muntin_cli.parameters import example_of, signature_of
+
+
+class _Members(Aggregate[object, int]):
+    """Count the members of a window, nulls too."""
+
+    name, version = "muntin.members", "1.0.0"
+
+    def compute_result(self, payloads: Any) -> int:
+        """Return how many there are."""
+        return len(payloads)
+
+
+def own_windows() -> dict[str, Callable[..., WindowKind]]:
+    """Return Muntin's functions that make windows, by name.
+
+    Example:
+        >>> list(own_windows())
+        ['count_by_end', 'count_by_start', 'hopping', 'snapshot', 'tumbling']
+    """
+    functions = {name: getattr(muntin.windows, name) for name in muntin.windows.__all__}
+    return {name: made for name, made in functions.items() if inspect.isfunction(made) and _makes_windows(made)}
+
+
+def make_windows(name: str, *values: object) -> WindowKind:
+    """Return windows by name, with parameters by place.
+
+    Raises:
+        UnknownModuleError: Neither Muntin nor a plugin has such windows.
+        TypeError: There are too few parameters, or too many.
+        MuntinError: The kind does not take them.
+
+    Example:
+        >>> make_windows("hopping", 60, 10), make_windows("count_by_end", 3)
+        (HoppingWindows(size=60, hop=10, offset=0, reach=0), CountWindows(count=3, by='end'))
+    """
+    own = own_windows()
+    if name in own:
+        return own[name](*values)
+    return window(name, **signature_of(kind_named(name)).bind(*values).arguments)
+
+
+def usages() -> Iterator[str]:
+    """Yield how windows are written in a shell.
+
+    Example:
+        >>> next(usage for usage in usages() if usage.startswith("hopping"))
+        'hopping SIZE HOP'
+    """
+    for name, made in own_windows().items():
+        yield " ".join([name, *(parameter.upper() for parameter in _required(made))])
+
+
+def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
+    """Yield windows of each kind, on an axis of time, by name: lengths are an hour, later ones ten minutes."""
+    for name, made in own_windows().items():
+        lengths = _return_type(made).lengths
+        yield (
+            name,
+            made(**{each: _length(place) if each in lengths else 10 for place, each in enumerate(_required(made))}),
+        )
+    for plugin in catalog.plugins()[0]:
+        for name, cls in plugin.windows.items():
+            lengths = [each for each in _required(cls) if each in cls.lengths]
+            try:
+                found = example_of(cls, {each: muntin.ticks(_length(place)) for place, each in enumerate(lengths)})
+            except MuntinError:
+                continue
+            if found is not None:
+                yield name, found[0]
+
+
+def draw_kind(kind: WindowKind) -> str:
+    """Return three events and the windows of a kind over them, each with its number of members, in ASCII."""
+    from muntin.testing import Bar, Computation, Look, Script, WindowedQuery, timeline
+
+    events = {"a": (1, 6), "b": (4, 9), "c": (12, 14)}
+    script = Script()
+    for id, (start, end) in events.items():
+        script = script.insert(id, start, end)
+    rows = script.close().run(WindowedQuery(kind, [Computation(_Members())])).get(None, [])
+    bars = [Bar(f"event {id}", start, end) for id, (start, end) in events.items()]
+    return timeline(
+        [*bars, *(Bar("window", row.window.start, row.window.end, str(row.value[0]), Look.WINDOW) for row in rows)]
+    )
+
+
+def _makes_windows(function: Callable[..., Any]) -> bool:
+    made = signature_of(function).return_annotation
+    return isinstance(made, type) and issubclass(made, WindowKind)
+
+
+def _return_type(function: Callable[..., WindowKind]) -> type[WindowKind]:
+    made: type[WindowKind] = signature_of(function).return_annotation
+    return made
+
+
+def _required(callable: Callable[..., Any]) -> list[str]:
+    return [name for name, each in signature_of(callable).parameters.items() if each.default is each.empty]
+
+
+def _length(place: int) -> str:
+    return "10 minutes" if place else "1 hour"
