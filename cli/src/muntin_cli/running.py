@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from muntin import ClipPolicy, Module, MuntinError, TimestampPolicy, WindowKind
 from muntin.modules.needs_of import clip_of, timestamps_of
