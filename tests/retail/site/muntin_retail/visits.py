@@ -34,7 +34,7 @@ class Visits(WindowKind):
         low = high = None
         for since, until in known.all:
             if high is not None and low is not None and since >= high:
-                if high > start:
+                if low < end and high > start:
                     yield Window(low, high)
                 low = high = None
                 if since >= end:
