@@ -22,7 +22,7 @@ from muntin_engine.core.meter import Meter
 from muntin_engine.core.skipping import Accepted, Choosy, Present
 
 
-def whole_payload(payload: Any) -> object:
+def whole_payload(payload: object) -> object:
     """Return the payload as it is."""
     return payload
 

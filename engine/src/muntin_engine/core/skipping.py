@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from muntin import Module
+from muntin import Module, Window
+
+CountedState: TypeAlias = tuple[int, object]
+"""How many payloads a module accepted, and its state of them."""
 
 
 class _Skipped(Enum):
@@ -64,16 +67,16 @@ class Choosy:
         self._is_incremental = module.is_incremental
         self._empty = getattr(module, "empty_result", None)
 
-    def create_state(self, *window: Any) -> Any:
+    def create_state(self, *window: Window) -> CountedState:
         """Return a state of nothing."""
         return 0, self._module.create_state(*window)
 
-    def add_events(self, state: Any, accepted: Sequence[Any], *window: Any) -> Any:
+    def add_events(self, state: CountedState, accepted: Sequence[object], *window: Window) -> CountedState:
         """Return a state with more payloads, all of which are accepted."""
         count, inner = state
         return (count + len(accepted), self._module.add_events(inner, accepted, *window)) if accepted else state
 
-    def remove_events(self, state: Any, accepted: Sequence[Any], *window: Any) -> Any:
+    def remove_events(self, state: CountedState, accepted: Sequence[object], *window: Window) -> CountedState:
         """Return a state with fewer; one of nothing is new, so that no rounding is left of what was in it."""
         count, inner = state
         if not accepted:
@@ -82,21 +85,21 @@ class Choosy:
             return self.create_state(*window)
         return count - len(accepted), self._module.remove_events(inner, accepted, *window)
 
-    def combine(self, state: Any, other: Any) -> Any:
+    def combine(self, state: CountedState, other: CountedState) -> CountedState:
         """Return the state of both."""
         return state[0] + other[0], self._module.combine(state[1], other[1])
 
-    def deduct(self, state: Any, other: Any) -> Any:
+    def deduct(self, state: CountedState, other: CountedState) -> CountedState:
         """Return a state without another that was merged into it."""
         count = state[0] - other[0]
         return (count, self._module.deduct(state[1], other[1])) if count else self.create_state()
 
-    def upgrade_state(self, state: Any, version: str, *window: Any) -> Any:
+    def upgrade_state(self, state: CountedState, version: str, *window: Window) -> CountedState:
         """Return today's state of one that an older version of the module wrote."""
         count, inner = state
         return count, self._module.upgrade_state(inner, version, *window)
 
-    def compute_result(self, known: Any, *window: Any) -> Any:
+    def compute_result(self, known: Any, *window: Window) -> object:
         """Return the result of a state, or of the accepted payloads of a window."""
         count, inner = known if self._is_incremental else (len(known), known)
         if count:

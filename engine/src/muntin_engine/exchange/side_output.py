@@ -41,7 +41,7 @@ class SideOutputRow:
     late_by: int | None = None
 
 
-def side_output_row(task: TaskPayload, key: Sequence[Any], rejection: Rejection) -> SideOutputRow:
+def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejection) -> SideOutputRow:
     """Return the side output of a row that an evaluator rejected."""
     change = rejection.change
     kind = "insert" if change.new_end is None else "retract" if change.new_end == change.start else "revise"
@@ -66,7 +66,7 @@ def side_output_table(rows: Sequence[SideOutputRow]) -> pa.Table:
     return pa.table(columns, schema=SIDE_OUTPUT)
 
 
-def _time(task: TaskPayload, tick: int | None) -> Any:
+def _time(task: TaskPayload, tick: int | None) -> object:
     if tick is None or tick >= INFINITY:
         return None
     if not pa.types.is_timestamp(task.time_type):
@@ -78,7 +78,7 @@ def _time(task: TaskPayload, tick: int | None) -> Any:
     return at if task.time_type.tz or at is None else at.replace(tzinfo=None)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a value as JSON can hold it, in the way of Spark's `to_json` where JSON has no word for it."""
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")

@@ -70,7 +70,7 @@ class TaskPayload:
     is_timed: bool = False
     worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave everything out of the pickle that follows from the fields."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from muntin import QueryError
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.state.query_identity import QueryIdentity
 
 
-def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, object]], checkpoint: str) -> None:
+def check_plans(plans: Sequence[Plan], stored: Sequence[QueryIdentity], checkpoint: str) -> None:
     """Raise unless a query, with those that it takes the results of, can go on with a checkpoint.
 
     Args:
@@ -40,7 +40,7 @@ def check_plans(plans: Sequence[Plan], stored: Sequence[Mapping[str, object]], c
         raise StateMismatchError(differences, remedies, checkpoint)
 
 
-def _mismatch(plan: Plan, stored: Mapping[str, object]) -> StateMismatchError | None:
+def _mismatch(plan: Plan, stored: QueryIdentity) -> StateMismatchError | None:
     try:
         plan.compatibility().check(stored)
     except StateMismatchError as found:
@@ -48,7 +48,7 @@ def _mismatch(plan: Plan, stored: Mapping[str, object]) -> StateMismatchError | 
     return None
 
 
-def _evaluator_remedies(plan: Plan, stored: Mapping[str, Any]) -> Iterator[str]:
+def _evaluator_remedies(plan: Plan, stored: QueryIdentity) -> Iterator[str]:
     """Yield the advice to use the evaluator of the checkpoint, or the reason why that would not help."""
     evaluator = stored["evaluator"]
     try:

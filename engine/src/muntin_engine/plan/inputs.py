@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from muntin import (
     Lateness,
@@ -13,6 +13,7 @@ from muntin import (
     QueryError,
 )
 from muntin.progress import identity_of
+from muntin_engine.state.query_identity import QueryIdentity
 
 MOST_SOURCES: Final = 256
 """How many sources an input may have."""
@@ -42,7 +43,7 @@ class Input:
         implies = not isinstance(self.progress, Punctuated) or self.heartbeats > 0
         return implies or (self.progress.idle is not None and self.progress.idle.lag is not None)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> QueryIdentity:
         """Return the part of the input that the state in a checkpoint depends on, as plain data."""
         return {
             "progress": identity_of(self.progress),

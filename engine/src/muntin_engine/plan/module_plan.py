@@ -8,8 +8,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import ColumnarAggregate, Module, ParameterError, QueryError, SupportsColumns
+from muntin import Module, ParameterError, QueryError, SupportsColumns
 from muntin.axis import lengths_read_by
+from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_types
 from muntin.modules.spelling import spell
 from muntin.schemas import Field, Struct, Variable
@@ -40,7 +41,7 @@ class ModulePlan:
     reads: tuple[Field, ...]
     select: Callable[[tuple[Any, ...]], Any]
     result: Field
-    form: ColumnarAggregate[Any, Any] | None = None
+    form: Form | None = None
     known: tuple[Field, ...] = ()
 
     @property
@@ -59,7 +60,7 @@ class ModulePlan:
         """Name and version."""
         return f"{self.module.name} {self.module.version}"
 
-    def identity(self) -> list[Any]:
+    def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
         States of a module that does not accept every row are kept with the number of those it took.
@@ -69,7 +70,9 @@ class ModulePlan:
         return [self.module.name, self.module.version, parameters, list(self.columns), *counted]
 
 
-def make_module(cls: type[Module], parameters: Mapping[str, Any], read: Callable[[int], int] | None = None) -> Module:
+def make_module(
+    cls: type[Module], parameters: Mapping[str, object], read: Callable[[int], int] | None = None
+) -> Module:
     """Return a module made with a query's parameters.
 
     Args:
@@ -137,7 +140,7 @@ def _known(part: Field, column: Field) -> Field:
     return Field(part.name, column.type, part.is_nullable) if isinstance(part.type, Variable) else part
 
 
-def _columnar_form(module: Module, known: Sequence[Field]) -> ColumnarAggregate[object, object] | None:
+def _columnar_form(module: Module, known: Sequence[Field]) -> Form | None:
     """Return the form for these columns; a module that reads none is asked about nulls."""
     if not isinstance(module, SupportsColumns):
         return None

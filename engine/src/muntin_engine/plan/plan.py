@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from muntin import (
     Axis,
     ClipPolicy,
-    ColumnarAggregate,
     EarlyEmission,
     EmitPolicy,
     LatePolicy,
@@ -18,6 +17,7 @@ from muntin import (
     WindowKind,
 )
 from muntin.axis import spell_ticks
+from muntin.modules.columnar_aggregate import Form
 from muntin.named_windows import to_dict
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
@@ -29,6 +29,7 @@ from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.query_identity import QueryIdentity
 
 LATEST: Final = 2**62
 """Times lie between this and its negative, so that no window's boundary overflows 64 bits. In microseconds it is the
@@ -204,7 +205,7 @@ class Plan:
         return "samples last until the next one of their key" if self.is_edge else None
 
     @property
-    def forms(self) -> tuple[ColumnarAggregate[Any, Any], ...]:
+    def forms(self) -> tuple[Form, ...]:
         """The columnar forms that the query computes with; none if its evaluator does not."""
         forms = (module.form for module in self.modules) if self.choice.uses_forms else ()
         return tuple(form for form in forms if form is not None)
@@ -242,7 +243,7 @@ class Plan:
         """Return the query's identity, with the modules that may continue from older versions."""
         return Compatibility(self.identity(), [module.module for module in self.modules], self.forms)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> QueryIdentity:
         """Return the properties of the query that the state in a checkpoint depends on, as plain data."""
         columns = self.columns
         return {

@@ -41,7 +41,7 @@ class Observation(NamedTuple):
             max(self.watermark, other.watermark),
         )
 
-    def to_data(self) -> list[Any]:
+    def to_data(self) -> list[object]:
         """Return it as plain data."""
         return [self.source, self.newest, self.rows, list(self.latest), self.watermark]
 

@@ -41,7 +41,7 @@ class SourceState(NamedTuple):
         """True if the source has said nothing for so long that the policy does not wait for it."""
         return policy.idle is not None and self.spoke is not None and clock - self.spoke >= policy.idle.after
 
-    def to_data(self) -> list[Any]:
+    def to_data(self) -> list[object]:
         """Return it as plain data."""
         return [self.seen.to_data(), self.bound, self.spoke]
 

@@ -11,6 +11,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.held import HeldState
+from muntin_engine.state.query_identity import QueryIdentity
 from muntin_engine.state.schema_versions import SchemaVersion
 
 LAYOUT: Final = 4
@@ -126,7 +127,7 @@ class BucketMetadata:
         return metadata
 
 
-def identity_of(data: bytes, codec: Codec) -> dict[str, Any]:
+def identity_of(data: bytes, codec: Codec) -> QueryIdentity:
     """Return the identity of the query that wrote a bucket, from its metadata, for any evaluator.
 
     Raises:
@@ -135,7 +136,7 @@ def identity_of(data: bytes, codec: Codec) -> dict[str, Any]:
     layout, identity, *_ = codec.unpack(data)
     if layout not in LAYOUTS:
         raise _unreadable(layout, " or ".join(map(repr, LAYOUTS)))
-    found: dict[str, Any] = identity
+    found: QueryIdentity = identity
     return found
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from muntin import Module
 from muntin.named_windows import continues_windows
 from muntin.versions import is_newer
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.state.differences import differences_between
+from muntin_engine.state.query_identity import QueryIdentity
 from muntin_engine.state.schema_versions import SchemaVersion
 
 
@@ -23,11 +25,11 @@ class Compatibility:
         forms: Their columnar forms, where the state holds components.
     """
 
-    identity: Mapping[str, Any]
-    modules: Sequence[Any] = ()
+    identity: QueryIdentity
+    modules: Sequence[Module] = ()
     forms: Sequence[Any] = ()
 
-    def check(self, stored: Mapping[str, Any]) -> None:
+    def check(self, stored: QueryIdentity) -> None:
         """Raise unless the query can go on with a state.
 
         Args:
@@ -47,7 +49,7 @@ class Compatibility:
         own = SchemaVersion.of(self.identity)
         return found if found and found[-1].to_data() == own.to_data() else [*found, own]
 
-    def _reached(self, stored: Mapping[str, Any]) -> dict[str, object]:
+    def _reached(self, stored: QueryIdentity) -> QueryIdentity:
         """Return the identity of a state, with the query's own versions where its modules continue from others."""
         windows = {name: self._windows_reached(name, stored) for name in ("window", "windows") if name in stored}
         modules, components = list(stored.get("modules", ())), list(stored.get("components", ()))
@@ -64,7 +66,7 @@ class Compatibility:
         reached = {"modules": modules, "components": components, **windows}
         return {name: reached.get(name, value) for name, value in stored.items()}
 
-    def _windows_reached(self, name: str, stored: Mapping[str, object]) -> object:
+    def _windows_reached(self, name: str, stored: QueryIdentity) -> object:
         """Return the windows of a state, or the query's own where their kinds go on from the versions of the state."""
         old, new = stored[name], self.identity.get(name)
         if not isinstance(old, Mapping) or not isinstance(new, Mapping):
@@ -75,7 +77,7 @@ class Compatibility:
         )
         return new if goes_on else old
 
-    def _remedies(self, reached: Mapping[str, Any]) -> Iterator[str]:
+    def _remedies(self, reached: QueryIdentity) -> Iterator[str]:
         """Yield advice for the writers of the modules."""
         modules, wanted = reached.get("modules", ()), self.identity.get("modules", ())
         if len(modules) != len(wanted):
@@ -96,7 +98,7 @@ class Compatibility:
             yield "let the modules whose components changed have a new version, with upgrade_state"
 
 
-def _goes_on(module: Any, old: Sequence[object], new: Sequence[object]) -> bool:
+def _goes_on(module: Module, old: Sequence[Any], new: Sequence[Any]) -> bool:
     (name, version, *bound), (own, _, *wanted) = old, new
     continues: bool = name == own and bound == wanted and module.continues_from(version)
     return continues

@@ -10,11 +10,12 @@ from muntin import Axis, WindowError
 from muntin.axis import spell_ticks
 from muntin.named_windows import from_dict
 from muntin_engine.errors import Difference
+from muntin_engine.state.query_identity import QueryIdentity
 
 _NOTHING: Final = "none"
 
 
-def differences_between(stored: Mapping[str, object], wanted: Mapping[str, object]) -> tuple[Difference, ...]:
+def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[Difference, ...]:
     """Return where what a checkpoint depends on is not what a query depends on.
 
     Args:
@@ -37,12 +38,12 @@ def differences_between(stored: Mapping[str, object], wanted: Mapping[str, objec
     return tuple(found)
 
 
-def _follows(name: str, stored: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
+def _follows(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> bool:
     """Return True if a difference follows from one that is reported anyway."""
     return not (stored.get(name) and wanted.get(name)) or stored.get("modules") != wanted.get("modules")
 
 
-def _modules(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
+def _modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
     pairs = zip_longest(stored["modules"], wanted["modules"])
     return [
         Difference("module", _spell_module(old, stored, new), _spell_module(new, wanted, old))
@@ -51,7 +52,7 @@ def _modules(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Diffe
     ]
 
 
-def _spell_module(module: Sequence[Any] | None, identity: Mapping[str, Any], other: Sequence[Any] | None) -> str:
+def _spell_module(module: Sequence[Any] | None, identity: QueryIdentity, other: Sequence[Any] | None) -> str:
     """Return a module with its version, parameters and columns, and whether it reads nulls if the other does not."""
     if module is None:
         return _NOTHING
@@ -66,14 +67,14 @@ def _spell_module(module: Sequence[Any] | None, identity: Mapping[str, Any], oth
     return f"{name} {version}" + of + (f" with {given}" if given else "") + nulls
 
 
-def _spell(name: str, identity: Mapping[str, object]) -> str:
+def _spell(name: str, identity: QueryIdentity) -> str:
     value = identity.get(name)
     if name not in _SPELLED:
         return repr(value)
     return _SPELLED[name](value, identity) if value or value == 0 else _NOTHING
 
 
-def _window(value: Any, identity: Mapping[str, Any]) -> str:
+def _window(value: Any, identity: QueryIdentity) -> str:
     try:
         window = from_dict(value)
     except WindowError:  # its plugin is gone, or has other fields now
@@ -82,22 +83,22 @@ def _window(value: Any, identity: Mapping[str, Any]) -> str:
     return f"{spelled}, version {value['version']}" if "." in window.name else spelled
 
 
-def _windows(value: Any, identity: Mapping[str, Any]) -> str:
+def _windows(value: Any, identity: QueryIdentity) -> str:
     return ", ".join(f"{name} = {_window(window, identity)}" for name, window in value.items())
 
 
-def _columns(value: Any, identity: Mapping[str, object]) -> str:
+def _columns(value: Any, identity: QueryIdentity) -> str:
     del identity
     return ", ".join(f"{name} {kind}" for name, kind in value)
 
 
-def _progress(value: Any, identity: Mapping[str, Any]) -> str:
+def _progress(value: Any, identity: QueryIdentity) -> str:
     del identity
     rows = f" of {value['rows']} rows" if "rows" in value else ""
     return f"{_POLICIES.get(value['kind'], value['kind'])}{rows}" + (", by key" if value.get("by_key") else "")
 
 
-def _emit(value: Any, identity: Mapping[str, object]) -> str:
+def _emit(value: Any, identity: QueryIdentity) -> str:
     del identity
     if isinstance(value, str):
         return value
@@ -113,13 +114,13 @@ def _trigger(value: object) -> str:
     return f"{value.get('trigger')} {value.get('version')}" + (f"({given})" if given else "")
 
 
-def _late(value: object, identity: Mapping[str, object]) -> str:
+def _late(value: object, identity: QueryIdentity) -> str:
     allowed = str(value).removeprefix("correct(").removesuffix(")")
     is_span = identity.get("times") != "ticks" and allowed.isdigit()
     return f"correct({spell_ticks(int(allowed)) if is_span else allowed})"
 
 
-def _components(value: Any, identity: Mapping[str, Any]) -> str:
+def _components(value: Any, identity: QueryIdentity) -> str:
     names = [name for name, *_ in identity.get("modules", ())]
     kept = zip_longest(names, value, fillvalue=())
     return "; ".join(f"{name} keeps {', '.join(map(_component, parts)) or 'nothing'}" for name, parts in kept)
@@ -130,12 +131,12 @@ def _component(part: Sequence[Any]) -> str:
     return f"{name} ({merge} of {dtype}{list(shape) if shape else ''})"
 
 
-def _texts(value: object, identity: Mapping[str, object]) -> str:
+def _texts(value: object, identity: QueryIdentity) -> str:
     del identity
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-_SPELLED: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = {
+_SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
     "keys": _columns,
     "inputs": _columns,
     "window": _window,

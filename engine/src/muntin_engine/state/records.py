@@ -24,7 +24,7 @@ def field_names(cls: Any) -> list[str]:
     return list(cls._fields) if hasattr(cls, "_fields") else [field.name for field in dataclasses.fields(cls)]
 
 
-def make_record(cls: Any, values: dict[str, Any]) -> Any:
+def make_record(cls: Any, values: dict[str, object]) -> Any:
     """Return the record with these fields; those that its constructor does not take are set afterwards."""
     late = {field.name for field in dataclasses.fields(cls) if not field.init} if _is_dataclass(cls) else set()
     record = cls(**{name: value for name, value in values.items() if name not in late})
@@ -33,7 +33,7 @@ def make_record(cls: Any, values: dict[str, Any]) -> Any:
     return record
 
 
-def make_records(cls: Any, names: list[str], columns: list[list[Any]]) -> list[object]:
+def make_records(cls: Any, names: list[str], columns: list[list[object]]) -> list[object]:
     """Return many records from the values of each field."""
     if cls is not dict and _takes_in_order(cls, tuple(names)):
         return list(starmap(cls, zip(*columns, strict=True)))

@@ -6,10 +6,12 @@ wrote it. So a state may be read several versions later, and nothing is rewritte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from muntin import Module
 from muntin.versions import is_same_version
+from muntin_engine.state.query_identity import QueryIdentity
 
 
 class SchemaVersion(NamedTuple):
@@ -24,15 +26,15 @@ class SchemaVersion(NamedTuple):
     components: Sequence[Any] = ()
 
     @classmethod
-    def of(cls, identity: Mapping[str, Any]) -> SchemaVersion:
+    def of(cls, identity: QueryIdentity) -> SchemaVersion:
         """Return the schema version of a query."""
         return cls([version for _, version, *_ in identity.get("modules", ())], list(identity.get("components", ())))
 
-    def to_data(self) -> list[Any]:
+    def to_data(self) -> list[object]:
         """Return it as plain data."""
         return [list(self.versions), list(self.components)]
 
 
-def is_outdated(module: Any, version: str) -> bool:
+def is_outdated(module: Module, version: str) -> bool:
     """Return True if states that a version of a module wrote are to be upgraded, and not read as they are."""
     return hasattr(module, "upgrade_state") and not is_same_version(module.version, version)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from muntin import Module
 from muntin.safe_text import safe_repr
@@ -11,7 +10,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
 
 
-def find_unstorable(values: Sequence[Any], codec: Codec) -> tuple[int, StateError] | None:
+def find_unstorable(values: Sequence[object], codec: Codec) -> tuple[int, StateError] | None:
     """Return the place of the first value that a codec cannot store, and why; None if it can store each of them."""
     for place, value in enumerate(values):
         try:

@@ -50,7 +50,7 @@ def split(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -
     return _of_a_kind(values, only.pop()) if len(only) == 1 else [_AS_THEY_ARE, values]
 
 
-def join(data: list[Any], class_of: Callable[[str], type]) -> list[Any]:
+def join(data: list[Any], class_of: Callable[[str], type]) -> list[object]:
     """Return the values that `split` was given.
 
     Args:

@@ -71,8 +71,8 @@ def _type_of(values: Sequence[object]) -> Field | None:
     return None if data_type is None else Field("", data_type.type, is_nullable)
 
 
-def _list_type(values: Sequence[Any]) -> Field | None:
-    element = _type_of([part for value in values if value is not None for part in value])
+def _list_type(values: Sequence[object]) -> Field | None:
+    element = _type_of([part for value in values if isinstance(value, list) for part in value])
     return None if element is None else Field("", ListOf(element))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
+from muntin.columnar.arrays import Array, PayloadArrays
+from muntin.columnar.ragged import Ragged
 from muntin.components import Component
 from muntin.schemas import Field
 
@@ -24,10 +26,10 @@ class OnArrays(Protocol):
         """Return the components, by name."""
         ...
 
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
+    def lift(self, payloads: PayloadArrays) -> Mapping[str, Array]:
         """Return the contribution of each payload to each component."""
         ...
 
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
+    def compute_results(self, components: Mapping[str, Array | Ragged]) -> Array:
         """Return the results of n windows."""
         ...

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
 from math import frexp, inf, isnan, ldexp, nan
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -302,7 +302,7 @@ def _exact(lanes: Sequence[float], high: Sequence[float]) -> Fraction:
     return sum(map(Fraction, lanes), Fraction(0)) + sum(map(Fraction, high), Fraction(0)) * int(_UNIT)
 
 
-def _expanded(value: Any) -> tuple[list[float], list[float], list[float]]:
+def _expanded(value: float | Fraction) -> tuple[list[float], list[float], list[float]]:
     """Return a number as lanes, lanes in units of 2**600, and what is not finite."""
     if isinstance(value, float) and (isnan(value) or value in (inf, -inf)):
         return [], [], [value]

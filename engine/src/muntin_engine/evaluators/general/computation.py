@@ -60,7 +60,7 @@ class ModuleComputation:
         plain = plain_of(binding.module.result_field())
         self._plain = PlainRow(plain) if plain is not None and binding.module.is_operator else plain
 
-    def see(self, events: Iterable[StoredEvent], window: Window) -> list[Any]:
+    def see(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return members as the module sees them: their payloads, or events with clipped lifetimes.
 
         Those that it does not accept are left out.
@@ -91,22 +91,22 @@ class ModuleComputation:
             self.lifetime(before.start, before.end, window) == self.lifetime(after.start, after.end, window)
         )
 
-    def add(self, state: Any, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
+    def add(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a state with more members."""
         seen = self.see(events, window)
         return self._call("add_events", key, window, self._called.add_events, (state, seen)) if seen else state
 
-    def remove(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> Any:
+    def remove(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a state with fewer members."""
         seen = self.see(events, window)
         return self._call("remove_events", key, window, self._called.remove_events, (state, seen)) if seen else state
 
-    def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> Any:
+    def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return the state of a window from all its members."""
         state = self._call("create_state", key, window, self._called.create_state, ())
         return self.add(state, members, key, window)
 
-    def upgrade(self, state: object, version: str, key: object, window: Window) -> Any:
+    def upgrade(self, state: object, version: str, key: object, window: Window) -> object:
         """Return today's state of one that an older version of the module wrote."""
         return self._call("upgrade_state", key, window, self._called.upgrade_state, (state, version))
 
@@ -120,7 +120,7 @@ class ModuleComputation:
             return self.result_of_state(self.build(members, key, window), key, window)
         return self._call("compute_result", key, window, self._result, (self.see(members, window),))
 
-    def _result(self, *arguments: object) -> Any:
+    def _result(self, *arguments: object) -> object:
         result = self._called.compute_result(*arguments)
         if self.module.is_operator:
             return list(result) if self._plain is None else [self._plain(row) for row in result]

@@ -59,7 +59,7 @@ class KeptStates:
 
     def unpack(
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
-    ) -> list[list[Any]]:
+    ) -> list[list[object]]:
         """Undo `pack`; a window without states has none again.
 
         Args:

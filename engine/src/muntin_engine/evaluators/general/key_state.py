@@ -82,7 +82,7 @@ class KeyState:
         self.assigner.add(kept)
         self.events.replace(gone, kept)
 
-    def to_data(self, kept: KeptStates, key: object) -> list[Any]:
+    def to_data(self, kept: KeptStates, key: object) -> list[object]:
         """Return the state as plain data, events column by column, and what modules keep of windows as bytes.
 
         Raises:

@@ -82,7 +82,7 @@ def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]
     return columns
 
 
-def _values(task: TaskPayload, keyed: Sequence[_Change]) -> Iterator[list[Any]]:
+def _values(task: TaskPayload, keyed: Sequence[_Change]) -> Iterator[list[object]]:
     """Yield the values of each result column: one per aggregate, or the parts of an operator's rows."""
     values = [change.value for _, change in keyed]
     row = task.query.bindings[0].module.result_field().type
@@ -94,7 +94,7 @@ def _values(task: TaskPayload, keyed: Sequence[_Change]) -> Iterator[list[Any]]:
         yield values
 
 
-def _parts(task: TaskPayload, keyed: Sequence[_Change], values: Sequence[Any], row: Struct, place: int) -> list[Any]:
+def _parts(task: TaskPayload, keyed: Sequence[_Change], values: Sequence[Any], row: Struct, place: int) -> list[object]:
     """Return one field of an operator's rows."""
     parts: list[Any] = []
     for number, value in enumerate(values):

@@ -84,7 +84,7 @@ class TriggerCall:
             trigger = self._trigger
             raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
 
-    def _checked(self, answer: object, window: Window) -> tuple[Any, Decision]:
+    def _checked(self, answer: object, window: Window) -> tuple[object, Decision]:
         if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
             return answer
         raise ModuleContractError(

@@ -42,7 +42,7 @@ class SlicesInMemory(ABC):
         """Return an empty store."""
 
     @abstractmethod
-    def results(self, output: Any) -> Iterable[tuple[Key, int, tuple[Any, ...]]]:
+    def results(self, output: Any) -> Iterable[tuple[Key, int, tuple[object, ...]]]:
         """Return key, number and results of windows that are complete."""
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:

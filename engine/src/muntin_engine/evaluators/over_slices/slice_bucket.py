@@ -11,7 +11,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid
 from muntin_engine.evaluators.over_slices.slice_log import SliceLog
 from muntin_engine.evaluators.over_slices.slice_metadata import SliceMetadata
-from muntin_engine.evaluators.over_slices.slice_store import SliceStore, Taken
+from muntin_engine.evaluators.over_slices.slice_store import Delta, SliceStore, Taken
 from muntin_engine.progress import Observation, ProgressTracker, Tracked
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -145,7 +145,7 @@ class SliceBucket(Generic[Output]):
         return len(data)
 
     def _close(
-        self, store: SliceStore[Any, Output], before: Sequence[int], after: Sequence[int], horizon: int
+        self, store: SliceStore[Delta, Output], before: Sequence[int], after: Sequence[int], horizon: int
     ) -> Iterator[Complete[Output]]:
         for place, (grid, first, last) in enumerate(zip(self._grids, before, after, strict=True)):
             upto = min(last, grid.windows.first_unbegun(horizon))
@@ -162,8 +162,8 @@ class SliceBucket(Generic[Output]):
         self,
         metadata: SliceMetadata,
         log: SliceLog,
-        store: SliceStore[Any, Output],
-        taken: Taken[Any],
+        store: SliceStore[Delta, Output],
+        taken: Taken[Delta],
         now: Progress,
         first_live: int,
     ) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, StoredEntry
+from muntin_engine.evaluators.over_slices.slice_store import Delta, Entry, Output, SliceStore, StoredEntry
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.checked_cells import damaged
 from muntin_engine.state.schema_versions import SchemaVersion
@@ -74,7 +74,7 @@ class SliceLog:
         self._segments = list(segments)
         self._serial = serial
 
-    def to_data(self) -> list[Any]:
+    def to_data(self) -> list[object]:
         """Return the log's data for the metadata."""
         return [self._serial, [list(segment) for segment in self._segments]]
 
@@ -107,7 +107,7 @@ class SliceLog:
                 self._cells.remove(segment.cell)
         self._segments = [segment for segment in self._segments if segment.last >= first_live]
 
-    def compact(self, store: SliceStore[Any, Any], first_live: int) -> None:
+    def compact(self, store: SliceStore[Delta, Output], first_live: int) -> None:
         """Merge entries where there are many of a level."""
         level = 0
         while level <= max((segment.level for segment in self._segments), default=-1):
@@ -116,7 +116,7 @@ class SliceLog:
                 self._merge(alike, store, first_live)
             level += 1
 
-    def _merge(self, alike: Sequence[Segment], store: SliceStore[Any, Any], first_live: int) -> None:
+    def _merge(self, alike: Sequence[Segment], store: SliceStore[Delta, Output], first_live: int) -> None:
         merged = store.compact([self._read(segment) for segment in alike], first_live)
         for segment in alike:
             self._cells.remove(segment.cell)

@@ -111,7 +111,7 @@ class Assigner(ABC):
         del events, movable, watermark
         return []
 
-    def to_data(self) -> list[Any]:
+    def to_data(self) -> list[object]:
         """Return its state besides the stored events."""
         return [self.frontier]
 

@@ -98,7 +98,7 @@ class CountAssigner(Assigner):
         self._breaks = sorted(after_others | {tick for tick in self._breaks if tick in needed}) if more else []
         return needed
 
-    def to_data(self) -> list[Any]:
+    def to_data(self) -> list[object]:
         """Return the frontier and the breaks."""
         return [self.frontier, *self._breaks]
 

@@ -126,7 +126,7 @@ class GeneralAssigner(Assigner):
             return first.end
         return watermark if self._kind.ends_move else watermark + 1
 
-    def to_data(self) -> list[Any]:
+    def to_data(self) -> list[object]:
         """Return the frontier, and what the kind carries of the past."""
         return [self.frontier, self._carried]
 
