@@ -130,7 +130,7 @@ LAYERS = (
         for_types=("pyspark", "muntin_engine.spark", "muntin_engine.api.query"),
         never=TESTING,
     ),
-    Layer("muntin_engine.shipping.survey", SHIPPING, in_functions=("pyarrow",), never=TESTING),
+    Layer("muntin_engine.shipping.worker_report", SHIPPING, in_functions=("pyarrow",), never=TESTING),
     Layer(
         "muntin_engine.testing",
         (*PLAIN, *TESTING, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.testing"),

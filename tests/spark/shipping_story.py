@@ -148,9 +148,9 @@ def locked(stream: DataFrame, folder: Path) -> str:
 
 def unasked(df: DataFrame) -> list[str]:
     """Build a query that cannot run, in a session that is not to look."""
-    df.sparkSession.conf.set("spark.muntin.probe", "false")
+    df.sparkSession.conf.set("spark.muntin.preflight", "false")
     columns = query(df).results().columns
-    df.sparkSession.conf.unset("spark.muntin.probe")
+    df.sparkSession.conf.unset("spark.muntin.preflight")
     return columns
 
 

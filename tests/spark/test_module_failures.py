@@ -113,7 +113,7 @@ def test_a_module_whose_package_only_the_driver_has_is_one_clear_error(
     try:
         with pytest.raises(WorkerEnvironmentError, match=r"only-here is missing(.|\n)*ship\(spark, 'only-here'\)"):
             query(numbers(spark), only_here.Far).results()
-        with setting(spark, "spark.muntin.probe", "false"), pytest.raises(PySparkException) as failure:
+        with setting(spark, "spark.muntin.preflight", "false"), pytest.raises(PySparkException) as failure:
             query(numbers(spark), only_here.Far).results().collect()
     finally:
         del sys.modules["only_here"]

@@ -32,9 +32,9 @@ from muntin_engine.evaluators.general.event_index import StoredEvent
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.workers.lookout import last_words
 from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces import FileTrace, read_traces
+from muntin_engine.workers.traces_folder import last_death
 from muntin_engine.workers.watchdog import overseen
 from tests.conftest import ROOT
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
@@ -168,7 +168,7 @@ def test_a_trace_says_what_ran_last_and_nothing_when_the_task_has_ended(tmp_path
     assert (during.label, during.place, during.is_running) == ("m.odule 1.0", place, True)
     assert (bulk.label, bulk.place) == ("ot.her 2.0", "")
     assert not after.is_running
-    assert last_words([tmp_path]) == ""
+    assert last_death([tmp_path]) == ""
 
 
 def test_a_trace_holds_long_labels_and_keys_in_part(tmp_path: Path) -> None:
@@ -195,7 +195,8 @@ def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> Non
         assert trace.is_running
         assert not trace.is_alive
         assert (
-            trace.last_words == f"a worker (process {trace.pid}) died while or after test.dying 1.2.3 ran{PLACE[:-1]}"
+            trace.death_message
+            == f"a worker (process {trace.pid}) died while or after test.dying 1.2.3 ran{PLACE[:-1]}"
         )
-    assert traces[ended["sliced"][0]].last_words.endswith("died while or after test.dying_parts 1.2.3 ran")
-    assert last_words([tmp_path]) == traces[ended["sliced"][0]].last_words
+    assert traces[ended["sliced"][0]].death_message.endswith("died while or after test.dying_parts 1.2.3 ran")
+    assert last_death([tmp_path]) == traces[ended["sliced"][0]].death_message

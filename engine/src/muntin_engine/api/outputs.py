@@ -87,7 +87,7 @@ class Outputs(PlannedQuery):
                 have the same name; or the results cannot have a watermark.
             SetupError: The session's state store cannot hold the state, the modules cannot travel to the workers, or
                 the workers lack what they need: a task on each says so before anything runs, unless the session's
-                setting `spark.muntin.probe` is `false`.
+                setting `spark.muntin.preflight` is `false`.
         """
         from muntin_engine.spark.pipeline import results
 

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 
 from muntin_engine.errors import SessionEndedError, SinkError
 from muntin_engine.spark.session.ended import is_cut_off
-from muntin_engine.workers.lookout import last_words
+from muntin_engine.workers.traces_folder import last_death
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"
@@ -51,7 +51,7 @@ def root_cause(error: BaseException) -> str:
     if is_cut_off(error):
         return str(SessionEndedError(f"nobody answers at its JVM ({error})"))
     whole = list(_messages(error))
-    died = f"\n{words}" if any(map(_DEAD.search, whole)) and (words := last_words()) else ""
+    died = f"\n{words}" if any(map(_DEAD.search, whole)) and (words := last_death()) else ""
     messages = [_without_jvm(message) for message in whole]
     of_sinks = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
     if of_sinks:

@@ -34,7 +34,7 @@ from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.preconditions import check_session
 from muntin_engine.spark.session.worker_settings import settings_of
 from muntin_engine.spark.shipping.packed_task import pack_task
-from muntin_engine.spark.shipping.probing import check_workers
+from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
 from muntin_engine.spark.watermark import with_watermark

@@ -118,7 +118,7 @@ class LastCall:
             return not Path("/proc/self").exists()
 
     @property
-    def last_words(self) -> str:
+    def death_message(self) -> str:
         """The message about it if it has died."""
         ran = f"while or after {self.label} ran" if self.label else "before any module ran"
         return "\n".join(

@@ -7,8 +7,8 @@ from typing import Final
 from muntin_engine.errors import SetupError
 from muntin_engine.spark.session.kinds import AnySession
 from muntin_engine.state.kept_stores import MOST_BYTES
-from muntin_engine.workers.lookout import forget_the_dead, traces_folder
 from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.workers.traces_folder import remove_dead_traces, traces_folder
 
 KEPT: Final = "spark.muntin.kept.bytes"
 """The setting for how much decoded state a worker keeps between micro-batches."""
@@ -28,7 +28,7 @@ def settings_of(spark: AnySession) -> WorkerSettings:
     Raises:
         SetupError: A setting cannot be read.
     """
-    forget_the_dead()
+    remove_dead_traces()
     return WorkerSettings(
         int(_number(spark, KEPT, MOST_BYTES)),
         _number(spark, WATCHDOG, _SECONDS),

@@ -1,4 +1,4 @@
-"""The driver's look at the traces of workers on its machine: those that died, and those that a watchdog warns of."""
+"""The traces of workers on the driver's machine: of dead ones, and of those that a watchdog warns of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final
 from muntin_engine.workers.traces import LastCall, read_traces
 
 LOG: Final = logging.getLogger("muntin.watchdog")
-"""Where warnings of modules that run for long go."""
+"""The log of warnings of modules that run for long."""
 
 _EVERY_SECONDS: Final = 1.0
 _FOLDERS: Final[list[Path]] = []
@@ -27,17 +27,17 @@ def traces_folder() -> str:
         if not _FOLDERS:
             _FOLDERS.append(Path(tempfile.mkdtemp(prefix="muntin-running-")))
             atexit.register(shutil.rmtree, _FOLDERS[0], ignore_errors=True)
-            threading.Thread(target=_look_out, args=(_FOLDERS[0],), name="muntin lookout", daemon=True).start()
+            threading.Thread(target=_log_notices, args=(_FOLDERS[0],), name="muntin traces", daemon=True).start()
         return str(_FOLDERS[0])
 
 
-def last_words(folders: list[Path] | None = None) -> str:
+def last_death(folders: list[Path] | None = None) -> str:
     """Return the last call of the worker on this machine that died last during a task; empty if none did."""
     found = [call for folder in folders or _FOLDERS for call in read_traces(folder) if _has_died(call)]
-    return found[-1].last_words if found else ""
+    return found[-1].death_message if found else ""
 
 
-def forget_the_dead() -> None:
+def remove_dead_traces() -> None:
     """Remove the traces of workers that are gone, as a new query starts."""
     for folder in _FOLDERS:
         for call in read_traces(folder):
@@ -50,7 +50,7 @@ def _has_died(call: LastCall) -> bool:
     return call.is_running and not call.is_alive
 
 
-def _look_out(folder: Path) -> None:
+def _log_notices(folder: Path) -> None:
     """Log the notices that workers leave."""
     seen: dict[int, int] = {}
     while not threading.Event().wait(_EVERY_SECONDS):

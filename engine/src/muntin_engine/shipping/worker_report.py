@@ -1,4 +1,4 @@
-"""What a worker says of itself. This travels as code: the worker may have no engine to import it from."""
+"""The report of a worker for the preflight check. It is pickled by value: the worker may have no engine installed."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from importlib.util import find_spec
 from typing import Any
 
 
-def surveying(
+def reporting(
     references: Sequence[tuple[str, str]], packages: Mapping[str, Sequence[str]]
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Return a function for `mapInArrow` that answers, in a row of JSON, what its worker has.
+    """Return a function for `mapInArrow` that yields the report of its worker, in a row of JSON.
 
     Args:
         references: Modules, and names in them, that are to be imported.
-        packages: Distributions, each with what is imported from it.
+        packages: Distributions, each with the names of its top-level modules.
     """
 
-    def answer(batches: Iterable[Any]) -> Iterator[Any]:
+    def reported(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for _ in batches:
             pass
-        yield pa.RecordBatch.from_pydict({"answer": [json.dumps(seen(references, packages))]})
+        yield pa.RecordBatch.from_pydict({"report": [json.dumps(report(references, packages))]})
 
-    return answer
+    return reported
 
 
-def seen(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return what this Python has.
+def report(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Describe this Python: host, version, packages, and the references that fail to import.
 
     A package that can be imported and has no metadata has an empty version; one that is missing has none.
     """
-    failures = [(module, *failure_of(module, name)) for module, name in references]
+    failures = [(module, *import_failure(module, name)) for module, name in references]
     return {
         "host": socket.gethostname(),
         "executable": sys.executable,
@@ -48,8 +48,8 @@ def seen(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequence[
     }
 
 
-def failure_of(module: str, name: str) -> tuple[str, str]:
-    """Return what goes wrong when something is imported, and the module that is missing; empty if nothing does."""
+def import_failure(module: str, name: str) -> tuple[str, str]:
+    """Return the error of importing a name, and the module that is missing; both empty if there is none."""
     try:
         found: Any = import_module(module)
         for part in filter(None, name.split(".")):

@@ -16,10 +16,10 @@ from pyspark.errors import PySparkException
 from muntin_engine import WorkerEnvironmentError
 from muntin_engine.shipping.packages import Needed, needed_by
 from muntin_engine.shipping.references import Reference, references_of
-from muntin_engine.shipping.survey import surveying
+from muntin_engine.shipping.worker_report import reporting
 from muntin_engine.spark.shipping.driver_python import trouble_with
 from muntin_engine.spark.shipping.packed_task import pack_task
-from muntin_engine.spark.shipping.probing import ask_workers, judge
+from muntin_engine.spark.shipping.preflight import judge, worker_reports
 from muntin_stats.average import Average
 from tests.spark_units.tasks import task_of
 
@@ -115,7 +115,7 @@ def test_a_query_needs_its_plugins_and_what_those_require() -> None:
 
 
 def test_a_worker_says_what_it_has() -> None:
-    asked = surveying(
+    asked = reporting(
         [("muntin", "Module"), ("muntin", "Modul"), ("nowhere.at_all", "")], {"numpy": ["numpy"], "no": ["no"]}
     )
     (batch,) = asked([pa.record_batch({"id": [1]})])
@@ -158,7 +158,7 @@ class Unable:
 def test_workers_that_do_not_run_are_a_trouble_with_a_remedy() -> None:
     session: Any = Unable()
     with pytest.raises(WorkerEnvironmentError, match=r"different version: 3\.12(.|\n)*set PYSPARK_PYTHON before"):
-        ask_workers(session, [], NEEDED)
+        worker_reports(session, [], NEEDED)
 
 
 def test_a_python_that_is_not_there_cannot_serve_a_stream() -> None:

@@ -1,4 +1,4 @@
-"""Asking the workers, before a query starts, whether they have what it needs."""
+"""The preflight check: see, before a query starts, that the workers have all that it needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 
 from muntin_engine.errors import WorkerEnvironmentError
-from muntin_engine.shipping import survey
+from muntin_engine.shipping import worker_report
 from muntin_engine.shipping.local_code import is_local
 from muntin_engine.shipping.packages import THEIRS, Needed, needed_by
 from muntin_engine.shipping.packing import is_shippable
@@ -20,22 +20,22 @@ from muntin_engine.spark.session.kinds import AnySession, name_of
 from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.shipping.driver_python import check_driver_python
 
-SETTING: Final = "spark.muntin.probe"
-"""The setting of a session that holds `false` where the workers are not to be asked."""
+SETTING: Final = "spark.muntin.preflight"
+"""The setting of a session that turns the preflight check off by `false`."""
 
 _ROWS: Final = 10_000
 """Spark makes a task of them for each core that it knows of, so that every executor gets some if all are idle."""
 
 _PYTHON: Final = "or start the workers with another Python: set PYSPARK_PYTHON before the session starts"
 
-_ANSWERED: Final[dict[str, set[str]]] = {}
-"""By session, the packages and modules that its workers were found to have."""
+_CHECKED: Final[dict[str, set[str]]] = {}
+"""The packages and modules that were found on the workers, by session."""
 
 
 def check_workers(spark: AnySession, task: bytes, *, is_streaming: bool) -> None:
-    """See that the workers of a session can open a task, unless the session says not to ask.
+    """Check that the workers of a session can open a task, unless the session turns the check off.
 
-    A package is asked for once in a session: the workers that have it in the driver's version have all of it.
+    A package is checked once in a session: workers that have it in the driver's version have all of it.
 
     Args:
         spark: The session.
@@ -43,49 +43,49 @@ def check_workers(spark: AnySession, task: bytes, *, is_streaming: bool) -> None
         is_streaming: True if Spark will start a Python process on the driver, too.
 
     Raises:
-        WorkerEnvironmentError: They cannot: what is missing, where, and what to do.
+        WorkerEnvironmentError: They cannot; it says what is missing, where, and what to do.
     """
     if str(spark.conf.get(SETTING, "true")).lower() == "false":
         return
     if is_streaming:
         check_driver_python(spark)
-    known = _ANSWERED.setdefault(name_of(spark), set())
-    asked = {reference for reference in references_of(task) if _unit(reference) not in known}
-    if asked:
-        needed = needed_by(asked)
-        answers = ask_workers(spark, asked, needed)
-        missing = {Reference(name) for answer in answers for _, _, name in answer["failures"] if name}
-        judge(answers, needed_by(asked | missing) if missing else needed, platform.python_version())
-        known.update(map(_unit, asked))
+    known = _CHECKED.setdefault(name_of(spark), set())
+    unchecked = {reference for reference in references_of(task) if _unit(reference) not in known}
+    if unchecked:
+        needed = needed_by(unchecked)
+        reports = worker_reports(spark, unchecked, needed)
+        missing = {Reference(name) for report in reports for _, _, name in report["failures"] if name}
+        judge(reports, needed_by(unchecked | missing) if missing else needed, platform.python_version())
+        known.update(map(_unit, unchecked))
 
 
 def _unit(reference: Reference) -> str:
-    """Return what is there or not as a whole: a package, or a module of no package."""
+    """Return the unit of installation of a reference: its package, or its module if it is of no package."""
     return reference.module if is_local(reference.module) else reference.module.partition(".")[0]
 
 
-def ask_workers(spark: AnySession, references: Iterable[Reference], needed: Needed) -> list[dict[str, Any]]:
-    """Return what the workers have, an answer per task.
+def worker_reports(spark: AnySession, references: Iterable[Reference], needed: Needed) -> list[dict[str, Any]]:
+    """Return the reports of the workers, one per task.
 
     Raises:
         WorkerEnvironmentError: Spark's workers do not run at all.
     """
     try:
-        with by_value([survey]):
-            question = survey.surveying([(one.module, one.name) for one in sorted(references)], needed.imports)
-            rows = spark.range(_ROWS).mapInArrow(question, "answer string").collect()
+        with by_value([worker_report]):
+            reporting = worker_report.reporting([(one.module, one.name) for one in sorted(references)], needed.imports)
+            rows = spark.range(_ROWS).mapInArrow(reporting, "report string").collect()
     except PySparkException as error:
         said = root_cause(error).splitlines()
         raise WorkerEnvironmentError({"a worker that Spark could not start": said}, [_PYTHON]) from error
     return [json.loads(row[0]) for row in rows]
 
 
-def judge(answers: Iterable[Mapping[str, object]], needed: Needed, python: str) -> None:
-    """Raise if an answer says that a worker cannot run a query.
+def judge(reports: Iterable[Mapping[str, object]], needed: Needed, python: str) -> None:
+    """Raise if a report shows that a worker cannot run a query.
 
     Args:
-        answers: What the workers have.
-        needed: What they need.
+        reports: The reports of the workers.
+        needed: Their requirements.
         python: The driver's version of Python.
 
     Raises:
@@ -93,27 +93,27 @@ def judge(answers: Iterable[Mapping[str, object]], needed: Needed, python: str) 
     """
     found: dict[str, dict[str, None]] = {}
     lacking: set[str] = set()
-    for answer in answers:
-        place = f"{answer['host']}, {answer['executable']}, Python {answer['python']}"
-        for subject, trouble in _troubles(answer, needed, python):
+    for report in reports:
+        place = f"{report['host']}, {report['executable']}, Python {report['python']}"
+        for subject, trouble in _troubles(report, needed, python):
             found.setdefault(place, {})[trouble] = None
             lacking.add(subject)
     if found:
         raise WorkerEnvironmentError({place: list(lines) for place, lines in found.items()}, _remedies(lacking, needed))
 
 
-def _troubles(answer: Mapping[str, Any], needed: Needed, python: str) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a worker, each with the package that it is about, or the module of no package."""
-    if answer["python"].split(".")[:2] != python.split(".")[:2]:
-        yield "", f"it is Python {answer['python']}, and the driver is {python}: the minor versions must be equal"
-    has: Mapping[str, str | None] = answer["packages"]
+def _troubles(report: Mapping[str, Any], needed: Needed, python: str) -> Iterator[tuple[str, str]]:
+    """Yield the troubles of a worker, each with its package, or the module if it is of no package."""
+    if report["python"].split(".")[:2] != python.split(".")[:2]:
+        yield "", f"it is Python {report['python']}, and the driver is {python}: the minor versions must be equal"
+    has: Mapping[str, str | None] = report["packages"]
     for package, version in has.items():
         here = needed.versions[package]
         if version is None:
             yield package, f"{package} is missing, the driver has {here}" if here else f"{package} is missing"
         elif package in needed.same and version and here and version != here:
             yield package, f"{package} is {version}, and the driver has {here}"
-    for module, reason, missing in answer["failures"]:
+    for module, reason, missing in report["failures"]:
         subject = needed.home(missing or module)
         if has.get(subject, "") is not None:
             yield subject, f"{needed.home(module)} cannot be imported: {reason}"
