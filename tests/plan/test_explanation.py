@@ -47,7 +47,7 @@ def test_a_query_is_explained_line_by_line() -> None:
         "window      tumbling('10 minutes'), clip none, timestamps align, emit final\n"
         "key         key, over 8 buckets\n"
         "progress    60 microseconds behind the newest start\n"
-        "late        rows behind the watermark are set aside\n"
+        "late        rows behind the watermark go to late()\n"
         "evaluator   general: show.count 1.0.0 has no combine\n"
         "module      n = show.count 1.0.0: its state slides from window to window\n"
         "module      m = show.members 1.0.0: computed from the members of each window, as it is not incremental\n"

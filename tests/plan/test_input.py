@@ -49,7 +49,7 @@ def test_it_says_that_keys_may_be_further() -> None:
 @pytest.mark.parametrize(
     ("late", "expected", "evaluator"),
     [
-        ("side", "rows behind the watermark are set aside", "sliced: "),
+        ("side", "rows behind the watermark go to late()", "sliced: "),
         ("drop", "rows behind the watermark are counted and dropped", "sliced: "),
         ("adjust", "insertions start at the watermark", "general: late='adjust' takes late rows in"),
         (

@@ -115,7 +115,7 @@ def _explain_late(plan: Plan) -> str:
     late = plan.input.late
     if late.corrects:
         allowed = plan.spell_length(late.allowed)
-        return f"rows up to {allowed} behind the watermark correct results, others are set aside"
+        return f"rows up to {allowed} behind the watermark correct results, others go to late()"
     return _LATE[late.policy]
 
 
@@ -134,9 +134,9 @@ _REFINEMENTS: Final = {
 
 
 _LATE: Final = {
-    LatePolicy.SIDE: "rows behind the watermark are set aside",
+    LatePolicy.SIDE: "rows behind the watermark go to late()",
     LatePolicy.DROP: "rows behind the watermark are counted and dropped",
-    LatePolicy.ADJUST: "insertions start at the watermark if they end after it; other rows behind it are set aside",
+    LatePolicy.ADJUST: "insertions start at the watermark if they end after it; other rows behind it go to late()",
 }
 
 

@@ -86,7 +86,7 @@ class RestartLaws(ModuleLaws):
 
     @law(_REMEDY)
     def test_speculative_results_survive_restarts(self, trial: RestartTrial) -> None:
-        """A restart after any step, or a crash in it, does not show in results that may be taken back."""
+        """A restart after any step, or a crash in it, does not show in results that may be retracted."""
         trial.survives("revised", EmitPolicy.SPECULATIVE)
 
     @law(_REMEDY)
@@ -96,7 +96,7 @@ class RestartLaws(ModuleLaws):
 
     @law(_REMEDY)
     def test_early_results_survive_restarts(self, trial: RestartTrial) -> None:
-        """A restart after any step, or a crash in it, does not show in results that a trigger puts out early."""
+        """A restart after any step, or a crash in it, does not show in results that a trigger emits early."""
         trial.survives("intervals", EarlyEmission(every_count(1), Refinement.RETRACT))
 
     @law(_REMEDY, does_not_apply=_is_never_sliced)
