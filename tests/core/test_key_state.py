@@ -64,8 +64,12 @@ def test_the_samples_of_an_edge_stream_come_back_with_its_events() -> None:
 
 def test_numbers_go_on_where_they_stopped() -> None:
     state = KeyState(query(snapshot()), serial=41)
-    assert (state.next_serial(), state.anonymous_id(5), state.serial) == (42, (("anonymous", 43), 5), 43)
-    assert KeyState(query(snapshot(), has_ids=False)).anonymous_id(5) == 1
+    assert (state.next_serial(), state.anonymous_ids([5, 7]), state.serial) == (
+        42,
+        [(("anonymous", 43), 5), (("anonymous", 44), 7)],
+        44,
+    )
+    assert KeyState(query(snapshot(), has_ids=False)).anonymous_ids([5, 7]) == range(1, 3)
 
 
 def test_a_state_is_empty_when_forgetting_it_loses_nothing() -> None:

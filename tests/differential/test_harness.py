@@ -9,14 +9,17 @@ import pytest
 
 from muntin import EmitPolicy
 from muntin.testing import smallest_failing
-from muntin_engine.evaluators.general import admission, closing_windows, forgetting, speculative
+from muntin_engine.evaluators.general import admission, closing_windows, speculative
 from muntin_engine.evaluators.general.assignment import GridAssigner
 from muntin_engine.evaluators.general.computation import ModuleComputation
+from muntin_engine.evaluators.general.event_index import EventIndex
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.row_chain import PendingRows, chain_rows
 from tests.differential.cases import Case, policies
 from tests.differential.drive import failure, run
 from tests.differential.modules import SHAPES
+
+_forget = EventIndex.forget
 
 FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "windows close a tick early": (
@@ -29,8 +32,8 @@ FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
         "closing_limit",
         lambda _query, _state, watermark: watermark - 1,
     ),
-    "nothing is forgotten": (forgetting, "may_be_revised", lambda *_: True),
-    "all is forgotten": (forgetting, "may_be_revised", lambda *_: False),
+    "nothing is forgotten": (EventIndex, "forget", lambda *_: []),
+    "all is forgotten": (EventIndex, "forget", lambda self, until, *_: _forget(self, until)),
     "lifetimes are not clipped": (ModuleComputation, "lifetime", lambda _self, start, end, _window: (start, end)),
     "every change looks the same": (ModuleComputation, "looks_alike", lambda *_: True),
     "rows that wait are dropped": (

@@ -19,6 +19,7 @@ from muntin import (
     WindowKind,
 )
 from muntin_engine.core.meter import Meter
+from muntin_engine.core.plain_results import Plain, PlainRow, plain_of
 from muntin_engine.core.skipping import Accepted, Choosy, Present
 
 
@@ -29,16 +30,29 @@ def whole_payload(payload: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A module of the query with the way from an event's payload to its input, and what measures its calls."""
+    """A module of the query with the way from an event's payload to its input, and what measures its calls.
+
+    Attributes:
+        module: The module.
+        select: Makes the module's input of an event's payload.
+        meter: Measures its calls.
+        called: What evaluators call: the module, or what stands before one that does not accept every payload.
+        plain: Makes its results plain data; None if they are already.
+    """
 
     module: Module
     select: Callable[[Any], Any] = whole_payload
     meter: Meter = field(default_factory=Meter, compare=False, repr=False)
 
-    @property
-    def called(self) -> Any:
-        """The object that evaluators call: the module, or a wrapper that skips the payloads that it does not accept."""
-        return Choosy(self.module) if isinstance(self.select, Present | Accepted) else self.module
+    called: Any = field(init=False, compare=False, repr=False)
+    plain: Plain | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        is_choosy = isinstance(self.select, Present | Accepted)
+        object.__setattr__(self, "called", Choosy(self.module) if is_choosy else self.module)
+        plain = plain_of(self.module.result_field())
+        is_row = plain is not None and self.module.is_operator
+        object.__setattr__(self, "plain", PlainRow(plain) if is_row and plain is not None else plain)
 
 
 def waits_for_ends(
@@ -73,7 +87,15 @@ class EvaluatorQuery:
             needs `emit=SPECULATIVE`.
         axis: What ticks measure; only messages depend on it.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
+        is_operator: True if the query's one module returns rows.
+        ends_move: True if the end of an event may change after it came.
+        follows_open_windows: True if a window counts from its first member on, not only when it is complete or in
+            sight.
+        is_cut_at_changes: True if at each tick of a window stands the result of what the input says up to that tick.
+        is_time_bound: True if no output may start before the change that caused it.
         waits_for_ends: True if a window's result depends on ends that lie after it and may still move.
+        hides_later_ends: True if a result may not show ends that lie after its tick, since a legal change may still
+            move them.
     """
 
     window: WindowKind
@@ -89,46 +111,34 @@ class EvaluatorQuery:
     waits_for_watermark: bool = False
     axis: Axis = Axis.TICKS
     keeps: Callable[[Any], bool] | None = None
+    is_operator: bool = field(init=False, repr=False, compare=False)
+    ends_move: bool = field(init=False, repr=False, compare=False)
+    follows_open_windows: bool = field(init=False, repr=False, compare=False)
+    is_cut_at_changes: bool = field(init=False, repr=False, compare=False)
+    is_time_bound: bool = field(init=False, repr=False, compare=False)
     waits_for_ends: bool = field(init=False, repr=False, compare=False)
+    hides_later_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         modules = [binding.module for binding in self.bindings]
-        waits = waits_for_ends(modules, self.clip, self.timestamps, ends_move=self.ends_move)
-        object.__setattr__(self, "waits_for_ends", waits)
+        ends_move = self.has_ids or self.is_edge
+        is_early = isinstance(self.emit, EarlyEmission)
+        is_cut = self.timestamps is TimestampPolicy.TIME_BOUND
+        is_promised = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
+        derived = {
+            "is_operator": bool(modules) and modules[0].is_operator,
+            "ends_move": ends_move,
+            "follows_open_windows": is_early or self.emit is EmitPolicy.EAGER,
+            "is_cut_at_changes": is_cut,
+            "is_time_bound": is_cut or is_promised,
+            "waits_for_ends": waits_for_ends(modules, self.clip, self.timestamps, ends_move=ends_move),
+            "hides_later_ends": is_cut and ends_move and any(module.reads_times for module in modules),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
         if isinstance(self.emit, EarlyEmission):
             self.emit.check(self.window, is_revised=self.ends_move)
         if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
             raise PolicyError(
                 f"a time-bound query puts out results eagerly, not with emit={str(self.emit)!r}\n  use emit='eager'"
             )
-
-    @property
-    def is_operator(self) -> bool:
-        """True if the query's one module returns rows."""
-        return self.bindings[0].module.is_operator
-
-    @property
-    def ends_move(self) -> bool:
-        """True if the end of an event may change after it came."""
-        return self.has_ids or self.is_edge
-
-    @property
-    def follows_open_windows(self) -> bool:
-        """True if a window counts from its first member on, not only when it is complete or in sight."""
-        return self.emit is EmitPolicy.EAGER or isinstance(self.emit, EarlyEmission)
-
-    @property
-    def is_time_bound(self) -> bool:
-        """True if no output may start before the change that caused it."""
-        is_promised = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
-        return is_promised or self.is_cut_at_changes
-
-    @property
-    def is_cut_at_changes(self) -> bool:
-        """True if at each tick of a window stands the result of what the input says up to that tick."""
-        return self.timestamps is TimestampPolicy.TIME_BOUND
-
-    @property
-    def hides_later_ends(self) -> bool:
-        """True if a result may not show ends that lie after its tick, since a legal change may still move them."""
-        return self.is_cut_at_changes and self.ends_move and any(one.module.reads_times for one in self.bindings)

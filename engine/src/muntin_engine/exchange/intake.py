@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
-from typing import Any, Final
+from functools import partial
+from itertools import pairwise, repeat
+from typing import Any, Final, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,6 +24,10 @@ from muntin_engine.plan import LATEST
 
 _NOT_IN_PYTHON: Final = (OverflowError, ValueError)
 """What Arrow raises on a value such as a date after the year 9999, or text that is not UTF-8."""
+
+
+_change: Final = cast("Callable[[tuple[Any, ...]], InputChange]", partial(tuple.__new__, InputChange))
+"""Makes a change of its fields, without a step in Python."""
 
 
 @dataclass(slots=True)
@@ -65,27 +71,50 @@ class _RowsByKey:
     def add(self, table: pa.Table) -> None:
         """Take the rows of a table."""
         table, key_watermarks = _without_key_watermarks(self._task, table)
-        keys, changes = _rows(self._task, table)
         self.key_watermarks += key_watermarks
-        names: Sequence[Hashable] = keys if self._has_plain_keys else list(map(freeze, keys))
-        for name, key, change in zip(names, keys, changes, strict=True):
-            if name in self._changes:
-                self._changes[name].append(change)
+        if self._has_plain_keys and table.num_rows and self._task.key_names:
+            self._add_sorted(table)
+            return
+        keys, changes = _tuples(table, self._task.key_names), _changes(self._task, table)
+        for key, change in zip(keys, changes, strict=True):
+            name = freeze(key)
+            self._keys.setdefault(name, key)
+            self._changes.setdefault(name, []).append(change)
+
+    def _add_sorted(self, table: pa.Table) -> None:
+        """Take the rows of a table key by key: a key is looked up once, and not with each of its rows."""
+        codes = [
+            table.column(name).combine_chunks().dictionary_encode("encode").indices.to_numpy()
+            for name in self._task.key_names
+        ]
+        order = np.lexsort(codes)
+        is_first = np.zeros(len(order), np.bool_)
+        is_first[0] = True
+        for code in codes:
+            is_first[1:] |= np.diff(code[order]) != 0
+        firsts = np.flatnonzero(is_first)
+        table = table.take(pa.array(order))
+        changes = list(_changes(self._task, table))
+        keys = _tuples(table.select(self._task.key_names).take(pa.array(firsts)), self._task.key_names)
+        for key, (start, stop) in zip(keys, pairwise([*firsts.tolist(), len(changes)]), strict=True):
+            known = self._changes.get(key)
+            if known is None:
+                self._keys[key], self._changes[key] = key, changes[start:stop]
             else:
-                self._keys[name], self._changes[name] = key, [change]
+                known += changes[start:stop]
 
     def by_key(self) -> list[tuple[Key, list[InputChange]]]:
         """Return the rows of each key."""
         return list(zip(self._keys.values(), self._changes.values(), strict=True))
 
 
-def _rows(task: TaskPayload, table: pa.Table) -> tuple[list[Key], Iterator[InputChange]]:
-    keys, payloads = (_tuples(table, names) for names in (task.key_names, task.input_names))
+def _changes(task: TaskPayload, table: pa.Table) -> Iterator[InputChange]:
+    payloads = _tuples(table, task.input_names)
     names = ("id", "start", "end", "new_end", "source")
     ids, starts, ends, new_ends, sources = (_values(table, name) for name in names)
     if "id" in table.column_names and pa.types.is_nested(table.column("id").type):
         ids = map(_hashable, ids)
-    return keys, map(InputChange._make, zip(ids, starts, ends, payloads, new_ends, sources, strict=False))
+    return map(_change, zip(ids, starts, ends, payloads, new_ends, sources, strict=False))
 
 
 def _without_key_watermarks(task: TaskPayload, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
@@ -108,7 +137,11 @@ def _values(table: pa.Table, name: str) -> Iterable[object]:
     """Return a column as Python values; endless nulls if the table has no such column."""
     if name not in table.column_names:
         return repeat(None)
-    values: list[Any] = table.column(name).to_pylist()
+    column = table.column(name)
+    if pa.types.is_integer(column.type) and not column.null_count:
+        column = column.to_numpy()  # whose integers become Python's ten times as fast
+        return column.tolist()  # type: ignore[no-any-return]
+    values: list[Any] = column.to_pylist()
     return values
 
 

@@ -7,12 +7,12 @@ legally. Rows that cannot be applied are rejected with a reason; none disappears
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from muntin import INFINITY, Axis
 from muntin_engine.core.changes import InputChange, Reason, Rejection
-from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.event_index import StoredEvent, stored_event
 from muntin_engine.evaluators.general.key_state import Identity, KeyState
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows, chain_rows, sync_time
 from muntin_engine.evaluators.general.samples import Neighbour, Samples
@@ -27,10 +27,11 @@ class Admission:
     """Admits the changes of one batch for one key.
 
     Cost: constant time for each change, logarithmic for a sample; linear in the rows of the batch and the waiting ones
-    for an event that has several.
+    for an event that has several. Insertions without an id, which nothing can refer to, are taken all at once.
 
     Attributes:
-        touched: The net changes by event: an event revised twice in a batch appears once.
+        inserted: New events that no other row can be about.
+        touched: The other net changes by event: an event revised twice in a batch appears once.
         rejections: The late and rejected rows.
     """
 
@@ -43,6 +44,7 @@ class Admission:
             axis: The axis, for the messages of rejections.
             adjusts: Let a late insertion that ends after the watermark start there.
         """
+        self.inserted: list[StoredEvent] = []
         self.touched: dict[Hashable, Versions] = {}
         self.rejections: list[Rejection] = []
         self._state = state
@@ -51,7 +53,7 @@ class Admission:
         self._adjusts = adjusts
         self._axis = axis
 
-    def admit(self, changes: Iterable[InputChange], now: int) -> None:
+    def admit(self, changes: Sequence[InputChange], now: int) -> None:
         """Take the changes of the batch; the index itself stays as it is until `settle`.
 
         Args:
@@ -61,7 +63,7 @@ class Admission:
         samples, known = self._state.samples, self._state.pending
         fresh: dict[Identity, InputChange] = {}
         others: dict[Identity, list[InputChange]] = {}
-        for change in changes:
+        for change in changes if samples is not None else self._insert_anonymous(changes):
             if samples is not None:
                 self._take_sample(change, samples)
             elif change.new_end is not None:
@@ -81,7 +83,25 @@ class Admission:
         """Bring the index and the windows up to date with what was admitted."""
         gone = [before for before, _ in self.touched.values() if before is not None]
         new = [after for _, after in self.touched.values() if after is not None]
-        self._state.replace(gone, new)
+        self._state.replace(gone, self.inserted + new if new else self.inserted)
+
+    def _insert_anonymous(self, changes: Sequence[InputChange]) -> Sequence[InputChange]:
+        """Take the insertions that have an end, no id and nothing wrong; return the other rows."""
+        least = self._watermark
+        plain = [
+            change
+            for change in changes
+            if change[0] is None and change[4] is None and change[2] is not None and least <= change[1] < change[2]
+        ]
+        if not plain:
+            return changes
+        _, starts, ends, payloads, *_ = zip(*plain, strict=True)
+        ids, memberships = self._state.anonymous_ids(starts), self._state.assigner.memberships(starts, ends)
+        self.inserted = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
+        if len(plain) == len(changes):
+            return ()
+        taken = set(map(id, plain))
+        return [change for change in changes if id(change) not in taken]
 
     def _insert(
         self, change: InputChange, fresh: dict[Identity, InputChange], others: dict[Identity, list[InputChange]]
@@ -98,7 +118,7 @@ class Admission:
         elif start < self._watermark:
             self._reject_late(change, start)
         elif id is None:
-            self._put_new(self._state.anonymous_id(start), start, end, payload)
+            self._put_new(self._state.anonymous_ids([start])[0], start, end, payload)
         else:
             identity, count, known = (id, change.start), len(fresh), self._state.pending
             fresh.setdefault(identity, change)
@@ -126,7 +146,7 @@ class Admission:
         self, change: InputChange, samples: Samples, before: Neighbour | None, after: Neighbour | None
     ) -> None:
         """Insert a sample between its neighbours: it ends the one before and is ended by the one after."""
-        id = self._state.anonymous_id(change.start)
+        id = self._state.anonymous_ids([change.start])[0]
         samples.add(change.start, id)
         self._put_new(id, change.start, INFINITY if after is None else after[0], change.payload)
         event = self._current(before[1]) if before is not None else None

@@ -69,16 +69,24 @@ class AffectedWindows:
 
     def find(self, state: KeyState, admission: Admission, before: Progress, now: Progress) -> dict[Window, Affected]:
         """Settle an admission, and return the windows that it affects and those that become visible."""
+        shows = self._query.window.shows
         changes = [self._shown(*versions) for versions in admission.touched.values()]
+        changes += [
+            _Shown(None, event, *shows(event.since, event.until))
+            for event in admission.inserted
+            if event.since < event.until
+        ]
         affected: dict[Window, Affected] = {}
-        for change in changes:
-            for window, entry in state.windows.overlapping(change.start, change.end):
-                if entry.size:
-                    self._note(affected.setdefault(window, Affected()), window, change)
+        for window, shown in state.windows.shown_in(changes):
+            affected[window] = found = Affected()
+            for change in shown:
+                self._note(found, window, change)
         admission.settle()
         self._mark_existing(state, changes, now, affected)
         for window in self._newly_visible(state, changes, before, now):
-            found = affected.setdefault(window, Affected())
+            found = affected.get(window)
+            if found is None:
+                affected[window] = found = Affected()
             found.exists, found.is_new = True, not state.windows.get(window).size
         return affected
 
@@ -100,6 +108,11 @@ class AffectedWindows:
 
     def _note(self, affected: Affected, window: Window, change: _Shown) -> None:
         before, after = change.before, change.after
+        if before is None and after is not None:  # most are new
+            affected.sync_time = min(affected.sync_time, after.start)
+            if after.since < window.end and window.start < after.until:
+                affected.added.append(after)
+            return
         affected.sync_time = min(affected.sync_time, change.sync_time)
         was, is_now = _is_member(before, window), _is_member(after, window)
         if (
@@ -128,9 +141,11 @@ class AffectedWindows:
         limit = now.max_event_time if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
         last = INFINITY if self._query.window.waits_for_events else max(now.horizon, state.events.last_end())
         stretches = [(change.start, min(change.end, last)) for change in changes]
-        for start, end in union(stretches):
-            for window in assigner.overlapping(start, end, limit):
-                affected.setdefault(window, Affected()).exists = True
+        for window in assigner.over(union(stretches), limit):
+            found = affected.get(window)
+            if found is None:
+                affected[window] = found = Affected()
+            found.exists = True
         if self._query.is_time_bound:
             for change, (start, end) in zip(changes, stretches, strict=True):
                 for window in assigner.overlapping(start, end, limit):

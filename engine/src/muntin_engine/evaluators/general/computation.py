@@ -21,7 +21,6 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.running import RUNNING, Call, Locals, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.event_index import StoredEvent
-from muntin_engine.evaluators.general.plain_results import PlainRow, plain_of
 
 T = TypeVar("T")
 
@@ -57,8 +56,7 @@ class ModuleComputation:
         self._clip = clip
         self._is_time_sensitive = binding.module.is_time_sensitive
         self._reads_times = binding.module.reads_times
-        plain = plain_of(binding.module.result_field())
-        self._plain = PlainRow(plain) if plain is not None and binding.module.is_operator else plain
+        self._plain = binding.plain
 
     def see(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return members as the module sees them: their payloads, or events with clipped lifetimes.

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from muntin import EARLIEST, INFINITY
 
@@ -53,6 +54,9 @@ class StoredEvent(NamedTuple):
         """True if it has not stopped being a member."""
         return self.until == INFINITY
 
+
+stored_event: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(tuple.__new__, StoredEvent))
+"""Makes an event of its fields, without a step in Python: a key's events are read in every batch that touches it."""
 
 by_start: Final = attrgetter("start")
 """An event's order by its lifetime."""
@@ -103,17 +107,17 @@ class EventIndex:
             self._ordered.sort(key=_in_order)
         self._by_id = None
 
-    def forget(self, until: int, is_needed: Callable[[StoredEvent], bool]) -> list[StoredEvent]:
+    def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
         """Forget the events whose membership ends at a tick or before, except those needed; return the forgotten."""
         candidates = self.until_at_most(until)
         if not candidates:
             return []
-        kept = [event for event in candidates if is_needed(event)]
+        kept = [] if is_needed is None else [event for event in candidates if is_needed(event)]
         if len(kept) == len(candidates):
             return []
         self._ordered[: len(candidates)] = kept
         self._by_id = None
-        return [event for event in candidates if not is_needed(event)] if kept else candidates
+        return [event for event in candidates if is_needed is None or not is_needed(event)] if kept else candidates
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""

@@ -28,7 +28,8 @@ class Filter:
     def leave_out(self, state: KeyState, admission: Admission) -> None:
         """Take the events out of an admission that are left out, and put them into the state as such."""
         gone: list[StoredEvent] = []
-        new: list[StoredEvent] = []
+        new = [event.filtered() for event in admission.inserted if not self._keeps(event.payload)]
+        admission.inserted = [event for event in admission.inserted if self._keeps(event.payload)]
         for name, (before, after) in list(admission.touched.items()):
             left = after if after is None or self._keeps(after.payload) else after.filtered()
             if (before is None or before.is_filtered) and (left is None or left.is_filtered):

@@ -28,18 +28,14 @@ def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
         is_closed = partial(_is_closed, waiting, boundary_limit(query, watermark))
     assigner.close(closing_limit(query, state, watermark))
     closed = state.windows.close(assigner.frontier, watermark, is_closed)
-    past = state.events.forget(assigner.frontier, lambda event: may_be_revised(query, event, watermark))
+    may_move = query.ends_move and watermark != INFINITY
+    past = state.events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
     assigner.remove(past)
     forgotten += past
     if state.samples is not None:
         for event in forgotten:
             state.samples.discard(event.start)
     return closed
-
-
-def may_be_revised(query: EvaluatorQuery, event: StoredEvent, watermark: int) -> bool:
-    """True if a legal revision, or an edge stream's next sample, may still move the event's end."""
-    return query.ends_move and event.end >= watermark and watermark != INFINITY
 
 
 def _is_closed(waiting: Sequence[StoredEvent], limit: int, window: Window) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain, repeat
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from muntin import EARLIEST, LatePolicy, Window
 from muntin_engine.core.changes import InputChange
@@ -13,7 +12,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.assignment import assigner_of
 from muntin_engine.evaluators.general.computation import OutputRow
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent, stored_event
 from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.general.samples import Samples
@@ -71,13 +70,18 @@ class KeyState:
         self.serial += 1
         return self.serial
 
-    def anonymous_id(self, start: int) -> Hashable:
-        """Make an id for an event that has none; it cannot equal one of the input."""
-        return (("anonymous", self.next_serial()), start) if self._has_ids else self.next_serial()
+    def anonymous_ids(self, starts: Sequence[int]) -> Sequence[Hashable]:
+        """Return what names events that have no ids, from their starts; they cannot equal one of the input."""
+        first = self.serial + 1
+        self.serial += len(starts)
+        serials = range(first, self.serial + 1)
+        if not self._has_ids:
+            return serials
+        return [(("anonymous", serial), start) for serial, start in zip(serials, starts, strict=True)]
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Forget some events and take in others, but for those that are never a member of any window."""
-        kept = new if self._ends_move else [event for event in new if event.is_member]
+        kept = new if self._ends_move else [event for event in new if event.since < event.until]
         self.assigner.remove(gone)
         self.assigner.add(kept)
         self.events.replace(gone, kept)
@@ -122,7 +126,7 @@ class KeyState:
         if state._has_ids:
             ids = zip(ids, origins or starts, strict=True)
         memberships = state.assigner.memberships(starts, ends)
-        state._restore_events(map(_restored, zip(ids, starts, ends, payloads, *memberships, strict=True)))
+        state._restore_events(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         for id, start, rows, base in pending:
             waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
             before = EventState(base[0], base[1], tuple(base[2])) if base else None
@@ -143,10 +147,6 @@ class KeyState:
         self.assigner.add(self.events)
         if self.samples is not None:
             self.samples = Samples((event.start, event.id) for event in self.events)
-
-
-_restored: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(tuple.__new__, StoredEvent))
-"""Makes an event of its fields, without a step in Python: a key's events are read in every batch that touches it."""
 
 
 def _width(payloads: Iterable[tuple[object, ...]]) -> int:

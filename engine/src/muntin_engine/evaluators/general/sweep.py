@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from muntin import Window
 from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.event_index import StoredEvent, by_since, by_until
+
+_by_id: Final = itemgetter(0)
+"""The id of an event."""
 
 
 class SweptWindow(NamedTuple):
@@ -38,7 +42,7 @@ def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[
         Sorting the events; then each enters once and leaves once, whatever the overlap of windows. The members of a
         window are not copied.
     """
-    entering = sorted((event for event in events if event.since < event.until), key=by_since)
+    entering = sorted([event for event in events if event.since < event.until], key=by_since)
     leaving = sorted(entering, key=by_until)
     members: dict[Hashable, StoredEvent] = {}
     came = went = 0
@@ -46,7 +50,7 @@ def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[
         start, end = window.start, window.end
         place = bisect_left(entering, end, came, key=by_since)
         entered = [event for event in entering[came:place] if event.until > start]
-        members.update((event.id, event) for event in entered)
+        members.update(zip(map(_by_id, entered), entered, strict=True))
         came, place = place, bisect_right(leaving, start, went, key=by_until)
         left = [members.pop(event.id) for event in leaving[went:place] if event.id in members]
         went = place

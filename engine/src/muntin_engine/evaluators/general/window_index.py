@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from muntin import INFINITY, Window
 from muntin_engine.evaluators.general.computation import OutputRow
@@ -16,6 +16,23 @@ by_extent: Final = attrgetter("start", "end")
 
 by_start: Final = attrgetter("start")
 """The same, where no two have the same start."""
+
+
+class Stretch(Protocol):
+    """A stretch `[start, end)` of the axis."""
+
+    @property
+    def start(self) -> int:
+        """Its first tick."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """The first tick after it."""
+        ...
+
+
+T = TypeVar("T", bound=Stretch)
 
 
 class LiveRow(NamedTuple):
@@ -49,8 +66,7 @@ class WindowIndex:
     """The windows of one key, ordered by start.
 
     Cost: reading and writing an entry takes constant time. Going through the windows in order sorts them first, if
-    there are new ones: linear, since they are almost sorted. `overlapping` then takes logarithmic time plus the
-    entries returned; where replaced windows are kept, it looks at every earlier entry.
+    there are new ones: linear, since they are almost sorted.
     """
 
     def __init__(self, *, keeps_history: bool = False) -> None:
@@ -79,17 +95,24 @@ class WindowIndex:
             self._order = None
         self._entries[window] = entry
 
-    def overlapping(self, start: int, end: int) -> list[tuple[Window, WindowEntry]]:
-        """Return the windows with an entry that share a tick with `[start, end)`, last first."""
-        found: list[tuple[Window, WindowEntry]] = []
-        order = self._in_order()
-        for place in range(bisect_left(order, end, key=by_start) - 1, -1, -1):
-            window = order[place]
-            if window.end > start:
-                found.append((window, self._entries[window]))
-            elif not self._keeps_history:
-                break
-        return found
+    def shown_in(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
+        """Return the windows with members that share a tick with some stretches `[start, end)`, each with these.
+
+        Cost: for each stretch a logarithmic step and its windows; all windows, where replaced windows are kept.
+        """
+        if not self._entries or not stretches:
+            return []
+        order = [window for window in self._in_order() if self._entries[window].size]
+        starts, ends = [window.start for window in order], [window.end for window in order]
+        found: list[list[T]] = [[] for _ in order]
+        for stretch in stretches:
+            start = stretch.start
+            for place in range(bisect_left(starts, stretch.end) - 1, -1, -1):
+                if ends[place] > start:
+                    found[place].append(stretch)
+                elif not self._keeps_history:
+                    break
+        return [(window, some) for window, some in zip(order, found, strict=True) if some]
 
     def close(self, frontier: int, watermark: int, is_closed: Callable[[Window], bool] | None = None) -> int:
         """Forget the windows that are closed, and the final output of replaced windows.

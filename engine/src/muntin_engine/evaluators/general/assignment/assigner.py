@@ -52,6 +52,11 @@ class Assigner(ABC):
         Where windows do not wait for events, a stretch without an end has no end of windows.
         """
 
+    def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> Iterable[Window]:
+        """Yield the windows of `overlapping` for each of some disjoint stretches in order, some perhaps repeatedly."""
+        for start, end in stretches:
+            yield from self.overlapping(start, end, limit)
+
     @abstractmethod
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the open windows of events that end after `after`, and at `limit` or before, in order.

@@ -48,6 +48,14 @@ class GridAssigner(Assigner):
         first = max(self._next_start(start), self.frontier)
         return self._windows(range(first, min(end, self._past(limit)), self._hop))
 
+    def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> list[Window]:
+        """Return the windows over some stretches, each once."""
+        least, past, starts = self.frontier, self._past(limit), list[int]()
+        for start, end in stretches:
+            starts += range(max(self._next_start(start), least), min(end, past), self._hop)
+            least = starts[-1] + self._hop if starts else least
+        return self._windows(starts)
+
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows of events, each once."""
         if not events:
@@ -55,7 +63,8 @@ class GridAssigner(Assigner):
         lowest = max(self._next_start(after), self.frontier)
         past = self._past(limit)
         first = max(self._next_start(min(map(by_since, events))), lowest)
-        stop = min(max(_stop(until, horizon) for until in {*map(by_until, events)}), past)
+        untils = {horizon if until == INFINITY else until for until in map(by_until, events)}
+        stop = min(max(untils), past)
         if (stop - first) // self._hop <= _FEW * len(events):
             return self._windows(range(first, stop, self._hop))
         return self._windows(self._starts(events, first, past, horizon))
@@ -96,7 +105,8 @@ class GridAssigner(Assigner):
         starts: list[int] = []
         for event in sorted(events, key=by_since):
             begin = max(self._next_start(event.since), first)
-            starts += range(begin, min(_stop(event.until, horizon), past), self._hop)
+            until = horizon if event.until == INFINITY else event.until
+            starts += range(begin, min(until, past), self._hop)
             first = max(begin, starts[-1] + self._hop) if starts else begin
         return starts
 
@@ -106,8 +116,3 @@ class GridAssigner(Assigner):
     def _past(self, limit: int) -> int:
         """Return a tick after the start of every window that ends at the limit or before."""
         return INFINITY if limit == INFINITY else limit - self._size + 1
-
-
-def _stop(end: int, horizon: int) -> int:
-    """Return the tick at which the windows of an event stop: its end, or the horizon if it has none."""
-    return horizon if end == INFINITY else end
