@@ -22,7 +22,7 @@ from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment import Assigner, assigner_of
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec

@@ -9,8 +9,7 @@ import pytest
 from muntin import INFINITY, Axis, Lateness, LatePolicy, tumbling
 from muntin_engine.core.changes import InputChange
 from muntin_engine.evaluators.general.admission import Admission
-from muntin_engine.evaluators.general.kept_states import KeptStates
-from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from muntin_engine.state.codec import Codec
 from tests.core.build import Taken, query, revision, row
 

@@ -13,8 +13,7 @@ from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.keys import Key
 from muntin_engine.errors import StateError, StateMismatchError
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.general.kept_states import KeptStates
-from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from muntin_engine.state.bucket_metadata import KEY_GROUPS
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec

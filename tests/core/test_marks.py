@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from muntin_engine.evaluators.general.assignment.marks import Marks
+from muntin_engine.evaluators.general.assignment.marked import Marks
 
 
 def test_a_tick_is_there_until_it_was_taken_out_as_often_as_put_in() -> None:

@@ -23,8 +23,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin_engine.evaluators.general.kept_states import KeptStates
-from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from tests.core.build import Feed, Lengths, Members, query, reasons, revision, row, spelled
 
 

@@ -9,8 +9,7 @@ past             !              [8, 9): it no longer exists, but something of it
 from __future__ import annotations
 
 from muntin import Window
-from muntin_engine.evaluators.general.computation import OutputRow
-from muntin_engine.evaluators.general.window_index import NEW, LiveRow, WindowEntry, WindowIndex
+from muntin_engine.evaluators.general.indexes import NEW, LiveRow, OutputRow, WindowEntry, WindowIndex
 
 A, B, PAST = Window(0, 10), Window(5, 15), Window(8, 9)
 

@@ -18,8 +18,7 @@ from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Pr
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.general.kept_states import KeptStates
-from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec

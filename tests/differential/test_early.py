@@ -15,9 +15,8 @@ import pytest
 from muntin import INFINITY, HoppingWindows, Refinement
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing_windows import ClosingWindows
-from muntin_engine.evaluators.general.trigger_state import TriggerState
-from muntin_engine.evaluators.general.window_index import WindowIndex
+from muntin_engine.evaluators.general.closing import ClosingWindows
+from muntin_engine.evaluators.general.indexes import TriggerState, WindowIndex
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out, run_early

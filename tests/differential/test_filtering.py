@@ -13,7 +13,7 @@ from muntin import INFINITY, EmitPolicy, Event, Insertion
 from muntin.testing.batches import Boundary, KeyedChange
 from muntin.testing.scripts import Script
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.filtering import Filter
+from muntin_engine.evaluators.general.admission import Filter
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import Run, check, failure, follow
 from tests.differential.modules import SHAPES

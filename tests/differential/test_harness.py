@@ -9,10 +9,10 @@ import pytest
 
 from muntin import EmitPolicy
 from muntin.testing import smallest_failing
-from muntin_engine.evaluators.general import admission, closing_windows, speculative
+from muntin_engine.evaluators.general import admission, closing, speculative
 from muntin_engine.evaluators.general.assignment import GridAssigner
 from muntin_engine.evaluators.general.computation import ModuleComputation
-from muntin_engine.evaluators.general.event_index import EventIndex
+from muntin_engine.evaluators.general.indexes import EventIndex
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.row_chain import PendingRows, chain_rows
 from tests.differential.cases import Case, policies
@@ -23,12 +23,12 @@ _forget = EventIndex.forget
 
 FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "windows close a tick early": (
-        closing_windows,
+        closing,
         "closing_limit",
         lambda _query, _state, watermark: watermark + 1,
     ),
     "windows close a tick late": (
-        closing_windows,
+        closing,
         "closing_limit",
         lambda _query, _state, watermark: watermark - 1,
     ),

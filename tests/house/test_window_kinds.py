@@ -23,7 +23,7 @@ SOURCES = [
 KINDS = {"HoppingWindows", "SnapshotWindows", "CountWindows", "OWN_KINDS"}
 FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}
 TABLES = {
-    "engine/src/muntin_engine/evaluators/general/assignment/choosing.py",
+    "engine/src/muntin_engine/evaluators/general/assignment/__init__.py",
     "sdk/src/muntin/testing/window_meaning.py",
 }
 """Where a table by class is what the file is for: faster assigners, and the oracle's own definitions."""

@@ -11,7 +11,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.computation import ModuleComputation
-from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
 

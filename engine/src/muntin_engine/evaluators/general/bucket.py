@@ -18,14 +18,11 @@ from muntin_engine.core.changes import InputChange, OutputChange, Progress, Reje
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.keys import Key, canonical
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.general.admission import Admission
+from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.assignment import assigner_of
-from muntin_engine.evaluators.general.filtering import Filter
-from muntin_engine.evaluators.general.kept_states import KeptStates
 from muntin_engine.evaluators.general.key_evaluation import KeyEvaluation
-from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.output_progress import output_watermark
-from muntin_engine.evaluators.general.timers import sight, timer
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.timers import output_watermark, sight, timer
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.lateness import effective, for_key, seen_to
 from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata, KeyTimer, soonest

@@ -1,9 +1,11 @@
-"""Calling a module on a window, under the query's policies."""
+"""Calling modules on windows, under the query's policies: one window by itself, or many in one sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeVar
 
 from muntin import (
     INFINITY,
@@ -20,17 +22,9 @@ from muntin.safe_text import safe_cause, safe_repr
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.running import RUNNING, Call, Locals, at
 from muntin_engine.core.skipping import SKIPPED, Present
-from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.indexes import OutputRow, StoredEvent, by_since, by_until
 
 T = TypeVar("T")
-
-
-class OutputRow(NamedTuple):
-    """One row of a window's output, with its lifetime."""
-
-    start: int
-    end: int
-    value: Any
 
 
 class ModuleComputation:
@@ -192,3 +186,107 @@ class Stamper:
                 "  expected: no output before the window, since its time may already be promised to be final\n"
                 "  use timestamps='clip', or let the module start its output inside the window"
             )
+
+
+_by_id: Final = itemgetter(0)
+"""The id of an event."""
+
+
+class SweptWindow(NamedTuple):
+    """One window of a sweep.
+
+    Attributes:
+        window: The window.
+        members: All its members, by id. The next step changes it.
+        entered: Those the previous window did not have.
+        left: Members of the previous window that this one has not.
+    """
+
+    window: Window
+    members: dict[Hashable, StoredEvent]
+    entered: list[StoredEvent]
+    left: list[StoredEvent]
+
+
+def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[SweptWindow]:
+    """Yield the windows that have members, or had some just before, with their members.
+
+    Args:
+        windows: Ordered by start and by end.
+        events: All that may be members, in any order.
+
+    Cost:
+        Sorting the events; then each enters once and leaves once, whatever the overlap of windows. The members of a
+        window are not copied.
+    """
+    entering = sorted([event for event in events if event.since < event.until], key=by_since)
+    leaving = sorted(entering, key=by_until)
+    members: dict[Hashable, StoredEvent] = {}
+    came = went = 0
+    for window in windows:
+        start, end = window.start, window.end
+        place = bisect_left(entering, end, came, key=by_since)
+        entered = [event for event in entering[came:place] if event.until > start]
+        members.update(zip(map(_by_id, entered), entered, strict=True))
+        came, place = place, bisect_right(leaving, start, went, key=by_until)
+        left = [members.pop(event.id) for event in leaving[went:place] if event.id in members]
+        went = place
+        if members or left:
+            yield SweptWindow(window, members, entered, left)
+
+
+class Slide:
+    """The results of one module along a sweep, from whatever is cheapest for it.
+
+    A state that does not depend on the window slides: what left is removed, what entered is added. Otherwise, and
+    where more left than stayed, it is built anew from the members.
+    """
+
+    def __init__(self, computation: ModuleComputation, key: object) -> None:
+        self._computation = computation
+        self._key = key
+        self._state: Any = None
+        self._is_at_step = False
+
+    def result(self, step: SweptWindow) -> Any:
+        """Return the module's result for a step that has members."""
+        if not self._computation.can_slide:
+            return self._computation.result_of_members(step.members.values(), self._key, step.window)
+        if not self._is_at_step or len(step.left) > len(step.members):
+            self._state = self._computation.build(step.members.values(), self._key, step.window)
+        else:
+            kept = self._computation.remove(self._state, step.left, self._key, step.window)
+            self._state = self._computation.add(kept, step.entered, self._key, step.window)
+        self._is_at_step = True
+        return self._computation.result_of_state(self._state, self._key, step.window)
+
+    def skip(self) -> None:
+        """Pass a step whose members it does not need; the next one starts anew."""
+        self._state, self._is_at_step = None, False
+
+
+class WindowResults:
+    """Computes the results of windows and gives them lifetimes.
+
+    Attributes:
+        computations: The modules of the query.
+        stamper: Gives results their lifetimes.
+    """
+
+    def __init__(self, query: EvaluatorQuery) -> None:
+        self.computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
+        self.stamper = Stamper(query)
+
+    def slides(self, key: object) -> list[Slide]:
+        """Return a `Slide` per module, which carries its state from window to window of a key."""
+        return [Slide(computation, key) for computation in self.computations]
+
+    def rows(self, key: object, steps: Iterable[SweptWindow]) -> Iterator[tuple[SweptWindow, list[OutputRow]]]:
+        """Yield the steps of a sweep that have members, with their rows."""
+        slides = self.slides(key)
+        for step in steps:
+            if step.members:
+                yield step, self.stamper.rows(key, step.window, [slide.result(step) for slide in slides])
+            else:
+                for slide in slides:
+                    slide.skip()

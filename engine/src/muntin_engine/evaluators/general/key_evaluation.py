@@ -7,13 +7,12 @@ from muntin_engine.core.changes import OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.affected import AffectedWindows
-from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.final import FinalEmission
-from muntin_engine.evaluators.general.forgetting import forget_closed
+from muntin_engine.evaluators.general.closing import forget_closed
+from muntin_engine.evaluators.general.computation import WindowResults
+from muntin_engine.evaluators.general.emission import Emission, FinalEmission
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
-from muntin_engine.evaluators.general.window_results import WindowResults
 
 
 class KeyEvaluation:

@@ -4,20 +4,160 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain, repeat
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+
+from sortedcontainers import SortedDict
 
 from muntin import EARLIEST, LatePolicy, Window
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.assignment import assigner_of
-from muntin_engine.evaluators.general.computation import OutputRow
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent, stored_event
-from muntin_engine.evaluators.general.kept_states import KeptStates
+from muntin_engine.evaluators.general.computation import ModuleComputation
+from muntin_engine.evaluators.general.indexes import (
+    EventIndex,
+    LiveRow,
+    OutputRow,
+    StoredEvent,
+    TriggerState,
+    WindowEntry,
+    WindowIndex,
+    stored_event,
+)
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
-from muntin_engine.evaluators.general.samples import Samples
-from muntin_engine.evaluators.general.trigger_state import TriggerState
-from muntin_engine.evaluators.general.window_index import LiveRow, WindowEntry, WindowIndex
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
+from muntin_engine.state.unstorable import find_unstorable, unstorable
+
+Neighbour: TypeAlias = tuple[int, Hashable]
+"""The time of a sample and the id of its event."""
+
+
+class Samples:
+    """The times of a key's samples with the ids of their events. Every operation is logarithmic."""
+
+    def __init__(self, samples: Iterable[Neighbour] = ()) -> None:
+        self._ids: SortedDict[int, Hashable] = SortedDict(samples)
+
+    def add(self, at: int, id: Hashable) -> None:
+        """Take in a sample."""
+        self._ids[at] = id
+
+    def discard(self, at: int) -> None:
+        """Forget a sample, if it is known."""
+        self._ids.pop(at, None)
+
+    def around(self, at: int) -> tuple[Neighbour | None, Neighbour | None]:
+        """Return the last sample at a time or before it, and the first after it."""
+        place = self._ids.bisect_right(at)
+        before = self._ids.peekitem(place - 1) if place > 0 else None
+        after = self._ids.peekitem(place) if place < len(self._ids) else None
+        return before, after
+
+
+class KeptStates:
+    """Writes and reads states, each module's for itself, whichever schema version of the query wrote them.
+
+    Cost: a state of an older version is upgraded when its key is touched, and written in today's shape with that key.
+
+    Attributes:
+        schema_version: The number of the schema version that writes.
+    """
+
+    def __init__(
+        self, query: EvaluatorQuery, codec: Codec, schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),)
+    ) -> None:
+        """Prepare for the states of a query.
+
+        Args:
+            query: The query.
+            codec: How states are written.
+            schema_versions: Those that may have written what is read, the present one last.
+        """
+        self.schema_version: Final = len(schema_versions) - 1
+        self._codec = codec
+        self._schema_versions = schema_versions
+        self._axis = query.axis
+        self._computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
+
+    def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
+        """Return the states of windows, of each one state per module or none, as bytes per module.
+
+        Args:
+            states: The states.
+            key: Whose windows they are.
+            windows: The windows.
+
+        Raises:
+            StateError: A state cannot be stored.
+        """
+        if not any(states):
+            return []
+        return [
+            self._packed(place, [some[place] if some else None for some in states], key, windows)
+            for place in range(len(self._computations))
+        ]
+
+    def unpack(
+        self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
+    ) -> list[list[object]]:
+        """Undo `pack`; a window without states has none again.
+
+        Args:
+            packed: The result of `pack`.
+            schema_version: The number of the schema version that wrote it.
+            key: The key of the windows.
+            windows: The windows.
+
+        Raises:
+            ModuleFailedError: A module's `upgrade_state` raised an exception.
+        """
+        if not packed:
+            return [[] for _ in windows]
+        columns = [self._column(place, data, schema_version, key, windows) for place, data in enumerate(packed)]
+        return [list(some) if any(state is not None for state in some) else [] for some in zip(*columns, strict=True)]
+
+    def why_unstorable(self, value: Any, key: object, window: Window) -> StateError | None:
+        """Return the error that says whose result it is that cannot be stored; None if it can.
+
+        Args:
+            value: A value that windows put out: of an operator, or of each aggregate.
+            key: Whose window it is.
+            window: The window.
+        """
+        values = [value] if self._computations[0].module.is_operator else value
+        found = find_unstorable(values, self._codec)
+        if found is None:
+            return None
+        module, spelled = self._computations[found[0]].module, self._axis.spell_interval(window.start, window.end)
+        return unstorable(module, "a result", key, spelled, found[1])
+
+    def _packed(self, place: int, states: list[object], key: object, windows: Sequence[Window]) -> bytes:
+        try:
+            return self._codec.pack(states)
+        except StateError as error:
+            found = find_unstorable(states, self._codec)
+            if found is None:
+                raise
+            number, reason = found
+            spelled = self._axis.spell_interval(windows[number].start, windows[number].end)
+            raise unstorable(self._computations[place].module, "a state", key, spelled, reason) from error
+
+    def _column(
+        self, place: int, data: bytes, schema_version: int, key: object, windows: Sequence[Window]
+    ) -> list[Any]:
+        computation = self._computations[place]
+        if schema_version == self.schema_version or not is_outdated(
+            computation.module, self._schema_versions[schema_version].versions[place]
+        ):
+            states: list[Any] = self._codec.unpack(data)
+            return states
+        version = self._schema_versions[schema_version].versions[place]
+        return [
+            None if state is None else computation.upgrade(state, version, key, window)
+            for state, window in zip(self._codec.reading_fields().unpack(data), windows, strict=True)
+        ]
+
 
 Identity: TypeAlias = tuple[Hashable, int]
 """The name of an event among those of its key: its id, and the start that it was inserted with."""

@@ -13,15 +13,11 @@ from muntin import INFINITY, Window
 from muntin_engine.core.changes import OutputChange, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.as_known import ResultsAsKnown
-from muntin_engine.evaluators.general.computation import ModuleComputation, OutputRow
+from muntin_engine.evaluators.general.computation import ModuleComputation, Slide, SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.indexes import OutputRow, WindowEntry, by_extent
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.past import shortened
-from muntin_engine.evaluators.general.row_replacement import replace_rows, replace_rows_from
-from muntin_engine.evaluators.general.sweep import Slide, SweptWindow, sweep
-from muntin_engine.evaluators.general.window_index import WindowEntry, by_extent
-from muntin_engine.evaluators.general.window_results import WindowResults
+from muntin_engine.evaluators.general.time_bound import ResultsAsKnown, replace_rows, replace_rows_from, shortened
 
 
 class Content(NamedTuple):

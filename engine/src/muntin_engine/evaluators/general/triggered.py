@@ -1,29 +1,124 @@
 """Early output: final results, and results of open windows whenever a trigger fires.
 
-A micro-batch has one order: the changes are taken in, the windows that close are put out for good, and the triggers of
-the open windows that changed or are due are asked, once each. The final rows are computed as if there were no trigger.
+A micro-batch has one order: the changes are taken in, the windows that close are emitted for good, and the triggers of
+the open windows that changed or are due are called, once each. The final rows are computed as if there were no trigger.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from muntin import EarlyEmission, Refinement, Window
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    Decision,
+    EarlyEmission,
+    ModuleContractError,
+    ModuleFailedError,
+    Refinement,
+    Trigger,
+    TriggerView,
+    Window,
+)
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing_limits import closes_out_of_order
-from muntin_engine.evaluators.general.closing_windows import ClosingWindows
-from muntin_engine.evaluators.general.computation import OutputRow
+from muntin_engine.evaluators.general.closing import ClosingWindows, closes_out_of_order
+from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.event_index import StoredEvent
+from muntin_engine.evaluators.general.indexes import (
+    NEW,
+    LiveRow,
+    OutputRow,
+    StoredEvent,
+    TriggerState,
+    WindowEntry,
+    by_extent,
+    by_start,
+)
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.sweep import SweptWindow, sweep
-from muntin_engine.evaluators.general.trigger_call import TriggerCall
-from muntin_engine.evaluators.general.trigger_state import TriggerState
-from muntin_engine.evaluators.general.window_index import NEW, LiveRow, WindowEntry, by_extent
-from muntin_engine.evaluators.general.window_results import WindowResults
+
+
+class TriggerCall:
+    """Steps the triggers of a batch's windows. A failure inside one names it, the key, the window and the method.
+
+    Attributes:
+        is_signalled: True if the batch brought a signal that the trigger listens to.
+    """
+
+    def __init__(self, query: EvaluatorQuery, trigger: Trigger, signals: frozenset[str]) -> None:
+        self.is_signalled = bool(signals & trigger.signals)
+        self._trigger = trigger
+        self._signals = signals
+        self._reads = {expression: query.expressions[expression] for expression in trigger.reads}
+
+    def ask(
+        self,
+        key: object,
+        window: Window,
+        trigger_state: TriggerState | None,
+        came: Sequence[StoredEvent],
+        left: int,
+        now: Progress,
+    ) -> tuple[TriggerState, bool]:
+        """Return a window's trigger state after a batch, and True if its trigger fires.
+
+        Args:
+            key: The window's key.
+            window: The window.
+            trigger_state: The state before; None for a new window.
+            came: Its new members.
+            left: The number of members that it lost.
+            now: The progress after the batch.
+
+        Raises:
+            ModuleFailedError: The trigger raised an exception.
+            ModuleContractError: It did not return a state and a decision.
+        """
+        if trigger_state is None:
+            trigger_state = TriggerState(self._call("create_state", key, window))
+        if trigger_state.is_finished:
+            return trigger_state, False
+        answer = self._call("step", key, window, before=(trigger_state.state,), after=(self._view(came, left, now),))
+        state, decision = self._checked(answer, window)
+        if decision.is_finished:
+            return trigger_state._replace(
+                state=None, is_finished=True, clock=INFINITY, max_event_time=INFINITY
+            ), decision.fires
+        clock, max_event_time = (self._call(name, key, window, (state,)) for name in ("next_clock", "next_event_time"))
+        return trigger_state._replace(state=state, clock=clock, max_event_time=max_event_time), decision.fires
+
+    def _view(self, came: Sequence[StoredEvent], left: int, now: Progress) -> TriggerView:
+        ordered = sorted(came, key=by_start) if self._reads else came
+        return TriggerView(
+            max_event_time=now.max_event_time,
+            watermark=now.watermark,
+            clock=now.clock,
+            came=len(came),
+            left=left,
+            newest=max((event.start for event in came), default=EARLIEST),
+            signals=self._signals,
+            values={name: [read(event.payload) for event in ordered] for name, read in self._reads.items()},
+        )
+
+    def _call(
+        self, name: str, key: object, window: Window, before: tuple[object, ...] = (), after: tuple[object, ...] = ()
+    ) -> Any:
+        """Call a method of the trigger with its window, and what goes before and after that."""
+        try:
+            return getattr(self._trigger, name)(*before, window, *after)
+        except Exception as error:
+            trigger = self._trigger
+            raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
+
+    def _checked(self, answer: object, window: Window) -> tuple[object, Decision]:
+        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
+            return answer
+        raise ModuleContractError(
+            f"the trigger {self._trigger.name} {self._trigger.version} answered {answer!r} for the window "
+            f"[{window.start}, {window.end})\n  expected: a pair of its state and a Decision"
+        )
 
 
 class _Happening(NamedTuple):

@@ -1,11 +1,14 @@
-"""Assigners, which find the windows that exist: one for all kinds, and faster ones for some."""
+"""Which windows there are: one assigner for all kinds, and faster ones for some."""
 
-from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.assignment.choosing import SPECIAL, assigner_of
-from muntin_engine.evaluators.general.assignment.counted import CountAssigner
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from muntin import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
+from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
 from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
-from muntin_engine.evaluators.general.assignment.grid import GridAssigner
-from muntin_engine.evaluators.general.assignment.snapshots import SnapshotAssigner
+from muntin_engine.evaluators.general.assignment.marked import CountAssigner, SnapshotAssigner
 
 __all__ = [
     "SPECIAL",
@@ -16,3 +19,15 @@ __all__ = [
     "SnapshotAssigner",
     "assigner_of",
 ]
+
+SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
+    HoppingWindows: GridAssigner,
+    SnapshotWindows: SnapshotAssigner,
+    CountWindows: CountAssigner,
+}
+"""Assigners that are faster than the general one and make the same windows; tests also run without them."""
+
+
+def assigner_of(kind: WindowKind) -> Assigner:
+    """Return a fresh assigner for one key's events."""
+    return SPECIAL.get(type(kind), GeneralAssigner)(kind)

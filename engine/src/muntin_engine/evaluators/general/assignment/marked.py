@@ -1,16 +1,140 @@
-"""Count windows: from each distinct start (or end) over the next n of them."""
+"""Windows between times at which something happens: snapshots and count windows."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from muntin import INFINITY, CountWindows, Window
+from muntin import EARLIEST, INFINITY, CountWindows, SnapshotWindows, Window
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.assignment.marks import Marks
-from muntin_engine.evaluators.general.event_index import EventIndex, StoredEvent
+from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
+
+
+class Marks:
+    """A bag of ticks, in order.
+
+    Changes are taken as they come; the order is brought up to date when it is next asked for.
+
+    Cost: taking ticks in or out is linear in their number; then bringing the order up to date is linear in the
+    number of distinct ticks, and finding a place logarithmic.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+        self._ticks: list[int] = []
+        self._is_in_order = True
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def add(self, ticks: Iterable[int]) -> None:
+        """Count each tick once more."""
+        known = len(self._counts)
+        self._counts.update(ticks)
+        self._is_in_order &= known == len(self._counts)
+
+    def remove(self, ticks: Iterable[int]) -> None:
+        """Count each tick once less."""
+        for tick in ticks:
+            if self._counts[tick] > 1:
+                self._counts[tick] -= 1
+            else:
+                del self._counts[tick]
+                self._is_in_order = False
+
+    def place(self, tick: int) -> int:
+        """Return the number of distinct ticks before one."""
+        return bisect_left(self._ordered(), tick)
+
+    def at(self, place: int) -> int:
+        """Return the tick at a place in order."""
+        return self._ordered()[place]
+
+    def all(self) -> Sequence[int]:
+        """Return the distinct ticks."""
+        return self._ordered()
+
+    def between(self, start: int, end: int) -> list[int]:
+        """Return the distinct ticks in `[start, end)`."""
+        return self._ordered()[self.place(start) : self.place(end)]
+
+    def _ordered(self) -> list[int]:
+        if not self._is_in_order:
+            self._ticks = sorted(self._counts)
+            self._is_in_order = True
+        return self._ticks
+
+
+class SnapshotAssigner(Assigner):
+    """Windows between neighbouring endpoints. The frontier stays a boundary after the events that made it are gone.
+
+    Cost: as `Marks`, plus the windows returned.
+    """
+
+    closes_in_order = True
+
+    def __init__(self, specification: SnapshotWindows) -> None:
+        super().__init__()
+        del specification
+        self._marks = Marks()
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime."""
+        return start, end
+
+    def add(self, events: Iterable[StoredEvent]) -> None:
+        """Count both endpoints of each that is a member."""
+        self._marks.add(tick for event in events if event.is_member for tick in (event.start, event.end))
+
+    def remove(self, events: Iterable[StoredEvent]) -> None:
+        """Stop counting them."""
+        self._marks.remove(tick for event in events if event.is_member for tick in (event.start, event.end))
+
+    def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
+        """Return the snapshots over a stretch."""
+        before, after = self._marks.place(start + 1) - 1, self._marks.place(end)
+        first = self._marks.at(before) if before >= 0 else start
+        last = self._marks.at(after) if after < len(self._marks) else end
+        found = self._snapshots(max(first, self.frontier), min(last, limit))
+        return [window for window in found if window.end > start and window.start < end]
+
+    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the snapshots between the frontier and the limit."""
+        place = self._marks.place(after + 1) - 1
+        first = self._marks.at(place) if place >= 0 else EARLIEST
+        return self._snapshots(max(first, self.frontier), limit)
+
+    def frontier_at(self, limit: int) -> int:
+        """Return the last endpoint at the limit or before."""
+        if limit == INFINITY:
+            return INFINITY
+        place = self._marks.place(limit + 1) - 1
+        return max(self.frontier, self._marks.at(place)) if place >= 0 else self.frontier
+
+    def first_open(self, earliest: int) -> Window | None:
+        """Return the earliest snapshot at or after the frontier with a member."""
+        start = self.first_start(earliest)
+        place = self._marks.place(start + 1)
+        return Window(start, self._marks.at(place)) if place < len(self._marks) else None
+
+    def first_start(self, earliest: int) -> int:
+        """Return the start of that snapshot."""
+        return max(self.frontier, earliest)
+
+    def next_end(self, events: EventIndex, after: int) -> int:
+        """Return the next endpoint."""
+        place = self._marks.place(after + 1)
+        return self._marks.at(place) if place < len(self._marks) else INFINITY
+
+    def _snapshots(self, first: int, last: int) -> list[Window]:
+        """Return the snapshots in `[first, last]`; a first tick that is no endpoint is the frontier, or before all."""
+        marks = self._marks.between(first, last + 1)
+        if self.frontier == first != EARLIEST and marks[:1] != [first]:
+            marks.insert(0, first)
+        return [Window(start, end) for start, end in pairwise(marks)]
 
 
 class CountAssigner(Assigner):

@@ -1,0 +1,331 @@
+"""The events and the windows of one key, each in an index.
+
+What is indexed of an event is its *membership*: the stretch `[since, until)` of the axis that makes it a member of each
+window the stretch overlaps. For the plain overlap rule that is its lifetime; a reach prolongs it, and a count window's
+membership is the one tick that is counted. Windows are indexed that have been emitted, or that a trigger follows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
+
+from muntin import EARLIEST, INFINITY, Window
+
+
+class StoredEvent(NamedTuple):
+    """An event of one key with its membership.
+
+    Attributes:
+        id: Its id; a serial number where the input has none.
+        start: First tick of its lifetime.
+        end: First tick after it.
+        payload: The tuple of input values.
+        since: First tick of its membership.
+        until: First tick after it; equal to `since` for an event that is a member of nothing yet.
+    """
+
+    id: Hashable
+    start: int
+    end: int
+    payload: tuple[Any, ...]
+    since: int
+    until: int
+
+    @property
+    def is_member(self) -> bool:
+        """True if some window may have it."""
+        return self.since < self.until
+
+    @property
+    def is_filtered(self) -> bool:
+        """True if a filter left it out: it is a member of nothing for good, and kept for its revisions alone."""
+        return self.until == EARLIEST
+
+    def filtered(self) -> StoredEvent:
+        """Return it as left out by a filter."""
+        return self._replace(since=EARLIEST, until=EARLIEST)
+
+    @property
+    def is_endless(self) -> bool:
+        """True if it has not stopped being a member."""
+        return self.until == INFINITY
+
+
+stored_event: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(tuple.__new__, StoredEvent))
+"""Makes an event of its fields, without a step in Python: a key's events are read in every batch that touches it."""
+
+by_start: Final = attrgetter("start")
+"""An event's order by its lifetime."""
+
+by_since: Final = attrgetter("since")
+"""An event's order among those that become members."""
+
+by_until: Final = attrgetter("until")
+"""An event's order among those that stop being members."""
+
+_in_order: Final = attrgetter("until", "since")
+
+
+class EventIndex:
+    """The events of one key.
+
+    A key is decoded once per batch and its events change at most twice in one, so they lie in a plain sorted list.
+
+    Cost: finding a place takes time logarithmic in the number of events; changing the index is linear in it, with
+    the small constant of sorting a list that is almost sorted.
+    """
+
+    def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
+        """Take in events that are in order already, as iterating over an index gives them."""
+        self._ordered = list(events)
+        self._by_id: dict[Hashable, StoredEvent] | None = None
+
+    def __len__(self) -> int:
+        return len(self._ordered)
+
+    def __iter__(self) -> Iterator[StoredEvent]:
+        """Iterate in order of end, then start, of membership."""
+        return iter(self._ordered)
+
+    def get(self, id: Hashable) -> StoredEvent | None:
+        """Return the event of an id, or None."""
+        if self._by_id is None:
+            self._by_id = {event.id: event for event in self._ordered}
+        return self._by_id.get(id)
+
+    def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+        """Forget some events and take in others."""
+        if gone:
+            ids = {event.id for event in gone}
+            self._ordered = [event for event in self._ordered if event.id not in ids]
+        if new:
+            self._ordered += new
+            self._ordered.sort(key=_in_order)
+        self._by_id = None
+
+    def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
+        """Forget the events whose membership ends at a tick or before, except those needed; return the forgotten."""
+        candidates = self.until_at_most(until)
+        if not candidates:
+            return []
+        kept = [] if is_needed is None else [event for event in candidates if is_needed(event)]
+        if len(kept) == len(candidates):
+            return []
+        self._ordered[: len(candidates)] = kept
+        self._by_id = None
+        return [event for event in candidates if is_needed is None or not is_needed(event)] if kept else candidates
+
+    def overlapping(self, start: int, end: int) -> list[StoredEvent]:
+        """Return the events whose membership shares a tick with `[start, end)`."""
+        return [event for event in self.until_after(start) if event.since < end and event.since < event.until]
+
+    def until_after(self, tick: int) -> list[StoredEvent]:
+        """Return the events whose membership ends after a tick."""
+        return self._ordered[self._place(tick) :]
+
+    def until_at_most(self, tick: int) -> list[StoredEvent]:
+        """Return the events whose membership ends at a tick or before."""
+        return self._ordered[: self._place(tick)]
+
+    def last_end(self) -> int:
+        """Return the greatest end of a member that has one; `EARLIEST` if none has."""
+        ending = (self._ordered[place] for place in range(self._place(INFINITY - 1) - 1, -1, -1))
+        return next((event.until for event in ending if event.is_member), EARLIEST)
+
+    def earliest(self, after: int) -> int:
+        """Return the least start of a membership that ends after a tick; `INFINITY` if there is none."""
+        return min(map(by_since, self.until_after(after)), default=INFINITY)
+
+    def _place(self, tick: int) -> int:
+        return bisect_right(self._ordered, tick, key=by_until)
+
+
+class TriggerState(NamedTuple):
+    """The trigger's state of one window, and what has become of its firings.
+
+    Attributes:
+        state: The trigger's own state; None once it is finished.
+        is_finished: True if the trigger is not asked again.
+        clock: The reading of the clock at which it wants to be asked.
+        max_event_time: The max event time at which it wants to be asked.
+        firings: How often the window was put out.
+        is_changed: True if its members changed since it was last put out.
+        since: The last number that its key had given out then: what came later has a larger one.
+    """
+
+    state: Any = None
+    is_finished: bool = False
+    clock: int = INFINITY
+    max_event_time: int = INFINITY
+    firings: int = 0
+    is_changed: bool = False
+    since: int = EARLIEST
+
+    def is_due(self, clock: int, max_event_time: int) -> bool:
+        """True if the trigger wants to be asked."""
+        return self.clock <= clock or self.max_event_time <= max_event_time
+
+
+by_extent: Final = attrgetter("start", "end")
+"""The order of windows."""
+
+by_start: Final = attrgetter("start")
+"""The same, where no two have the same start."""
+
+
+class Stretch(Protocol):
+    """A stretch `[start, end)` of the axis."""
+
+    @property
+    def start(self) -> int:
+        """Its first tick."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """The first tick after it."""
+        ...
+
+
+T = TypeVar("T", bound=Stretch)
+
+
+class OutputRow(NamedTuple):
+    """One row of a window's output, with its lifetime."""
+
+    start: int
+    end: int
+    value: Any
+
+
+class LiveRow(NamedTuple):
+    """An output event that has been emitted and not retracted."""
+
+    id: int
+    row: OutputRow
+
+
+class WindowEntry(NamedTuple):
+    """One window that has been emitted, or has a trigger state.
+
+    Attributes:
+        size: The number of its members; zero for a replaced window, which no longer exists but has live output.
+        states: The state of each module, None for one without; empty while none is worth keeping.
+        live: Its live output events.
+        trigger_state: The state of the query's trigger; None without one.
+    """
+
+    size: int
+    states: list[Any]
+    live: list[LiveRow]
+    trigger_state: TriggerState | None = None
+
+
+NEW: Final = WindowEntry(0, [], [])
+"""The entry of a window that has none."""
+
+
+class WindowIndex:
+    """The windows of one key, ordered by start.
+
+    Cost: reading and writing an entry takes constant time. Going through the windows in order sorts them first, if
+    there are new ones: linear, since they are almost sorted.
+    """
+
+    def __init__(self, *, keeps_history: bool = False) -> None:
+        """Start an index; it keeps replaced windows where output is shortened and not retracted."""
+        self._keeps_history = keeps_history
+        self._entries: dict[Window, WindowEntry] = {}
+        self._order: list[Window] | None = None
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def items(self) -> list[tuple[Window, WindowEntry]]:
+        """Return all entries in order."""
+        return [(window, self._entries[window]) for window in self._in_order()]
+
+    def get(self, window: Window) -> WindowEntry:
+        """Return the entry of a window; `NEW` if it has none."""
+        return self._entries.get(window, NEW)
+
+    def put(self, window: Window, entry: WindowEntry) -> None:
+        """Set the entry of a window; one without members and live rows is forgotten."""
+        if not entry.size and not entry.live:
+            self._discard(window)
+            return
+        if window not in self._entries:
+            self._order = None
+        self._entries[window] = entry
+
+    def shown_in(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
+        """Return the windows with members that share a tick with some stretches `[start, end)`, each with these.
+
+        Cost: for each stretch a logarithmic step and its windows; all windows, where replaced windows are kept.
+        """
+        if not self._entries or not stretches:
+            return []
+        order = [window for window in self._in_order() if self._entries[window].size]
+        starts, ends = [window.start for window in order], [window.end for window in order]
+        found: list[list[T]] = [[] for _ in order]
+        for stretch in stretches:
+            start = stretch.start
+            for place in range(bisect_left(starts, stretch.end) - 1, -1, -1):
+                if ends[place] > start:
+                    found[place].append(stretch)
+                elif not self._keeps_history:
+                    break
+        return [(window, some) for window, some in zip(order, found, strict=True) if some]
+
+    def close(self, frontier: int, watermark: int, is_closed: Callable[[Window], bool] | None = None) -> int:
+        """Forget the windows that are closed, and the final output of replaced windows.
+
+        Args:
+            frontier: Existing windows that start before it are closed.
+            watermark: Where output is shortened and not retracted, rows that end at it or before are final.
+            is_closed: True for those of the others that are closed too; none unless given.
+
+        Returns:
+            The number of windows that are closed now and were not before.
+        """
+        if not self._entries:
+            return 0
+        order = self._in_order()
+        place = bisect_left(order, frontier, key=by_start)
+        past, others = order[:place], filter(is_closed, order[place:]) if is_closed is not None else ()
+        closed = [window for window in (*past, *others) if self._entries[window].size]
+        for window in closed:
+            self._discard(window)
+        for window, entry in self.items() if self._keeps_history else ():
+            if any(out.row.end <= watermark for out in entry.live):
+                left = [out for out in entry.live if out.row.end > watermark]
+                self.put(window, entry._replace(live=left))
+        return len(closed)
+
+    def unsettled(self) -> Iterable[int]:
+        """Return, for each replaced window, the tick at which its output is final."""
+        if not self._keeps_history:
+            return ()
+        return [max(out.row.end for out in entry.live) for entry in self._entries.values() if not entry.size]
+
+    def wake_ups(self) -> tuple[int, int]:
+        """Return the first wake-ups of all triggers: a reading of the clock and a max event time."""
+        trigger_states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
+        if not trigger_states:
+            return INFINITY, INFINITY
+        return min(trigger_state.clock for trigger_state in trigger_states), min(
+            trigger_state.max_event_time for trigger_state in trigger_states
+        )
+
+    def _discard(self, window: Window) -> None:
+        if self._entries.pop(window, None) is not None:
+            self._order = None
+
+    def _in_order(self) -> list[Window]:
+        if self._order is None:
+            self._order = sorted(self._entries, key=by_extent)
+        return self._order
