@@ -135,7 +135,8 @@ def _worker(catalog: Catalog) -> Iterator[Sign]:
         return
     differences = list(_differences(answer, {entry.name for entry in catalog.entries}))
     yield Sign("worker", Health.OK, f"Python {answer['python']}, {answer['executable']}")
-    yield from (Sign("worker", Health.TROUBLE, f"{difference}\n  {_same(python)}") for difference in differences)
+    remedy = f"install the same in the environment of {python}, or set PYSPARK_PYTHON to another Python"
+    yield from (Sign("worker", Health.TROUBLE, f"{difference}\n  {remedy}") for difference in differences)
     if not differences:
         yield Sign("worker", Health.OK, "sees the packages and plugins that are seen here")
 
@@ -152,10 +153,6 @@ def _differences(answer: dict[str, Any], plugins: set[str]) -> Iterator[str]:
             )
     for plugin in sorted(plugins - set(answer["plugins"])):
         yield f"does not see the plugin {plugin}, which is installed here"
-
-
-def _same(python: str) -> str:
-    return f"install the same in the environment of {python}, or set PYSPARK_PYTHON to another Python"
 
 
 def _version(package: str) -> str:

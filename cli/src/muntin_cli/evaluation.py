@@ -22,7 +22,7 @@ from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
 from muntin_cli.windows import example_windows
 
 if TYPE_CHECKING:
-    from muntin_engine.plan import ModulePlan, Plan
+    from muntin_engine.plan import Plan
 
 _FLOAT: Final = Scalar(ScalarKind.FLOAT)
 
@@ -73,10 +73,11 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
 
 
 def _plan(module: Module, parameters: Mapping[str, object], window: WindowKind, *, has_ends: bool) -> Plan:
-    from muntin_engine.plan import Columns, NamedColumn, Plan
+    from muntin_engine.plan import Columns, NamedColumn, Plan, plan_module
     from muntin_engine.plan.planner import checked_plan
 
-    planned = _plan_module(module, parameters)
+    cls, output = type(module), "" if module.is_operator else "result"
+    planned = plan_module(output, cls, parameters, columns_of(cls), lambda number, _: number)
     window = window.with_reach(module.needs.reach)  # a query that is refused for its reach is told what to write
     inputs = tuple(NamedColumn(field.name, "") for field in planned.reads)
     return checked_plan(

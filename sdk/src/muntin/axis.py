@@ -224,7 +224,9 @@ class Axis(StrEnum):
         if instant == INFINITY:
             return "infinity"
         try:
-            return _spell_moment(instant) if self is Axis.TIME else str(instant)
+            if self is not Axis.TIME:
+                return str(instant)
+            return (_EPOCH + timedelta(microseconds=instant)).isoformat().replace("+00:00", "Z")
         except OverflowError:
             return str(instant)
 
@@ -239,7 +241,3 @@ class Axis(StrEnum):
     def round_up(self, length: int) -> int:
         """Return the next length that people would write: whole seconds where the axis is time."""
         return -(-length // _UNITS["second"]) * _UNITS["second"] if self is Axis.TIME else length
-
-
-def _spell_moment(instant: int) -> str:
-    return (_EPOCH + timedelta(microseconds=instant)).isoformat().replace("+00:00", "Z")

@@ -119,18 +119,14 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
     table: dict[Identity, Event[P]] = {}
     for change in changes:
         if isinstance(change, Insertion):
-            _insert(table, change)
+            identity = (change.id, change.event.start)
+            if identity in table:
+                known = table[identity]
+                raise StreamError(f"event {change.id!r} is inserted twice: {known} and {change.event}", id=change.id)
+            table[identity] = change.event
         elif isinstance(change, Revision):
             _revise(table, change)
     return table
-
-
-def _insert(table: dict[Identity, Event[P]], change: Insertion[P]) -> None:
-    identity = (change.id, change.event.start)
-    if identity in table:
-        known = table[identity]
-        raise StreamError(f"event {change.id!r} is inserted twice: {known} and {change.event}", id=change.id)
-    table[identity] = change.event
 
 
 def _revise(table: dict[Identity, Event[P]], change: Revision[P]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ def plugin_entries(path: Sequence[str] | None = None) -> PluginEntries:
             continue  # as Python has it, the first on the path is the one that is imported
         seen.add(name)
         try:
-            entries += _of_plugins(package.entry_points)
+            entries += [entry for entry in package.entry_points if entry.group == PROJECT]
         except Exception as error:
             unreadable.append(MalformedPackageError(spell_distribution(package), safe_message(error)))
     return PluginEntries(tuple(entries), tuple(unreadable))
@@ -59,7 +59,3 @@ def spell_distribution(package: Distribution | None) -> str:
         name = version = ""
     folder = getattr(package, "_path", None)  # there is no public way to the folder of one that is malformed
     return f"{name} {version}" if name and version else f"a package without a name in {folder}"
-
-
-def _of_plugins(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
-    return [entry for entry in entries if entry.group == PROJECT]

@@ -77,15 +77,11 @@ def _about_kept(subject: CheckedSubject, counts: Counter[Outcome], in_tests: int
 
 
 def _about_untried(subject: CheckedSubject, untried: list[Verdict]) -> str:
-    laws = ", ".join(verdict.law for verdict in untried)
+    laws, reason = ", ".join(verdict.law for verdict in untried), untried[0].reason
+    raised = (line.strip() for line in reason.splitlines() if "raised" in line)
+    happened = next(raised, reason.partition("\n")[0])
     return (
         f"{subject.label}: {counted(len(untried), 'law')} not tried, as its types do not say what it takes\n"
-        f"  {laws}\n  {_why(untried[0].reason)}\n"
+        f"  {laws}\n  {happened}\n"
         "  try them in its own tests, where a laws class can say what may come: payloads = ..., arguments = ..."
     )
-
-
-def _why(reason: str) -> str:
-    """Return the line that says what happened, of a report or a plain reason."""
-    raised = [line.strip() for line in reason.splitlines() if "raised" in line]
-    return raised[0] if raised else reason.partition("\n")[0]

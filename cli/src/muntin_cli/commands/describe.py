@@ -48,7 +48,8 @@ def _show(description: Description) -> None:
         show("\nlaws")
         show_table((), [(f"  {law}", statement) for law, statement in description.laws.items()])
     if description.evaluations:
-        show(f"\nevaluation, for final results{_told(description)}")
+        told = ", ".join(f"{name}={value!r}" for name, value in (description.example or {}).items())
+        show(f"\nevaluation, for final results{told and f' and {told}'}")
         rows = [(f"  {e.window}, {e.events}", e.evaluator or "none", e.row, e.reason) for e in description.evaluations]
         show_table(("  window", "evaluator", "a row costs", "why"), rows)
     elif description.clips and not can_evaluate():

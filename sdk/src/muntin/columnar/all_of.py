@@ -60,7 +60,10 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
 
     def compute_results(self, components: Mapping[str, Array | Ragged]) -> Array:
         """Return records of the results."""
-        columns = [self._results(name, components) for name in self.forms]
+        columns = [
+            python_values(form.compute_results({own: components[f"{name}.{own}"] for own in form.components()}))
+            for name, form in self.forms.items()
+        ]
         records = [dict(zip(self.forms, values, strict=True)) for values in zip(*columns, strict=True)]
         return np.fromiter(records, object, len(records))
 
@@ -76,7 +79,3 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
                 own = upgrade({"payloads": state["payloads"], "kept": own}, outdated[name])["kept"]
             kept |= {f"{name}.{part}": value for part, value in own.items()}
         return {"payloads": state["payloads"], "kept": kept}
-
-    def _results(self, name: str, components: Mapping[str, Array | Ragged]) -> list[object]:
-        form = self.forms[name]
-        return python_values(form.compute_results({own: components[f"{name}.{own}"] for own in form.components()}))

@@ -165,7 +165,7 @@ class Sums:
         for place in range(len(exact)):
             exact[place] = _exact([lane[place] for lane in flat[0]], [lane[place] for lane in flat[1]])
             if odd is not None and odd[place]:
-                exact[place] = _canonical(float(odd[place]))
+                exact[place] = nan if isnan(odd[place]) else float(odd[place])  # there is one NaN
         listed: list[object] = exact.reshape(self.lanes[0].shape).tolist()
         return listed
 
@@ -314,10 +314,6 @@ def _expanded(value: float | Fraction) -> tuple[list[float], list[float], list[f
         lanes.append(part)
         rest -= Fraction(part)
     return lanes, high, []
-
-
-def _canonical(value: float) -> float:
-    return nan if isnan(value) else value
 
 
 def finished(component: Component, sums: Sums, counts: IntArray) -> FloatArray:

@@ -146,7 +146,7 @@ class _AllModules(Made):
         ]
         return dict(zip(self._parts, results, strict=True))
 
-    def _columnar_form(self, reads: object) -> ColumnarAggregate[object, object] | None:
+    def _columnar_form(self, reads: object) -> ColumnarAggregate[Any, Any] | None:
         forms = [module.columnar_form(reads) for module in self._modules]
         if not all(form is not None and form.skips_nulls for form in forms):
             return None

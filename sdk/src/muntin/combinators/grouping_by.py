@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic
 
@@ -99,7 +99,7 @@ class _GroupingBy(Wrapping):
         }
 
     def _compute_result(self, known: Any, *window: object) -> Any:
-        parts = self._inner_states(known) if self.is_incremental else self._groups(known)
+        parts = {group: inner for group, (_, inner) in known.items()} if self.is_incremental else self._groups(known)
         return {group: self._module.compute_result(part, *window) for group, part in parts.items()}
 
     def _groups(self, members: Sequence[Any]) -> dict[Any, list[Any]]:
@@ -108,9 +108,6 @@ class _GroupingBy(Wrapping):
             payload = self._payload_of(member)
             groups.setdefault(payload.group, []).append(self._with_payload(member, payload.value))
         return groups
-
-    def _inner_states(self, state: Mapping[Any, Any]) -> dict[object, object]:
-        return {group: inner for group, (_, inner) in state.items()}
 
 
 _DICT: Final[Any] = dict  # of types that are known at run time alone

@@ -49,10 +49,8 @@ class _Mapping(Delegating):
     _spread: ClassVar[Any]
 
     def _see(self, members: Sequence[Any]) -> Sequence[object]:
-        return [self._with_payload(member, self._mapped(self._payload_of(member))) for member in members]
-
-    def _mapped(self, payload: object) -> object:
-        return self._function(*self._spread(payload))
+        function, spread = self._function, self._spread
+        return [self._with_payload(member, function(*spread(self._payload_of(member)))) for member in members]
 
 
 @maker

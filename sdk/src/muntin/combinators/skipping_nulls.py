@@ -59,7 +59,7 @@ class _SkippingNulls(Counting):
             return payload is None
         return any(part is None for part in FieldsOf(tuple(part.name for part in kind.fields))(payload))
 
-    def _columnar_form(self, reads: Field) -> ColumnarAggregate[object, object] | None:
+    def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
         fits = form is not None and form.skips_nulls and form.empty_result is None
         return self._outer_form(form) if form is not None and fits else None

@@ -49,7 +49,7 @@ class _WithDefault(Delegating):
             return list(result) or [self._default]
         return self._default if result is None else result
 
-    def _columnar_form(self, reads: Field) -> ColumnarAggregate[object, object] | None:
+    def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(reads)
         if form is None:
             return None

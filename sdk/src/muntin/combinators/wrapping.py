@@ -72,7 +72,7 @@ class Wrapping(Made):
     def _inner(self, version: str) -> str:
         return version.removesuffix(self._preset).removesuffix(self._suffix)
 
-    def _outer_form(self, form: ColumnarAggregate[object, object]) -> ColumnarAggregate[object, object]:
+    def _outer_form(self, form: ColumnarAggregate[Any, Any]) -> ColumnarAggregate[Any, Any]:
         """Return the wrapped module's form, for queries that know this module's version."""
         from muntin.columnar.upgrading import with_inner_version
 

@@ -34,7 +34,8 @@ def check_methods(cls: Any) -> None:
         ModuleDefinitionError: It has such a method.
     """
     base = next(some for some in cls.__mro__ if "_roles" in vars(some))
-    required = {name: _names(function) for name, function in vars(base).items() if _is_method(name, function)}
+    functions = {name: part for name, part in vars(base).items() if isinstance(part, FunctionType)}
+    required = {name: _names(function) for name, function in functions.items() if not name.startswith("_")}
     optional = _OPTIONAL | _WITH_WINDOW if base.is_time_sensitive else _OPTIONAL
     for name, given in {**optional, **required}.items():
         method = inspect.getattr_static(cls, name, None)
@@ -47,10 +48,6 @@ def check_methods(cls: Any) -> None:
                 f"{cls.name}: {name}({', '.join(_names(method))}) is called with ({', '.join(given)})\n"
                 f"  {_remedy(base, name, given, method)}"
             ) from None
-
-
-def _is_method(name: str, value: object) -> bool:
-    return isinstance(value, FunctionType) and not name.startswith("_")
 
 
 def _names(method: FunctionType) -> tuple[str, ...]:

@@ -24,12 +24,12 @@ from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.schemas import Field
 
 
-def present(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> list[Any]:
+def present(form: ColumnarAggregate[Any, Any], reads: Field, payloads: Sequence[object]) -> list[Any]:
     """Return the payloads that a form does not leave out."""
     return [payload for payload in payloads if not (form.skips_nulls and has_null(reads, payload))]
 
 
-def arrays_of(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> Any:
+def arrays_of(form: ColumnarAggregate[Any, Any], reads: Field, payloads: Sequence[object]) -> Any:
     """Return payloads as the form wants them."""
     arrays, _ = payload_arrays(reads, payloads, skips_nulls=form.skips_nulls)
     return arrays
@@ -40,7 +40,7 @@ def lift(form: ColumnarAggregate[Any, Any], reads: Field, payloads: Sequence[Any
     return contributions(form, arrays_of(form, reads, payloads), len(payloads))
 
 
-def keep(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
+def keep(form: ColumnarAggregate[Any, Any], reads: Field, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
     """Return the components of n windows, none of which is empty; their payloads are lifted all together."""
     lifted = lift(form, reads, [payload for group in groups for payload in group])
     places = _places([len(group) for group in groups])

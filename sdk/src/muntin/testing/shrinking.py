@@ -36,7 +36,10 @@ def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
 
 def _smaller(stream: Script) -> Iterator[Script]:
     """Yield streams without one of the events, without one revision of one, without one of the other steps."""
-    names = [_name(place, step) for place, step in enumerate(stream.steps)]
+    names = [
+        (step.key, step.change.id, step.change.event.start) if isinstance(step, KeyedChange) else place
+        for place, step in enumerate(stream.steps)
+    ]
     for name in dict.fromkeys(names):
         yield from _legal(stream, [step for other, step in zip(names, stream.steps, strict=True) if other != name])
     for place, step in enumerate(stream.steps):
@@ -62,7 +65,3 @@ def _legal(stream: Script, steps: list[Step]) -> Iterator[Script]:
         yield replace(stream, steps=tuple(steps))
     except StreamError:  # a revision without its event, say
         return
-
-
-def _name(place: int, step: Step) -> Hashable:
-    return (step.key, step.change.id, step.change.event.start) if isinstance(step, KeyedChange) else place

@@ -76,12 +76,10 @@ def _of_type(data_type: DataType) -> SearchStrategy[object]:
         return st.lists(payloads(data_type.element), max_size=_MOST_PARTS)
     if isinstance(data_type, MapOf):
         return st.dictionaries(payloads(data_type.key), payloads(data_type.value), max_size=_MOST_PARTS)
-    return _structs(data_type) if isinstance(data_type, Struct) else _integers()
-
-
-def _structs(struct: Struct) -> SearchStrategy[object]:
-    parts = st.fixed_dictionaries({field.name: payloads(field) for field in struct.fields})
-    return parts.map(lambda values: _make(struct, values))
+    if isinstance(data_type, Struct):
+        parts = st.fixed_dictionaries({field.name: payloads(field) for field in data_type.fields})
+        return parts.map(lambda values: _make(data_type, values))
+    return _integers()
 
 
 def _make(struct: Struct, values: dict[str, object]) -> object:

@@ -111,14 +111,10 @@ def split(script: Script, seed: int, *, cuts: float = 0.3, restarts: float = 0.3
     steps: list[Step] = []
     for step in script.steps:
         if not isinstance(step, Boundary):
-            steps += [step, *_seam(random, cuts, restarts)]
+            steps.append(step)
+            if random.random() < cuts:
+                steps.append(Boundary.RESTART if random.random() < restarts else Boundary.BATCH)
     return replace(script, steps=tuple(steps))
-
-
-def _seam(random: Random, cuts: float, restarts: float) -> list[Step]:
-    if random.random() >= cuts:
-        return []
-    return [Boundary.RESTART if random.random() < restarts else Boundary.BATCH]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class ColumnarFormLaws(ArrayLaws):
         for (label, members), result in zip(windows.items(), results, strict=True):
             self._compare(trial, label, members, result)
 
-    def _form(self, trial: ModuleTrial) -> ColumnarAggregate[object, object]:
+    def _form(self, trial: ModuleTrial) -> ColumnarAggregate[Any, Any]:
         module, reads = trial.subject.module, self.reads()
         if variables_in(reads):
             pytest.skip(f"does not apply: the payloads of {module.name} are not of one type that a column has")

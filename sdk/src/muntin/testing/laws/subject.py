@@ -133,7 +133,11 @@ class Subject:
 
     def _call(self, method: str, *arguments: object) -> Any:
         __tracebackhide__ = True
-        with_window = (*arguments, self.window) if self._takes_window(method) else arguments
+        with_window = (
+            (*arguments, self.window)
+            if (self.module.is_time_sensitive and method not in ("combine", "deduct"))
+            else arguments
+        )
         try:
             returned = getattr(self.module, method)(*with_window)
         except Exception as error:
@@ -143,9 +147,6 @@ class Subject:
             what = "the new state" if method == "create_state" else "the state"
             raise CallError(facts, f"end {method} with: return ..., {what}", method)
         return returned
-
-    def _takes_window(self, method: str) -> bool:
-        return self.module.is_time_sensitive and method not in ("combine", "deduct")
 
     def _rows(self, result: Any) -> object:
         if not self.module.is_operator:

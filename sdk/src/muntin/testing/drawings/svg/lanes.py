@@ -110,14 +110,10 @@ def _parts(rows: Sequence[Bar | str]) -> Iterator[tuple[str, list[Bar]]]:
 def _lanes(bars: Sequence[Bar], top: float, scale: Scale) -> Iterator[Lane]:
     for (label, look, _), group in groupby(bars, key=lambda bar: (bar.label, bar.look, bar.is_mark)):
         kind = list(group)
-        height = _height(look, kind)
+        height = _BARE_WINDOW if look is Look.WINDOW and (not any(bar.note for bar in kind)) else _HEIGHTS[look]
         for number, fitting in enumerate(_packed(kind, scale)):
             yield Lane(label if number == 0 else "", top, height, tuple(fitting))
             top += height
-
-
-def _height(look: Look, bars: Sequence[Bar]) -> int:
-    return _BARE_WINDOW if look is Look.WINDOW and not any(bar.note for bar in bars) else _HEIGHTS[look]
 
 
 def _packed(bars: Sequence[Bar], scale: Scale) -> list[list[tuple[int, Bar]]]:
