@@ -21,6 +21,7 @@ from muntin.modules.made import Made, make_module, maker
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.schemas import Field, Struct, Variable, bind, describe, spell
+from muntin.windows.extent import Window
 
 Payload = TypeVar("Payload")
 
@@ -89,13 +90,13 @@ class _AllModules(Made):
         sizes = [getattr(module, "state_bytes", None) for module in self._modules]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
-    def _create_state(self, *window: Any) -> object:
+    def _create_state(self, *window: Window) -> object:
         return [module.create_state(*self._extent(module, window)) for module in self._modules]
 
-    def _add_events(self, state: object, members: Sequence[object], *window: object) -> object:
+    def _add_events(self, state: object, members: Sequence[object], *window: Window) -> object:
         return self._each("add_events", state, members, window)
 
-    def _remove_events(self, state: object, members: Sequence[object], *window: object) -> object:
+    def _remove_events(self, state: object, members: Sequence[object], *window: Window) -> object:
         return self._each("remove_events", state, members, window)
 
     def _combine(self, state: Any, other: Any) -> object:
@@ -125,7 +126,7 @@ class _AllModules(Made):
         found = re.fullmatch(", ".join(parts), version)
         return None if found is None else dict(zip(self._parts, found.groups(), strict=True))
 
-    def _upgrade_state(self, state: Any, version: str, *window: object) -> object:
+    def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
         versions = (self._versions(version) or {}).values()
         return [
             module.upgrade_state(part, own, *self._extent(module, window)) if _is_upgraded(module, own) else part
@@ -138,7 +139,7 @@ class _AllModules(Made):
         parts = zip(versions.items(), self._modules, strict=True)
         return {name: own for (name, own), module in parts if own != module.version}
 
-    def _compute_result(self, known: Any, *window: Any) -> Any:
+    def _compute_result(self, known: Any, *window: Window) -> Any:
         states = known if self.is_incremental else [self._known(module, known, window) for module in self._modules]
         results = [
             module.compute_result(state, *self._extent(module, window))

@@ -12,6 +12,7 @@ from muntin.combinators.wrapping import Wrapping, module_class, types_of, wrap
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.made import maker
 from muntin.modules.module import Module
+from muntin.windows.extent import Window
 
 Group = TypeVar("Group")
 Value = TypeVar("Value")
@@ -62,17 +63,17 @@ def grouping_by(module: str | type[Module]) -> type[Any]:
 class _GroupingBy(Wrapping):
     """Keeps for each group that has members their number and a state."""
 
-    def _create_state(self, *window: Any) -> object:
+    def _create_state(self, *window: Window) -> object:
         del window
         return {}
 
-    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> object:
+    def _add_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
         for group, inside in self._groups(members).items():
             count, inner = state.get(group) or (0, self._module.create_state(*window))
             state[group] = count + len(inside), self._module.add_events(inner, inside, *window)
         return state
 
-    def _remove_events(self, state: Any, members: Sequence[object], *window: Any) -> object:
+    def _remove_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
         for group, inside in self._groups(members).items():
             count, inner = state.pop(group)
             if count > len(inside):
@@ -92,13 +93,13 @@ class _GroupingBy(Wrapping):
                 state[group] = count - number, self._module.deduct(inner, theirs)
         return state
 
-    def _upgrade_state(self, state: Any, version: str, *window: Any) -> object:
+    def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
         inner = self._inner(version)
         return {
             group: (count, self._module.upgrade_state(part, inner, *window)) for group, (count, part) in state.items()
         }
 
-    def _compute_result(self, known: Any, *window: object) -> Any:
+    def _compute_result(self, known: Any, *window: Window) -> Any:
         parts = {group: inner for group, (_, inner) in known.items()} if self.is_incremental else self._groups(known)
         return {group: self._module.compute_result(part, *window) for group, part in parts.items()}
 

@@ -11,6 +11,7 @@ from muntin.modules.made import Made, constructor, make_module, maker
 from muntin.modules.module import Module
 from muntin.modules.parameters import check_types
 from muntin.modules.spelling import spell
+from muntin.windows.extent import Window
 
 
 def preset(module: str | type[Module], /, **parameters: object) -> type[Any]:
@@ -51,7 +52,7 @@ def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
     def initialise(self: object, *arguments: object, **given: object) -> None:
         cls.__init__(self, *arguments, **given, **parameters)
 
-    def upgrade_state(self: Any, state: Any, version: str, *window: Any) -> Any:
+    def upgrade_state(self: Any, state: Any, version: str, *window: Window) -> Any:
         method: Any = cls.upgrade_state  # type: ignore[attr-defined]  # defined where it is used
         return method(self, state, version.removesuffix(suffix), *window)
 

@@ -15,6 +15,7 @@ from muntin.modules.made import Made, constructor, make_module
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.signatures import signature_of
+from muntin.windows.extent import Window
 
 METHODS: Final = (
     "create_state",
@@ -96,13 +97,13 @@ class Wrapping(Made):
 class Delegating(Wrapping):
     """A module whose states are those of the one it wraps."""
 
-    def _create_state(self, *window: Any) -> object:
+    def _create_state(self, *window: Window) -> object:
         return self._module.create_state(*window)
 
-    def _add_events(self, state: object, members: Sequence[object], *window: object) -> object:
+    def _add_events(self, state: object, members: Sequence[object], *window: Window) -> object:
         return self._module.add_events(state, self._see(members), *window)
 
-    def _remove_events(self, state: object, members: Sequence[object], *window: object) -> object:
+    def _remove_events(self, state: object, members: Sequence[object], *window: Window) -> object:
         return self._module.remove_events(state, self._see(members), *window)
 
     def _combine(self, state: object, other: object) -> object:
@@ -111,10 +112,10 @@ class Delegating(Wrapping):
     def _deduct(self, state: object, other: object) -> object:
         return self._module.deduct(state, other)
 
-    def _upgrade_state(self, state: object, version: str, *window: object) -> object:
+    def _upgrade_state(self, state: object, version: str, *window: Window) -> object:
         return self._module.upgrade_state(state, self._inner(version), *window)
 
-    def _compute_result(self, known: Any, *window: object) -> Any:
+    def _compute_result(self, known: Any, *window: Window) -> Any:
         known = known if self.is_incremental else self._see(known)
         return self._show(self._module.compute_result(known, *window))
 
@@ -125,14 +126,14 @@ class Counting(Wrapping):
     Where there are none, the wrapped module is not called, and the result is null; an operator then has no rows.
     """
 
-    def _create_state(self, *window: Any) -> object:
+    def _create_state(self, *window: Window) -> object:
         return 0, self._module.create_state(*window)
 
-    def _add_events(self, state: Any, members: Sequence[Any], *window: Any) -> object:
+    def _add_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
         (count, inner), kept = state, self._see(members)
         return (count + len(kept), self._module.add_events(inner, kept, *window)) if kept else state
 
-    def _remove_events(self, state: Any, members: Sequence[Any], *window: Any) -> object:
+    def _remove_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
         (count, inner), gone = state, self._see(members)
         if not gone:
             return state
@@ -147,10 +148,10 @@ class Counting(Wrapping):
         count = state[0] - other[0]
         return (count, self._module.deduct(state[1], other[1])) if count else self._create_state()
 
-    def _upgrade_state(self, state: Any, version: str, *window: Any) -> object:
+    def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
         return state[0], self._module.upgrade_state(state[1], self._inner(version), *window)
 
-    def _compute_result(self, known: Any, *window: Any) -> Any:
+    def _compute_result(self, known: Any, *window: Window) -> Any:
         count, inner = known if self.is_incremental else (len(kept := self._see(known)), kept)
         if count:
             return self._module.compute_result(inner, *window)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.triggers.decision import Decision
 from muntin.triggers.parallel import Parallel
@@ -18,7 +18,7 @@ class AnyOf(Parallel):
 
     name: ClassVar[str] = "any_of"
 
-    def step(self, state: list[list[Any]], window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: list[list[object]], window: Window, view: TriggerView) -> tuple[list[list[object]], Decision]:
         """See whether one fires."""
         state, decisions = self._ask(state, window, view)
         if any(decision.fires for decision in decisions):

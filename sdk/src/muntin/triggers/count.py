@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.errors import PolicyError
 from muntin.triggers.decision import Decision
@@ -36,7 +36,7 @@ class AfterCount(Trigger):
         """Start the count of new members at zero."""
         return 0
 
-    def step(self, state: int, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: int, window: Window, view: TriggerView) -> tuple[int, Decision]:
         """Count."""
         came = state + view.came
         return came, Decision.FIRE_LAST if came >= self.count else Decision.WAIT

@@ -36,11 +36,11 @@ class Each(Trigger):
         """The triggers."""
         return self.triggers
 
-    def create_state(self, window: Window) -> list[Any]:
+    def create_state(self, window: Window) -> list[object]:
         """Return the state of the first."""
         return [0, self.triggers[0].create_state(window)]
 
-    def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[list[object], Decision]:
         """Ask the current one, and go on to the next if it is finished."""
         place, own = state
         own, decision = self.triggers[place].step(own, window, view)

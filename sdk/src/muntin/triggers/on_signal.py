@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.triggers.decision import Decision
 from muntin.triggers.trigger import Trigger
@@ -31,7 +31,7 @@ class OnSignal(Trigger):
         """The one signal."""
         return frozenset({self.signal})
 
-    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
         """Look for the signal."""
         return None, Decision.FIRE_LAST if self.signal in view.signals else Decision.WAIT
 

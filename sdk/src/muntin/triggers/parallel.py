@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from muntin.axis import INFINITY
 from muntin.errors import PolicyError
@@ -35,15 +34,15 @@ class Parallel(Trigger):
         """The triggers."""
         return self.triggers
 
-    def create_state(self, window: Window) -> list[list[Any]]:
+    def create_state(self, window: Window) -> list[list[object]]:
         """Return the states of all."""
         return [[False, part.create_state(window)] for part in self.triggers]
 
-    def next_clock(self, state: list[list[Any]], window: Window) -> int:
+    def next_clock(self, state: list[list[object]], window: Window) -> int:
         """Return the earliest of their wake-ups."""
         return min((part.next_clock(own, window) for part, own in self._waiting(state)), default=INFINITY)
 
-    def next_event_time(self, state: list[list[Any]], window: Window) -> int:
+    def next_event_time(self, state: list[list[object]], window: Window) -> int:
         """Return the earliest of their wake-ups."""
         return min((part.next_event_time(own, window) for part, own in self._waiting(state)), default=INFINITY)
 
@@ -51,7 +50,7 @@ class Parallel(Trigger):
         self, state: list[list[object]], window: Window, view: TriggerView
     ) -> tuple[list[list[object]], list[Decision]]:
         """Ask those that have not had their say; return the new state, and what each of them says."""
-        new: list[list[Any]] = []
+        new: list[list[object]] = []
         decisions: list[Decision] = []
         for part, (was_done, old) in zip(self.triggers, state, strict=True):
             if was_done:

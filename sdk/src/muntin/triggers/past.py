@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.axis import INFINITY, Duration, spell_given, ticks
 from muntin.errors import PolicyError
@@ -38,11 +38,11 @@ class Past(Trigger):
             else f"past_part({self.part})"
         )
 
-    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
         """Compare the max event time with the place."""
         return None, Decision.FIRE_LAST if view.max_event_time >= self._place(window) else Decision.WAIT
 
-    def next_event_time(self, state: Any, window: Window) -> int:
+    def next_event_time(self, state: object, window: Window) -> int:
         """Return the place."""
         return self._place(window)
 

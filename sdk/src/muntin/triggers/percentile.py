@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.errors import PolicyError
@@ -35,7 +35,7 @@ class Percentile(Trigger):
     def __str__(self) -> str:
         return f"percentile({self.part})"
 
-    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
         """Compare the newest member with the place."""
         is_there = view.newest > EARLIEST and view.newest - window.start >= self.part * window.duration
         return None, Decision.FIRE_LAST if is_there and window.end < INFINITY else Decision.WAIT

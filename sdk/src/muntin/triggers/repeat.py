@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.triggers.decision import Decision
 from muntin.triggers.trigger import Trigger
@@ -31,22 +31,22 @@ class Repeat(Trigger):
         """The repeated trigger."""
         return (self.repeated,)
 
-    def create_state(self, window: Window) -> Any:
+    def create_state(self, window: Window) -> object:
         """Return the state of the repeated trigger."""
         return self.repeated.create_state(window)
 
-    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
         """Ask the repeated trigger, and start it anew if it is finished."""
         state, decision = self.repeated.step(state, window, view)
         if decision.is_finished:
             state = self.repeated.create_state(window)
         return state, Decision.FIRE if decision.fires else Decision.WAIT
 
-    def next_clock(self, state: Any, window: Window) -> int:
+    def next_clock(self, state: object, window: Window) -> int:
         """Return the wake-up of the repeated trigger."""
         return self.repeated.next_clock(state, window)
 
-    def next_event_time(self, state: Any, window: Window) -> int:
+    def next_event_time(self, state: object, window: Window) -> int:
         """Return the wake-up of the repeated trigger."""
         return self.repeated.next_event_time(state, window)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, Duration, clock_ticks, spell_ticks
 from muntin.errors import PolicyError
@@ -45,7 +45,7 @@ class Timer(Trigger):
         """It does."""
         return True
 
-    def step(self, state: int | None, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: int | None, window: Window, view: TriggerView) -> tuple[int | None, Decision]:
         """Set the timer at the first member, and see whether its time has come."""
         if state is None and not view.came:
             return None, Decision.WAIT

@@ -36,11 +36,11 @@ class Until(Trigger):
         """Both triggers."""
         return self.trigger, self.end
 
-    def create_state(self, window: Window) -> list[Any]:
+    def create_state(self, window: Window) -> list[object]:
         """Return the states of both."""
         return [self.trigger.create_state(window), self.end.create_state(window), True]
 
-    def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[list[object], Decision]:
         """Ask the end first, then the trigger."""
         own, end, has_end = state
         if has_end:

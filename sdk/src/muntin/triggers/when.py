@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from muntin.triggers.decision import Decision
 from muntin.triggers.trigger import Trigger
@@ -31,7 +31,7 @@ class When(Trigger):
         """The condition."""
         return (self.condition,)
 
-    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
         """Look for a new member of which the condition is true; null is not."""
         return None, Decision.FIRE_LAST if any(view.values[self.condition]) else Decision.WAIT
 
