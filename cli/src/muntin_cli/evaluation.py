@@ -95,13 +95,6 @@ def _plan(module: Module, parameters: Mapping[str, object], window: WindowKind, 
     )
 
 
-def _plan_module(module: Module, parameters: Mapping[str, object]) -> ModulePlan:
-    from muntin_engine.plan import plan_module
-
-    output = "" if module.is_operator else "result"
-    return plan_module(output, type(module), parameters, columns_of(type(module)), lambda number, _: number)
-
-
 def _evaluation(module: Module, parameters: Mapping[str, object], window: WindowKind, asked: Evaluation) -> Evaluation:
     from muntin_engine.plan.explanation import topics_of
 

@@ -72,9 +72,9 @@ def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
         )
     for plugin in catalog.plugins()[0]:
         for name, cls in plugin.windows.items():
-            lengths = [each for each in _required(cls) if each in cls.lengths]
+            needed = [each for each in _required(cls) if each in cls.lengths]
             try:
-                found = example_of(cls, {each: muntin.ticks(_length(place)) for place, each in enumerate(lengths)})
+                found = example_of(cls, {each: muntin.ticks(_length(place)) for place, each in enumerate(needed)})
             except MuntinError:
                 continue
             if found is not None:
