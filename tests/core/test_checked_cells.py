@@ -62,7 +62,7 @@ TASKS = {
 
 
 def feed(task: TaskPayload, cells: MemoryCells, start: int) -> None:
-    columns = {} if task.plan.is_point else {"end": [start + 30] * 2}
+    columns = {} if task.plan.input.is_point else {"end": [start + 30] * 2}
     batch = rows(start=[start, start + 1], k0=["a", "b"], i0=[5, 6], **columns)
     assert not any(blob.stream == "rejected" for blob in run_bucket(task, 0, cells, arrived(task, batch)))
 

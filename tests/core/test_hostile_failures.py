@@ -129,7 +129,7 @@ def task(kind: str, answer: Callable[[Any], Any]) -> TaskPayload:
 def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
     """Return how a bucket fails: of two keys, `b` has a seven in the window from 20."""
     asked = task(kind, answer)
-    ends = {} if asked.plan.is_point else {"end": [4, 14, 24, 24]}
+    ends = {} if asked.plan.input.is_point else {"end": [4, 14, 24, 24]}
     batch = rows(start=[3, 13, 23, 23], k0=["a", "b", "b", "c"], i0=[5, 6, 7, 8], **ends)
     with pytest.raises(error) as caught:
         list(run_bucket(asked, 0, MemoryCells(), arrived(asked, batch)))

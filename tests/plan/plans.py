@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from muntin import Axis, ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbling
 from muntin.schemas import describe
-from muntin_engine.plan import Columns, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.planner import checked_plan
 from tests.spark.modules import Count
 
@@ -20,12 +21,23 @@ def planned(cls: type[Module], output: str = "m", inputs: int = 1, **parameters:
     return plan_module(output, cls, parameters, given, lambda place, _: place)
 
 
-def plan_of(*modules: ModulePlan, columns: Mapping[str, Any] | None = None, **changed: Any) -> Plan:
-    """Return a plan; what is not given is the plainest."""
+def input_of(*policies: Any, **changed: Any) -> Input:
+    """Return an input with a time; what is not given is the plainest."""
+    return Input(Columns(AT), *policies, **changed)
+
+
+def plan_of(
+    *modules: ModulePlan,
+    columns: Mapping[str, Any] | None = None,
+    input: Input | None = None,
+    is_edge: bool = False,
+    **changed: Any,
+) -> Plan:
+    """Return a plan of one input; what is not given is the plainest."""
     named: dict[str, Any] = {
         "start": AT,
         "keys": (NamedColumn("key", "string"),),
-        "inputs": (NamedColumn("c0", "bigint"),),
+        "payload": (NamedColumn("c0", "bigint"),),
     }
     settings: dict[str, Any] = {
         "axis": Axis.TIME,
@@ -35,4 +47,5 @@ def plan_of(*modules: ModulePlan, columns: Mapping[str, Any] | None = None, **ch
         "emit": EmitPolicy.FINAL,
         "modules": modules or (planned(Count),),
     }
-    return checked_plan(Plan(columns=Columns(**(named | dict(columns or {}))), **(settings | changed)))
+    given = replace(input or input_of(), columns=Columns(**(named | dict(columns or {}))), is_edge=is_edge)
+    return checked_plan(Plan(inputs=(given,), **(settings | changed)))

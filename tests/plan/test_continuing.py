@@ -20,11 +20,11 @@ from muntin import (
 )
 from muntin.triggers import every_count
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.plan import Input, NamedColumn, Plan
+from muntin_engine.plan import NamedColumn, Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.state.compatibility import Compatibility
 from tests.core.schema_versions import First, Second, Without
-from tests.plan.plans import plan_of, planned
+from tests.plan.plans import input_of, plan_of, planned
 
 TEN: HoppingWindows = hopping("10 minutes", "1 minute")
 
@@ -73,12 +73,12 @@ def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
         ),
         (
             {},
-            {"input": Input(late=correct("1 hour"))},
+            {"input": input_of(late=correct("1 hour"))},
             "late rows: the checkpoint has none, the query has correct(1 hour)",
         ),
         (
             {},
-            {"input": Input(bounded_disorder(5))},
+            {"input": input_of(bounded_disorder(5))},
             "progress: the checkpoint has punctuation, the query has bounded disorder of 5 rows",
         ),
         (

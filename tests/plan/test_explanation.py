@@ -24,11 +24,11 @@ from muntin import (
 )
 from muntin.triggers import any_of, every_count, on_signal, repeat
 from muntin_engine.evaluators.registry import parse_evaluator
-from muntin_engine.plan import Input, NamedColumn
+from muntin_engine.plan import NamedColumn
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import keeping_late_rows
 from tests.differential.forms import Statistics
-from tests.plan.plans import plan_of, planned
+from tests.plan.plans import input_of, plan_of, planned
 from tests.plan.test_plan import Bound, Free
 from tests.sdk.query_modules import Count as CountWithoutRemove
 from tests.spark.modules import Count, Echo, Lifetimes, Members
@@ -42,7 +42,7 @@ def line(title: str, *modules: Any, **changed: Any) -> str:
 
 
 def test_a_query_is_explained_line_by_line() -> None:
-    plan = plan_of(planned(Count, "n", inputs=0), planned(Members, "m"), input=Input(bounded_delay(60)), buckets=8)
+    plan = plan_of(planned(Count, "n", inputs=0), planned(Members, "m"), input=input_of(bounded_delay(60)), buckets=8)
     assert explain_plan(plan) == (
         "window      tumbling('10 minutes'), clip none, timestamps align, emit final\n"
         "key         key, over 8 buckets\n"
@@ -64,7 +64,7 @@ def test_a_query_is_explained_line_by_line() -> None:
     [
         ({"columns": {"change": NamedColumn("what", "string")}}, "punctuation rows"),
         (
-            {"columns": {"change": NamedColumn("what", "string")}, "input": Input(bounded_delay(5))},
+            {"columns": {"change": NamedColumn("what", "string")}, "input": input_of(bounded_delay(5))},
             "5 microseconds behind the newest start, or punctuation rows",
         ),
         ({}, "the end of a static input"),

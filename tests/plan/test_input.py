@@ -10,24 +10,24 @@ from muntin import PolicyError, bounded_delay, bounded_disorder, correct, ordere
 from muntin.lateness import parse_lateness
 from muntin_engine.plan import Input, NamedColumn
 from tests.differential.forms import Statistics
-from tests.plan.plans import plan_of, planned
+from tests.plan.plans import input_of, plan_of, planned
 from tests.plan.test_explanation import Sketch, line
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (Input(bounded_disorder(3)), "at most 3 rows that start later come before a row"),
-        (Input(punctuate_every(span="1 hour")), "0 seconds behind the newest start, every 1 hour"),
-        (Input(ordered(), ("a", "b")), "0 seconds behind the newest start; the least of a, b"),
-        (Input(heartbeats=1), "another stream"),
-        (Input(heartbeats=2), "2 other streams"),
+        (input_of(bounded_disorder(3)), "at most 3 rows that start later come before a row"),
+        (input_of(punctuate_every(span="1 hour")), "0 seconds behind the newest start, every 1 hour"),
+        (input_of(ordered(), ("a", "b")), "0 seconds behind the newest start; the least of a, b"),
+        (input_of(heartbeats=1), "another stream"),
+        (input_of(heartbeats=2), "2 other streams"),
         (
-            Input(ordered().with_idle("1 minute"), ("a", "b"), has_clock=True),
+            input_of(ordered().with_idle("1 minute"), ("a", "b"), has_clock=True),
             "0 seconds behind the newest start; the least of a, b; a source that is silent for 1 minute is left out",
         ),
         (
-            Input(ordered().with_idle("1 minute", lag="2 minutes"), has_clock=True),
+            input_of(ordered().with_idle("1 minute", lag="2 minutes"), has_clock=True),
             "0 seconds behind the newest start; "
             "a source that is silent for 1 minute is taken to be 2 minutes behind the clock",
         ),
@@ -38,7 +38,7 @@ def test_it_says_what_the_rows_and_the_sources_imply(given: Input, expected: str
 
 
 def test_it_says_that_keys_may_be_further() -> None:
-    given = Input(ordered().with_key_punctuation())
+    given = input_of(ordered().with_key_punctuation())
     changed: dict[str, Any] = {"columns": {"change": NamedColumn("what", "string")}, "input": given}
     assert line("progress", **changed).endswith("; keys may punctuate themselves")
     assert line("evaluator", planned(Statistics), **changed) == (
@@ -60,13 +60,13 @@ def test_it_says_that_keys_may_be_further() -> None:
     ],
 )
 def test_it_says_what_becomes_of_late_rows(late: Any, expected: str, evaluator: str) -> None:
-    given = Input(ordered(), late=parse_lateness(late))
+    given = input_of(ordered(), late=parse_lateness(late))
     assert line("late", planned(Sketch), input=given).startswith(expected)
     assert line("evaluator", planned(Sketch), input=given).startswith(evaluator)
 
 
 def test_results_that_may_be_corrected_are_complete_later() -> None:
-    given = Input(ordered(), late=correct("1 hour"))
+    given = input_of(ordered(), late=correct("1 hour"))
     assert line("output", input=given) == "a window is complete when the watermark reaches its end, and 1 hour more"
     assert line("lag", input=given).startswith("less than 1 hour 10 minutes, ")
     assert "the last output of each window that may change" in line("state", input=given)
@@ -75,10 +75,10 @@ def test_results_that_may_be_corrected_are_complete_later() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"input": Input(ordered().with_idle(5, lag=1))}, "never says what time it is"),
-        ({"input": Input(ordered().with_idle(5), has_clock=True)}, "the only source of an input cannot be left out"),
-        ({"input": Input(ordered().with_key_punctuation())}, "no column says what a row does"),
-        ({"input": Input(late=parse_lateness("adjust")), "is_edge": True}, "late ones cannot be adjusted"),
+        ({"input": input_of(ordered().with_idle(5, lag=1))}, "never says what time it is"),
+        ({"input": input_of(ordered().with_idle(5), has_clock=True)}, "the only source of an input cannot be left out"),
+        ({"input": input_of(ordered().with_key_punctuation())}, "no column says what a row does"),
+        ({"input": input_of(late=parse_lateness("adjust")), "is_edge": True}, "late ones cannot be adjusted"),
     ],
 )
 def test_what_does_not_fit_the_input_is_refused(changed: dict[str, Any], message: str) -> None:
@@ -89,11 +89,11 @@ def test_what_does_not_fit_the_input_is_refused(changed: dict[str, Any], message
 @pytest.mark.parametrize(
     ("before", "after", "differs"),
     [
-        (Input(ordered()), Input(bounded_delay(7).with_idle(5, lag=3), has_clock=True), []),
-        (Input(ordered(), late=parse_lateness("side")), Input(ordered(), late=parse_lateness("drop")), []),
-        (Input(bounded_disorder(3)), Input(bounded_disorder(4)), ["progress"]),
-        (Input(ordered(), ("a", "b")), Input(ordered(), ("a",)), ["sources"]),
-        (Input(late=correct(5)), Input(late=correct(6)), ["late"]),
+        (input_of(ordered()), input_of(bounded_delay(7).with_idle(5, lag=3), has_clock=True), []),
+        (input_of(ordered(), late=parse_lateness("side")), input_of(ordered(), late=parse_lateness("drop")), []),
+        (input_of(bounded_disorder(3)), input_of(bounded_disorder(4)), ["progress"]),
+        (input_of(ordered(), ("a", "b")), input_of(ordered(), ("a",)), ["sources"]),
+        (input_of(late=correct(5)), input_of(late=correct(6)), ["late"]),
     ],
 )
 def test_a_checkpoint_remembers_what_it_keeps_and_no_delay(before: Input, after: Input, differs: list[str]) -> None:

@@ -38,12 +38,11 @@ from muntin.schemas import describe
 from muntin.triggers import Decision, after, any_of, every, every_count, past_end, repeat, until
 from muntin_engine.plan import check_trigger, plan_module
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import make_module
 from muntin_patterns import FollowedBy
 from muntin_stats import ExponentiallyWeightedAverage
-from tests.plan.plans import plan_of
+from tests.plan.plans import input_of, plan_of
 
 TIME, TICKS, MILLIS = AxisScale(Axis.TIME), AxisScale(Axis.TICKS), AxisScale(Axis.TICKS, "ms")
 SECOND = 1_000_000
@@ -181,7 +180,7 @@ def test_windows_and_triggers_are_told_as_they_are_written() -> None:
 def test_a_query_over_integers_with_a_unit_is_explained_in_time() -> None:
     policies: dict[str, Any] = {
         "window": MILLIS.resolve(hopping("1 hour", "10 minutes", reach="90 seconds")),
-        "input": Input(MILLIS.resolve(bounded_delay("2 minutes")), late=MILLIS.resolve(correct("1 day"))),
+        "input": input_of(MILLIS.resolve(bounded_delay("2 minutes")), late=MILLIS.resolve(correct("1 day"))),
     }
     told = explain_plan(plan_of(axis=Axis.TICKS, unit="ms", **policies))
     assert "hopping('1 hour', '10 minutes', reach='1 minute 30 seconds')" in told

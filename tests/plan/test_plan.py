@@ -34,10 +34,10 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every, every_count, on_signal, repeat
-from muntin_engine.plan import Input, NamedColumn, Plan, check_kind, check_trigger
+from muntin_engine.plan import NamedColumn, Plan, check_kind, check_trigger
 from muntin_engine.plan.planner import keeping_late_rows
 from tests.differential.forms import Statistics
-from tests.plan.plans import AT, plan_of, planned
+from tests.plan.plans import AT, input_of, plan_of, planned
 from tests.spark.modules import Count, Echo, Lifetimes, Members
 
 
@@ -107,14 +107,14 @@ def test_an_operator_has_the_columns_of_its_row() -> None:
     ],
 )
 def test_the_columns_say_how_long_events_last(changed: dict[str, Any], lifetimes: str) -> None:
-    assert plan_of(**changed).lifetimes == lifetimes
+    assert plan_of(**changed).input.lifetimes == lifetimes
 
 
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
         ({}, False),
-        ({"input": Input(bounded_delay(0))}, True),
+        ({"input": input_of(bounded_delay(0))}, True),
         ({"columns": {"change": NamedColumn("what", "string")}}, True),
     ],
 )
@@ -322,7 +322,7 @@ def test_an_aggregate_is_not_applied_and_an_operator_is_no_column() -> None:
 
 
 def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
-    plan = plan_of(planned(Scaled, by=2.5, labels={"b", "a"}), input=Input(bounded_delay(5)))
+    plan = plan_of(planned(Scaled, by=2.5, labels={"b", "a"}), input=input_of(bounded_delay(5)))
     identity = plan.identity()
     assert json.loads(json.dumps(identity)) == identity
     assert identity["modules"] == [["show.scaled", "1.0.0", {"by": "2.5", "labels": "{'a', 'b'}"}, [0]]]
@@ -344,12 +344,12 @@ def test_the_identity_is_plain_data_and_the_same_each_time() -> None:
         ({"columns": {"id": NamedColumn("id", "bigint")}}, "id"),
         ({"columns": {"keys": (NamedColumn("key", "int"),)}}, "keys"),
         ({"columns": {"keys": (NamedColumn("other", "string"),)}}, "keys"),
-        ({"columns": {"inputs": (NamedColumn("c0", "int"),)}}, "inputs"),
+        ({"columns": {"payload": (NamedColumn("c0", "int"),)}}, "inputs"),
         ({"modules": (planned(Members),)}, "modules"),
-        ({"input": Input(bounded_delay(5))}, "progress"),
-        ({"input": Input(bounded_disorder(5))}, "progress"),
-        ({"input": Input(sources=("a", "b"))}, "sources"),
-        ({"input": Input(late=correct(5))}, "late"),
+        ({"input": input_of(bounded_delay(5))}, "progress"),
+        ({"input": input_of(bounded_disorder(5))}, "progress"),
+        ({"input": input_of(sources=("a", "b"))}, "sources"),
+        ({"input": input_of(late=correct(5))}, "late"),
     ],
 )
 def test_what_the_state_depends_on_is_in_the_identity(changed: dict[str, Any], differs: str) -> None:

@@ -16,7 +16,7 @@ from tests.spark.modules import Count, Echo, Members
 
 def query(*modules: Any, inner: tuple[Any, ...] = (), **changed: Any) -> Query:
     source = SimpleNamespace(df=SimpleNamespace(isStreaming=True))
-    return Query(cast(Any, source), plan_of(*modules, **changed), inner=inner)
+    return Query((cast(Any, source),), plan_of(*modules, **changed), inner=inner)
 
 
 def test_a_query_shows_itself_in_three_lines() -> None:

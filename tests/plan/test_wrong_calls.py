@@ -102,7 +102,7 @@ NAMES: dict[str, Any] = {
     "count": "stats.count",
     "functions": functions,
     "ship": ship,
-    "query": Query(cast(Any, SimpleNamespace(df=DF)), plan_of()),
+    "query": Query((cast(Any, SimpleNamespace(df=DF)),), plan_of()),
     "spark": Session(),
 }
 

@@ -30,7 +30,7 @@ def query(df: DataFrame, *modules: Any, **columns: Any) -> Query:
 
 def test_a_column_that_several_modules_read_is_carried_once(df: DataFrame) -> None:
     plan = query(df, module(Members, "x"), module(Count, "x"), module(Total, "later"), module(Count, "later")).plan
-    assert [(column.name, column.type) for column in plan.columns.inputs] == [
+    assert [(column.name, column.type) for column in plan.input.columns.payload] == [
         ("x", "int"),
         ("later", "bigint"),
         ("later", "bigint"),
@@ -46,7 +46,7 @@ def test_an_expression_is_not_mistaken_for_a_column_of_its_name(df: DataFrame) -
 def test_a_plan_remembers_names_and_types(df: DataFrame) -> None:
     columns = query(
         df, module(Count), key=["k", F.col("x") + 1], id="later", change=F.lit("insert"), delay=3
-    ).plan.columns
+    ).plan.input.columns
     assert [(key.name, key.type) for key in columns.keys] == [("k", "string"), ("(x + 1)", "int")]
     assert (columns.start.name, columns.id and columns.id.type, columns.end) == ("at", "bigint", None)
 

@@ -57,7 +57,7 @@ def die(folder: str, way: str) -> None:
     schema = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
     settings: dict[str, Any] = {"worker": WorkerSettings(folder=folder), "is_static": True}
     task = sliced(DyingParts(), **settings) if way == "sliced" else task_of(Dying(way), results=schema, **settings)
-    ends = {} if task.plan.is_point else {"end": [4, 14, 24]}
+    ends = {} if task.plan.input.is_point else {"end": [4, 14, 24]}
     batch = rows(start=[3, 13, 23], k0=["a", "b", "b"], i0=[5, 6, 7], **ends)
     list(run_bucket(task, 0, MemoryCells(), arrived(task, batch)))
 

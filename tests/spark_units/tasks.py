@@ -23,6 +23,7 @@ from muntin.schemas import Field, describe
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.bucket_ids import bucket_ids
 from muntin_engine.exchange.bucket_task import Arrived, collect
+from muntin_engine.exchange.input_task import InputColumns
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import Choice, Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.input_binding import bind_inputs
@@ -81,7 +82,7 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
     called |= {} if is_point else {"end": called.get("end", "until")}
     called |= {"id": called.get("id", "id")} if has_ids else {}
     columns = {name: NamedColumn(called[name], "bigint") for name in ("start", *_ROLES) if name in called}
-    inputs = tuple(NamedColumn(called[f"i{place}"], "bigint") for place in places)
+    payload = tuple(NamedColumn(called[f"i{place}"], "bigint") for place in places)
     tested = (NamedColumn("kept", "boolean"),) if is_filtered else ()
     keys = changed.pop("keys", (pa.string(),))
     modules = (
@@ -97,10 +98,11 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
             tuple(given),
         ),
     )
+    named = Columns(
+        **columns, keys=tuple(NamedColumn(called["k0"], "string") for _ in keys), payload=payload, conditions=tested
+    )
     parts: dict[str, Any] = {
-        "columns": Columns(
-            **columns, keys=tuple(NamedColumn(called["k0"], "string") for _ in keys), inputs=inputs, conditions=tested
-        ),
+        "inputs": (Input(named, policy or Punctuated(), tuple(sources), late or Lateness()),),
         "axis": Axis.TICKS,
         "window": tumbling(10),
         "clip": ClipPolicy.NONE,
@@ -108,12 +110,12 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         "emit": EmitPolicy.FINAL,
         "modules": modules,
         "buckets": buckets,
-        "input": Input(policy or Punctuated(), tuple(sources), late or Lateness()),
         "choice": Choice(evaluator, "", evaluator_named(evaluator).uses_forms),
     }
+    types = (*(pa.int64() for _ in given), *([pa.bool_()] if is_filtered and has_ids else []))
     settings: dict[str, Any] = {
         "identity": {},
-        "inputs": (*(pa.int64() for _ in given), *([pa.bool_()] if is_filtered and has_ids else [])),
+        "columns": (InputColumns(changed.pop("inputs", types), changed.pop("has_changes", False)),),
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
     }
     return TaskPayload(plan=Plan(**(parts | dict(plan or {}))), keys=keys, **(settings | changed))

@@ -21,11 +21,11 @@ CHANGING = task_of(has_changes=True)
 
 
 def progress_of(task: TaskPayload, **columns: Any) -> Progress:
-    return read_rows(task, rows(**columns))[1]
+    return read_rows(task.input, rows(**columns))[1]
 
 
 def column(task: TaskPayload, name: str, **columns: Any) -> list[Any]:
-    values: list[Any] = read_rows(task, rows(**columns))[0].column(name).to_pylist()
+    values: list[Any] = read_rows(task.input, rows(**columns))[0].column(name).to_pylist()
     return values
 
 
@@ -103,7 +103,7 @@ def test_a_huge_integer_read_as_a_float_is_rounded_and_not_refused() -> None:
 
 def test_punctuation_is_progress_and_no_row() -> None:
     table, progress, *_ = read_rows(
-        CHANGING, rows(start=[5, 30], end=[8, None], id=[1, None], change=["insert", "punctuate"])
+        CHANGING.input, rows(start=[5, 30], end=[8, None], id=[1, None], change=["insert", "punctuate"])
     )
     assert table.num_rows == 1
     assert progress == Progress(30, 30, 5)
@@ -115,7 +115,7 @@ def test_a_batch_of_punctuation_alone_sends_no_blob() -> None:
 
 
 def test_a_close_row_needs_no_time() -> None:
-    table, progress, *_ = read_rows(CHANGING, rows(start=[None], end=[None], change=["close"]))
+    table, progress, *_ = read_rows(CHANGING.input, rows(start=[None], end=[None], change=["close"]))
     assert table.num_rows == 0
     assert progress == Progress(INFINITY, EARLIEST, EARLIEST)
 

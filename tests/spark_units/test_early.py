@@ -10,6 +10,7 @@ import pyarrow as pa
 from muntin import early
 from muntin.triggers import every_count, on_signal, repeat, when
 from muntin_engine.exchange.distribute import read_rows
+from muntin_engine.exchange.input_task import InputColumns
 from muntin_engine.exchange.signals import signals_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells
@@ -59,7 +60,7 @@ def test_the_name_of_a_signal_counts_in_a_signal_alone() -> None:
 
 def test_a_signal_is_no_row_and_has_no_problem() -> None:
     batch = rows(start=[None], end=[None], change=["signal"], signal=["dusk"])
-    assert read_rows(early_task(on_signal("dusk")), batch)[0].num_rows == 0
+    assert read_rows(early_task(on_signal("dusk")).input, batch)[0].num_rows == 0
 
 
 def test_rows_say_whether_their_window_was_open_and_how_often_it_was_put_out() -> None:
@@ -82,7 +83,7 @@ def test_a_signal_puts_out_windows_without_rows() -> None:
 
 def test_a_condition_is_a_value_of_each_row() -> None:
     asked = early_task(when("i0 > 5"), expressions={"i0 > 5": 1})
-    task, cells = replace(asked, inputs=(pa.int64(), pa.bool_())), MemoryCells()
+    task, cells = replace(asked, columns=(InputColumns((pa.int64(), pa.bool_()), has_changes=True),)), MemoryCells()
     few, many = ({"change": ["insert"], "i0": [i0], "i1": pa.array([i0 > 5])} for i0 in (5, 6))
     assert results(task, cells, rows(start=[1], end=[2], **few)) == []
     assert results(task, cells, rows(start=[2], end=[3], **many)) == [(0, "early", 0, [5, 6])]

@@ -35,7 +35,7 @@ def run(task: TaskPayload, cells: MemoryCells, *given: tuple[Any, ...]) -> dict[
 
 def test_without_ids_an_insertion_that_is_left_out_is_no_row_and_moves_the_input_on() -> None:
     given = {"start": [1, 2, 9], "end": [4, 5, 20], "i0": [None, 5, None]}
-    read = read_rows(PLAIN, rows(**given, kept=pa.array([False, True, None])))
+    read = read_rows(PLAIN.input, rows(**given, kept=pa.array([False, True, None])))
     assert read.rows.column("start").to_pylist() == [2]
     assert read.progress == Progress(horizon=20, newest=9)
     assert (read.filtered, read.skipped) == (2, [0])
@@ -43,14 +43,14 @@ def test_without_ids_an_insertion_that_is_left_out_is_no_row_and_moves_the_input
 
 def test_an_insertion_that_is_left_out_is_not_judged() -> None:
     given = {"start": [None, 3, 9], "end": [4, 3, 20]}
-    read = read_rows(PLAIN, rows(**given, kept=pa.array([False, False, True])))
+    read = read_rows(PLAIN.input, rows(**given, kept=pa.array([False, False, True])))
     assert read.rows.column("start").to_pylist() == [9]
     assert read.progress == Progress(horizon=20, newest=9)
 
 
 def test_rows_that_are_no_insertion_pass() -> None:
     rows_of_control = [("punctuate", None, 5, None, None, None, None), ("close", None, None, None, None, None, False)]
-    read = read_rows(REVISED, batch(*rows_of_control, ("revise", 1, 2, None, 8, None, None)))
+    read = read_rows(REVISED.input, batch(*rows_of_control, ("revise", 1, 2, None, 8, None, None)))
     assert read.rows.column("change").to_pylist() == ["revise"]
     assert read.progress.watermark == 2**63 - 1
     assert read.filtered == 0

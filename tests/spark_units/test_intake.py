@@ -25,7 +25,7 @@ FAR = 2**61
 
 
 def taken(task: TaskPayload, *batches: pa.RecordBatch) -> Intake:
-    return take_in(task, arrived(task, *batches).rows)
+    return take_in(task, arrived(task, *batches).inputs[0].rows)
 
 
 def test_rows_are_grouped_by_key_in_the_order_in_which_they_came() -> None:

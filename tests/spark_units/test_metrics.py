@@ -110,7 +110,9 @@ def test_keys_are_those_that_the_batch_brought_rows_of(name: str) -> None:
 def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
     task = TASKS[name]
     one, other = arrived(task, inserts(1, 2, keys="ab")), arrived(task, inserts(3, 4, keys="bc"))
-    both = replace(one, partials=[*one.partials, *other.partials], progress=one.progress.advance(other.progress))
+    (mine,), (more,) = one.inputs, other.inputs
+    together = [replace(mine, progress=mine.progress.advance(more.progress))]
+    both = replace(one, partials=[*one.partials, *other.partials], inputs=together)
     found = {blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), both) if blob.data is None}
     assert found["keys"] == 3
 
@@ -262,7 +264,7 @@ def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
 ) -> None:
     for place in (durations, task_payload):
         monkeypatch.setattr(place, "clock", Clock.read)
-    batch = [inserts(1, 2), mark(10)] if task.has_changes else [rows(start=[1, 2])]
+    batch = [inserts(1, 2), mark(10)] if task.input.columns.has_changes else [rows(start=[1, 2])]
     found = metric(timed(task), MemoryCells(), *batch)
     assert (found["module_us:m"], found[stage]) == (5_000, 5_000)
     assert not set(TIME_OF) - {stage} & found.keys()

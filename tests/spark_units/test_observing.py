@@ -39,7 +39,7 @@ def batch(*given: tuple[str, int | None, str | None]) -> pa.RecordBatch:
 
 def test_each_source_is_observed_by_itself() -> None:
     given = batch(("insert", 5, "north"), ("insert", 9, "north"), ("insert", 2, "south"), ("punctuate", 4, "north"))
-    _, progress, observed, *_ = read_rows(sourced(bounded_disorder(0)), given)
+    _, progress, observed, *_ = read_rows(sourced(bounded_disorder(0)).input, given)
     assert sorted(observed) == [
         Observation("north", 9, 2, (9,), 4),
         Observation("south", 2, 1, (2,)),
@@ -48,7 +48,7 @@ def test_each_source_is_observed_by_itself() -> None:
 
 
 def test_a_mark_without_a_source_speaks_for_all() -> None:
-    _, progress, observed, *_ = read_rows(sourced(), batch(("punctuate", 7, None), ("close", None, "south")))
+    _, progress, observed, *_ = read_rows(sourced().input, batch(("punctuate", 7, None), ("close", None, "south")))
     assert sorted(observed, key=str) == [
         Observation("south", watermark=INFINITY),
         Observation(None, watermark=7),
@@ -58,24 +58,24 @@ def test_a_mark_without_a_source_speaks_for_all() -> None:
 
 def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
     given = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
-    assert read_rows(sourced(), given)[2] == [Observation("north", 3, 1)]
-    assert reasons(take_in(sourced(), arrived(sourced(), given).rows).rejected) == ["undeclared source"] * 3
+    assert read_rows(sourced().input, given)[2] == [Observation("north", 3, 1)]
+    assert reasons(take_in(sourced(), arrived(sourced(), given).inputs[0].rows).rejected) == ["undeclared source"] * 3
 
 
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
     task = task_of(policy=bounded_disorder(2), buckets=1)
     batches = [rows(start=list(range(low, low + 50)), end=[None] * 50) for low in (100, 0, 40)]
-    (observed,) = arrived(task, *batches).observed
+    (observed,) = arrived(task, *batches).inputs[0].observed
     assert observed == Observation(None, 149, 150, (149, 148, 147))
 
 
 def test_a_task_without_rows_observes_nothing() -> None:
-    assert arrived(sourced()).observed == []
+    assert arrived(sourced()).inputs[0].observed == []
     assert merged([], 3) == []
 
 
 def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
-    table, progress, observed, *_ = read_rows(sourced(), batch(("clock", 50, None), ("clock", 40, "anyone")))
+    table, progress, observed, *_ = read_rows(sourced().input, batch(("clock", 50, None), ("clock", 40, "anyone")))
     assert (table.num_rows, observed) == (0, [])
     assert progress == Progress(clock=50)
 
@@ -85,21 +85,21 @@ def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, ke
     task = task_of(has_changes=True, policy=punctuated().with_key_punctuation())
     given = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
     came = arrived(task, given)
-    assert came.progress == Progress(EARLIEST, 9, 5)
-    intake = take_in(task, came.rows)
-    assert (intake.key_watermarks, [key for key, _ in intake.changes]) == ([(("b",), key_watermark)], [("a",)])
+    assert came.inputs[0].progress == Progress(EARLIEST, 9, 5)
+    intake = take_in(task, came.inputs[0].rows)
+    assert (intake.key_watermarks, [key for key, _ in intake.changes]) == ([[(("b",), key_watermark)]], [("a",)])
 
 
 def test_keys_say_of_a_time_that_it_was_seen() -> None:
     task = task_of(has_changes=True, policy=punctuated().with_key_punctuation())
-    assert read_rows(task, rows(start=[70], end=[None], change=["punctuate_key"]))[1] == Progress(horizon=70)
+    assert read_rows(task.input, rows(start=[70], end=[None], change=["punctuate_key"]))[1] == Progress(horizon=70)
 
 
 def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
     task = task_of(has_changes=True)
     came = arrived(task, rows(start=[70], end=[None], change=["punctuate_key"]))
-    assert reasons(take_in(task, came.rows).rejected) == ["undeclared punctuation"]
-    assert came.progress == Progress()
+    assert reasons(take_in(task, came.inputs[0].rows).rejected) == ["undeclared punctuation"]
+    assert came.inputs[0].progress == Progress()
 
 
 def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:

@@ -52,7 +52,7 @@ def extent(of: pa.DataType) -> pa.Schema:
     ],
 )
 def test_any_value_becomes_valid_json(value: Any, expected: Any) -> None:
-    text = row_as_json(task_of(names=NAMES), {"i0": value})
+    text = row_as_json(task_of(names=NAMES).input, {"i0": value})
     assert json.loads(text, parse_constant=pytest.fail) == {"km": expected}
 
 
@@ -66,13 +66,13 @@ def test_any_value_becomes_valid_json(value: Any, expected: Any) -> None:
 )
 def test_times_are_readable(of: pa.DataType, expected: Any) -> None:
     task = task_of(names=NAMES, results=extent(of))
-    row = json.loads(row_as_json(task, {"start": 1_500_000, "end": INFINITY, "new_end": None}))
+    row = json.loads(row_as_json(task.input, {"start": 1_500_000, "end": INFINITY, "new_end": None}))
     assert row == {"since": expected, "until": None, "back": None}
 
 
 def test_a_time_beyond_the_calendar_stays_a_number() -> None:
     task = task_of(names=NAMES, results=extent(pa.timestamp("us", tz="UTC")))
-    assert json.loads(row_as_json(task, {"start": 2**61})) == {"since": 2**61}
+    assert json.loads(row_as_json(task.input, {"start": 2**61})) == {"since": 2**61}
 
 
 @pytest.mark.parametrize(("new_end", "kind"), [(None, "insert"), (8, "revise"), (3, "retract")])

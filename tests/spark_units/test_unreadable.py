@@ -59,7 +59,7 @@ def _raises(value: pa.Scalar) -> bool:
 
 
 def reasons(task: TaskPayload, **columns: Any) -> list[str | None]:
-    codes = read_rows(task, rows(**columns)).rows.column("problem").to_pylist()
+    codes = read_rows(task.input, rows(**columns)).rows.column("problem").to_pylist()
     return [None if code is None else PROBLEMS[code].reason for code in codes]
 
 
@@ -88,7 +88,7 @@ def test_a_signal_that_is_no_text_is_refused_and_wakes_nothing() -> None:
     task = task_of(has_changes=True)
     batch = rows(start=[None, None], end=[None, None], change=["signal"] * 2, signal=text(b"dusk", b"\xff"))
     assert signals_in(batch) == {"dusk"}
-    assert [PROBLEMS[code].reason for code in read_rows(task, batch).rows.column("problem").to_pylist()] == [
+    assert [PROBLEMS[code].reason for code in read_rows(task.input, batch).rows.column("problem").to_pylist()] == [
         "unreadable value"
     ]
 

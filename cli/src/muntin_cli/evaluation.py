@@ -73,18 +73,18 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
 
 
 def _plan(module: Module, parameters: Mapping[str, object], window: WindowKind, *, has_ends: bool) -> Plan:
-    from muntin_engine.plan import Columns, NamedColumn, Plan, plan_module
+    from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
     from muntin_engine.plan.planner import checked_plan
 
     cls, output = type(module), "" if module.is_operator else "result"
     planned = plan_module(output, cls, parameters, columns_of(cls), lambda number, _: number)
     window = window.with_reach(module.needs.reach)  # a query that is refused for its reach is told what to write
-    inputs = tuple(NamedColumn(field.name, "") for field in planned.reads)
+    payload = tuple(NamedColumn(field.name, "") for field in planned.reads)
+    end = NamedColumn("end", "timestamp") if has_ends else None
+    columns = Columns(NamedColumn("start", "timestamp"), end, payload=payload)
     return checked_plan(
         Plan(
-            columns=Columns(
-                NamedColumn("start", "timestamp"), NamedColumn("end", "timestamp") if has_ends else None, inputs=inputs
-            ),
+            inputs=(Input(columns),),
             axis=Axis.TIME,
             window=window,
             clip=clip_of([module]) or ClipPolicy.NONE,

@@ -185,7 +185,7 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     stages = {stage_metric(stage) for stage in STAGES}
     absent = set() if is_timed else stages
     absent |= evaluator_of(plan).unreported
-    if not plan.columns.conditions:
+    if not any(given.columns.conditions for given in plan.inputs):
         absent.add("filtered")
     if plan.emit is EmitPolicy.FINAL:
         absent.add("windows_revisable")

@@ -48,7 +48,7 @@ class Outputs(PlannedQuery):
                 "  write them: query.write(results='results', checkpoint='checkpoint'), or try the query on a part of\n"
                 "  the data: events(spark.read..., ...)"
             )
-        keys = [f"`{key.name}`" for key in self.plan.columns.keys]
+        keys = [f"`{key.name}`" for key in self.plan.keys]
         self.results().orderBy("window", *keys).show(rows, truncate)
 
     def named(self, counters: str) -> Self:

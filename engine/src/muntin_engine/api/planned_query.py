@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Projection:
-    """The columns of a query's input that it reads.
+    """The columns of one input that a query reads.
 
     Attributes:
         df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change`,
@@ -36,7 +36,7 @@ class PlannedQuery:
     """A query that can run.
 
     Attributes:
-        source: The projected input.
+        sources: The projected inputs.
         plan: What will be evaluated, and how.
         counters: What a streaming query is called in its numbers (see `Query.results`).
         is_timed: True if it reports how long its stages and modules take.
@@ -45,9 +45,14 @@ class PlannedQuery:
             other queries in the same query of Spark's; `batch_metrics` says what they are called.
     """
 
-    source: Projection
+    sources: tuple[Projection, ...]
     plan: Plan
     counters: str = "muntin"
     is_timed: bool = True
     inner: tuple[Plan, ...] = ()
     is_named: bool = False
+
+    @property
+    def source(self) -> Projection:
+        """The first projected input. All have its session, its types of keys and times, and stream if it does."""
+        return self.sources[0]

@@ -227,8 +227,8 @@ class WindowedStream(WindowRequest):
     def _query(self, modules: Mapping[str, ModuleCall]) -> Query:
         from muntin_engine.spark.planning import plan_query
 
-        source, plan = plan_query(self, modules)
-        return Query(source, plan, inner=self.events.inner)
+        sources, plan = plan_query(self, modules)
+        return Query(sources, plan, inner=tuple(plan for stream in self.streams for plan in stream.inner))
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,7 +11,7 @@ from muntin_engine.plan.explanation import topics_of
 
 def text_of(plan: Plan) -> str:
     """Return a query in three lines: its windows and keys, its modules, and the columns of its results."""
-    keys = [key.name for key in plan.columns.keys]
+    keys = [key.name for key in plan.keys]
     modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
     grouped = f"by {', '.join(keys)}" if keys else "of all rows"
     return "\n".join(

@@ -32,11 +32,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModuleCall:
-    """A module named in a query, with its inputs and parameters; made by `module`."""
+    """A module named in a query, with its inputs and parameters; made by `module`.
+
+    Attributes:
+        cls: The module's class.
+        inputs: The columns that it reads.
+        parameters: Those of its constructor.
+        side: The place of the event stream that the columns are of, where there are several.
+    """
 
     cls: type[Module]
     inputs: tuple[ColumnLike, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    side: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,7 @@ class InputRequest:
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
         inner: The plans of the queries whose results are the events, the first one first.
+        name: The name among the inputs of the query; empty if it is the only one.
     """
 
     df: DataFrame
@@ -86,6 +95,7 @@ class InputRequest:
     buckets: int = 16
     unit: str | None = None
     inner: tuple[Plan, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,8 @@ class WindowRequest:
         emit: When results are put out.
         evaluator: The name of the evaluator that is asked for; None to have the cheapest.
         named: Where there are several specifications, all of them by name; `specification` is the first.
+        beside: Further event streams, for an evaluator that takes several. The keys of all are spread as those of
+            `events`.
     """
 
     events: InputRequest
@@ -109,3 +121,9 @@ class WindowRequest:
     emit: EmitPolicy | EarlyEmission = EmitPolicy.FINAL
     evaluator: str | None = None
     named: Mapping[str, WindowKind] = field(default_factory=dict)
+    beside: tuple[InputRequest, ...] = ()
+
+    @property
+    def streams(self) -> tuple[InputRequest, ...]:
+        """All event streams of the query."""
+        return (self.events, *self.beside)

@@ -20,6 +20,7 @@ class InputChange(NamedTuple):
         payload: A tuple of input values; of no meaning for a revision.
         new_end: None for an insertion; the new end for a revision.
         source: The source it is of; None where the input has no sources.
+        side: The place of its input among those of the query.
     """
 
     id: Hashable
@@ -28,6 +29,7 @@ class InputChange(NamedTuple):
     payload: tuple[Any, ...]
     new_end: int | None = None
     source: str | None = None
+    side: int = 0
 
 
 class OutputKind(StrEnum):

@@ -13,24 +13,41 @@ from muntin_engine.progress import Observation
 
 
 @dataclass(frozen=True, slots=True)
+class InputReport:
+    """The part of a micro-batch that moves the watermark of one input.
+
+    Attributes:
+        progress: The progress of the whole input, as far as the micro-batch implies it.
+        observed: The observations of each source, by the tasks of the map side.
+        key_watermarks: The watermarks of single keys.
+    """
+
+    progress: Progress
+    observed: Sequence[Observation] = ()
+    key_watermarks: Sequence[tuple[Key, int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BucketBatch:
     """The part of a micro-batch that a bucket gets.
 
     Attributes:
-        changes: The good rows by key, unless they were lifted.
+        changes: The good rows by key, of all inputs, unless they were lifted.
         partials: Blobs of partial states, if rows are lifted.
-        progress: The progress of the whole input, as far as the micro-batch implies it.
-        observed: The observations of each source, by the tasks of the map side.
-        key_watermarks: The watermarks of single keys.
+        reports: The report on each input.
         signals: The names of the external events that it brings.
     """
 
     changes: Sequence[tuple[Key, Sequence[InputChange]]]
     partials: Sequence[bytes]
-    progress: Progress
-    observed: Sequence[Observation] = ()
-    key_watermarks: Sequence[tuple[Key, int]] = ()
+    reports: Sequence[InputReport]
     signals: frozenset[str] = frozenset()
+
+    @property
+    def report(self) -> InputReport:
+        """The report on the input of a query that has only one."""
+        (only,) = self.reports
+        return only
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ class Evaluator(ABC):
         name: What queries and checkpoints call it.
         advantage: Why it is chosen, where no cheaper one was in question.
         uses_forms: True if it computes with the columnar forms of the modules, and its state holds their components.
+        takes_inputs: The numbers of inputs that a query may have.
         takes_revisions: True if events may have ids, by which they are revised.
         takes_several_windows: True if a query may have several specifications of windows.
         lifts_rows: True if it merges rows where they are, before the shuffle, and no row reaches the buckets.
@@ -53,6 +54,7 @@ class Evaluator(ABC):
     name: ClassVar[str]
     advantage: ClassVar[str]
     uses_forms: ClassVar[bool] = False
+    takes_inputs: ClassVar[range] = range(1, 2)
     takes_revisions: ClassVar[bool] = False
     takes_several_windows: ClassVar[bool] = False
     lifts_rows: ClassVar[bool] = False
@@ -80,7 +82,7 @@ class Evaluator(ABC):
         Raises:
             ModuleFailedError: A module raised an exception.
         """
-        raise AssertionError(f"{self.name} does not lift rows: {task.plan.columns}, {rows.num_rows}")
+        raise AssertionError(f"{self.name} does not lift rows: {task.plan.inputs}, {rows.num_rows}")
 
     @abstractmethod
     def load(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from muntin import INFINITY, LatePolicy, ModuleFailedError
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.batch import BucketBatch
+from muntin_engine.evaluators.batch import BucketBatch, InputReport
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
 from muntin_engine.exchange.distribute import PROGRESS
@@ -18,6 +18,7 @@ from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import take_in
 from muntin_engine.exchange.observing import unpack_observations
 from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, side_output_table
+from muntin_engine.exchange.sides import SIDE
 from muntin_engine.exchange.source_counts import count_sources
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
@@ -49,38 +50,55 @@ class OutputBlob:
 
 
 @dataclass(slots=True)
+class ArrivedInput:
+    """The part of one input in what arrives at a bucket.
+
+    Attributes:
+        rows: Blobs of rows.
+        progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
+        observed: The observations of each source by each task.
+    """
+
+    rows: list[bytes] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
+    observed: list[Observation] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Arrived:
     """The part of a micro-batch that arrives at a bucket.
 
     Attributes:
-        rows: Blobs of rows.
+        inputs: The part of each input.
         partials: Blobs of partial states.
-        progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
         signals: The names of the external events in it.
-        observed: The observations of each source by each task.
         durations: The durations of tasks of the map side; only one bucket gets them.
         skipped: The number of rows that each module did not accept, and that the query's filter left out; only one
             bucket gets them.
     """
 
-    rows: list[bytes] = field(default_factory=list)
+    inputs: list[ArrivedInput]
     partials: list[bytes] = field(default_factory=list)
-    progress: Progress = field(default_factory=Progress)
     signals: frozenset[str] = frozenset()
-    observed: list[Observation] = field(default_factory=list)
     durations: list[bytes] = field(default_factory=list)
     skipped: list[list[int]] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, inputs: int) -> Arrived:
+        """Return an empty micro-batch of so many inputs."""
+        return cls([ArrivedInput() for _ in range(inputs)])
 
-def collect(rows: Iterable[Any]) -> Arrived:
-    """Collect exchanged rows into the input of a bucket."""
-    arrived = Arrived()
+
+def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
+    """Collect exchanged rows of so many inputs into what arrives at a bucket."""
+    arrived = Arrived.of(inputs)
     for row in rows:
-        arrived.progress = arrived.progress.advance(Progress(*(row[name] for name in PROGRESS)))
+        of_input = arrived.inputs[row[SIDE] if inputs > 1 else 0]
+        of_input.progress = of_input.progress.advance(Progress(*(row[name] for name in PROGRESS)))
         if row["observed"] is not None:
-            arrived.observed += unpack_observations(bytes(row["observed"]))
+            of_input.observed += unpack_observations(bytes(row["observed"]))
         if row["rows"] is not None:
-            arrived.rows.append(bytes(row["rows"]))
+            of_input.rows.append(bytes(row["rows"]))
         if row["partials"] is not None:
             arrived.partials.append(bytes(row["partials"]))
         arrived.signals |= frozenset(row["signals"] or ())
@@ -105,10 +123,10 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
     """
     checked = CheckedCells(cells, f"bucket {bucket}")
     try:
-        with overseen(task.worker, task.query.axis):
+        with overseen(task.worker, task.plan.axis):
             yield from _run(task, bucket, checked, arrived)
     except ModuleFailedError as error:
-        error.say_window(task.query.axis.spell_interval)
+        error.say_window(task.plan.axis.spell_interval)
         raise
 
 
@@ -116,15 +134,12 @@ def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iter
     durations = Durations(task)
     with _without_collector():
         with durations.of("intake"):
-            intake = take_in(task, arrived.rows)
-        batch = BucketBatch(
-            intake.changes,
-            arrived.partials,
-            _said(task, arrived),
-            arrived.observed,
-            intake.key_watermarks,
-            arrived.signals,
-        )
+            intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
+        reports = [
+            InputReport(_said(task, of_input), of_input.observed, key_watermarks)
+            for of_input, key_watermarks in zip(arrived.inputs, intake.key_watermarks, strict=True)
+        ]
+        batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
         with durations.of("evaluate"):
             found = evaluator_named(task.plan.choice.evaluator).process(task, number, cells, batch)
         with durations.of("encode"):
@@ -136,15 +151,16 @@ def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iter
             blob = to_blob(table)
         yield OutputBlob(RESULTS, table.num_rows, blob)
     late = [(key, rejection) for key, rejection in found.rejections if rejection.is_late]
-    count = found.late + len(late)
-    if count and (task.query.late.policy is LatePolicy.DROP or not late):
-        yield OutputBlob(LATE, count)
-    elif late:
-        yield from _side_output(LATE, [side_output_row(task, key, rejection) for key, rejection in late])
-    counts = count_sources(task, number, arrived.observed, (rejection for _, rejection in late))
+    drops = [given.late.policy is LatePolicy.DROP for given in task.plan.inputs]
+    kept = [(key, rejection) for key, rejection in late if not drops[rejection.change.side]]
+    if found.late + len(late) > len(kept):
+        yield OutputBlob(LATE, found.late + len(late) - len(kept))
+    yield from _side_output(task, LATE, [side_output_row(task, key, rejection) for key, rejection in kept])
+    observed = [of_input.observed for of_input in arrived.inputs]
+    counts = count_sources(task, number, observed, (rejection for _, rejection in late))
     yield from (OutputBlob(name, count) for name, count in counts.items())
     rejected = (side_output_row(task, key, rejection) for key, rejection in found.rejections if not rejection.is_late)
-    yield from _side_output(REJECTED, [*intake.rejected, *rejected])
+    yield from _side_output(task, REJECTED, [*intake.rejected, *rejected])
     yield from _metrics(task, found.metrics, _skipped(task, arrived), durations.metrics(arrived.durations))
 
 
@@ -160,7 +176,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _said(task: TaskPayload, arrived: Arrived) -> Progress:
+def _said(task: TaskPayload, arrived: ArrivedInput) -> Progress:
     """Return the progress with what the rows do not say themselves: the end of a static input."""
     return replace(arrived.progress, watermark=INFINITY) if task.is_static else arrived.progress
 
@@ -171,9 +187,9 @@ def _skipped(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
     return dict(zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False))
 
 
-def _side_output(stream: str, rows: list[SideOutputRow]) -> Iterator[OutputBlob]:
+def _side_output(task: TaskPayload, stream: str, rows: list[SideOutputRow]) -> Iterator[OutputBlob]:
     if rows:
-        yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows)))
+        yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows, len(task.inputs))))
 
 
 def _metrics(task: TaskPayload, *metrics: Mapping[str, int]) -> Iterator[OutputBlob]:

@@ -17,6 +17,7 @@ from muntin_engine.core.changes import InputChange
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.keys import Key
 from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.input_task import InputTask
 from muntin_engine.exchange.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
 from muntin_engine.exchange.side_output import SideOutputRow, row_as_json
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -37,24 +38,33 @@ class Intake:
     Attributes:
         changes: The good rows, by key.
         rejected: The rows with a problem of their own.
-        key_watermarks: Watermarks of single keys.
+        key_watermarks: Watermarks of single keys, for each input.
     """
 
     changes: list[tuple[Key, list[InputChange]]] = field(default_factory=list)
     rejected: list[SideOutputRow] = field(default_factory=list)
-    key_watermarks: list[tuple[Key, int]] = field(default_factory=list)
+    key_watermarks: list[list[tuple[Key, int]]] = field(default_factory=list)
 
 
-def take_in(task: TaskPayload, blobs: Iterable[bytes]) -> Intake:
+def take_in(task: TaskPayload, *blobs: Iterable[bytes]) -> Intake:
     """Return the rows of some blobs.
+
+    Args:
+        task: The query.
+        blobs: Those of each input.
 
     Cost: for each row, its values as Python objects and a look-up of its key.
     """
     intake = Intake()
     groups = _RowsByKey(task)
-    for blob in blobs:
-        groups.add(_without_problems(task, from_blob(blob), intake))
-    intake.changes, intake.key_watermarks = groups.by_key(), groups.key_watermarks
+    for given, own in zip(task.inputs, blobs, strict=True):
+        key_watermarks: list[tuple[Key, int]] = []
+        for blob in own:
+            rows, more = _without_key_watermarks(given, _without_problems(given, from_blob(blob), intake))
+            groups.add(given, rows)
+            key_watermarks += more
+        intake.key_watermarks.append(key_watermarks)
+    intake.changes = groups.by_key()
     return intake
 
 
@@ -62,30 +72,26 @@ class _RowsByKey:
     """Rows by key. Where a key cannot be looked up by itself, as an array or a NaN, it is by a stand-in."""
 
     def __init__(self, task: TaskPayload) -> None:
-        self._task = task
         self._has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in task.keys)
         self._keys: dict[Hashable, Key] = {}
         self._changes: dict[Hashable, list[InputChange]] = {}
-        self.key_watermarks: list[tuple[Key, int]] = []
 
-    def add(self, table: pa.Table) -> None:
-        """Take the rows of a table."""
-        table, key_watermarks = _without_key_watermarks(self._task, table)
-        self.key_watermarks += key_watermarks
-        if self._has_plain_keys and table.num_rows and self._task.key_names:
-            self._add_sorted(table)
+    def add(self, given: InputTask, table: pa.Table) -> None:
+        """Take the rows of a table of one input."""
+        if self._has_plain_keys and table.num_rows and given.key_names:
+            self._add_sorted(given, table)
             return
-        keys, changes = _tuples(table, self._task.key_names), _changes(self._task, table)
+        keys, changes = _tuples(table, given.key_names), _changes(given, table)
         for key, change in zip(keys, changes, strict=True):
             name = freeze(key)
             self._keys.setdefault(name, key)
             self._changes.setdefault(name, []).append(change)
 
-    def _add_sorted(self, table: pa.Table) -> None:
+    def _add_sorted(self, given: InputTask, table: pa.Table) -> None:
         """Take the rows of a table key by key: a key is looked up once, and not with each of its rows."""
         codes = [
             table.column(name).combine_chunks().dictionary_encode("encode").indices.to_numpy()
-            for name in self._task.key_names
+            for name in given.key_names
         ]
         order = np.lexsort(codes)
         is_first = np.zeros(len(order), np.bool_)
@@ -94,8 +100,8 @@ class _RowsByKey:
             is_first[1:] |= np.diff(code[order]) != 0
         firsts = np.flatnonzero(is_first)
         table = table.take(pa.array(order))
-        changes = list(_changes(self._task, table))
-        keys = _tuples(table.select(self._task.key_names).take(pa.array(firsts)), self._task.key_names)
+        changes = list(_changes(given, table))
+        keys = _tuples(table.select(given.key_names).take(pa.array(firsts)), given.key_names)
         for key, (start, stop) in zip(keys, pairwise([*firsts.tolist(), len(changes)]), strict=True):
             known = self._changes.get(key)
             if known is None:
@@ -108,16 +114,16 @@ class _RowsByKey:
         return list(zip(self._keys.values(), self._changes.values(), strict=True))
 
 
-def _changes(task: TaskPayload, table: pa.Table) -> Iterator[InputChange]:
-    payloads = _tuples(table, task.input_names)
+def _changes(task: InputTask, table: pa.Table) -> Iterator[InputChange]:
+    payloads = _tuples(table, task.payload_names)
     names = ("id", "start", "end", "new_end", "source")
     ids, starts, ends, new_ends, sources = (_values(table, name) for name in names)
     if "id" in table.column_names and pa.types.is_nested(table.column("id").type):
         ids = map(_hashable, ids)
-    return map(_change, zip(ids, starts, ends, payloads, new_ends, sources, strict=False))
+    return map(_change, zip(ids, starts, ends, payloads, new_ends, sources, repeat(task.side), strict=False))
 
 
-def _without_key_watermarks(task: TaskPayload, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
+def _without_key_watermarks(task: InputTask, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
     """Return the rows that are no punctuation of their key, and those that are: key and tick."""
     if not task.tracker.policy.by_key:
         return table, []
@@ -152,7 +158,7 @@ def _hashable(id: object) -> Hashable:
     return tuple(map(_hashable, id.values() if isinstance(id, dict) else id))
 
 
-def _without_problems(task: TaskPayload, table: pa.Table, intake: Intake) -> pa.Table:
+def _without_problems(task: InputTask, table: pa.Table, intake: Intake) -> pa.Table:
     """Reject the rows that have a problem, and return the others."""
     problems = table.column("problem")
     if problems.null_count == len(problems):
@@ -162,10 +168,10 @@ def _without_problems(task: TaskPayload, table: pa.Table, intake: Intake) -> pa.
     return table.filter(pc.is_null(problems))
 
 
-def _rejected(task: TaskPayload, table: pa.Table, problems: Iterable[Problem]) -> Iterator[SideOutputRow]:
+def _rejected(task: InputTask, table: pa.Table, problems: Iterable[Problem]) -> Iterator[SideOutputRow]:
     for row, why in zip(_scalars(table), problems, strict=True):
         values = {name: _text(scalar) if _is_unreadable(scalar) else scalar.as_py() for name, scalar in row.items()}
-        yield SideOutputRow(False, why.reason, why.message, row_as_json(task, values))
+        yield SideOutputRow(False, why.reason, why.message, row_as_json(task, values), input=task.given.name)
 
 
 def _scalars(table: pa.Table) -> Iterator[dict[str, pa.Scalar]]:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
+from muntin_engine.exchange.input_task import InputTask
 from muntin_engine.exchange.problems import CLOCK, CLOSE, INSERT, PUNCTUATE, PUNCTUATE_KEY, RowTimes
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.progress import Observation
@@ -50,7 +50,7 @@ class GoodRows(NamedTuple):
         return GoodRows(self.kind.filter(is_wanted), times, source)
 
 
-def progress_of(task: TaskPayload, rows: GoodRows) -> Progress:
+def progress_of(task: InputTask, rows: GoodRows) -> Progress:
     """Return the progress of the whole input by explicit rows: punctuation, readings, times; a policy adds the rest."""
     events = rows.where(pc.less(rows.kind, PUNCTUATE_KEY))
     marks = rows if rows.source is None else rows.where(pc.is_null(rows.source))
@@ -61,7 +61,7 @@ def progress_of(task: TaskPayload, rows: GoodRows) -> Progress:
     return _progress_of_events(task, events).advance(watermark)
 
 
-def observe(task: TaskPayload, rows: GoodRows) -> Iterator[Observation]:
+def observe(task: InputTask, rows: GoodRows) -> Iterator[Observation]:
     """Yield an observation of each source with rows, if the tracker needs it."""
     if not task.tracker.needs_observations:
         return
@@ -84,7 +84,7 @@ def unpack_observations(data: bytes) -> list[Observation]:
     return [Observation.from_data(part) for part in _CODEC.unpack(data)]
 
 
-def _observe(task: TaskPayload, source: str | None, rows: GoodRows) -> Iterator[Observation]:
+def _observe(task: InputTask, source: str | None, rows: GoodRows) -> Iterator[Observation]:
     if not len(rows.kind):
         return
     starts = rows.where(pc.equal(rows.kind, INSERT)).times.start
@@ -101,7 +101,7 @@ def _several_largest(ticks: pa.Array, count: int) -> tuple[int, ...]:
     return tuple(sorted(values.tolist(), reverse=True))
 
 
-def _progress_of_events(task: TaskPayload, events: GoodRows) -> Progress:
+def _progress_of_events(task: InputTask, events: GoodRows) -> Progress:
     newest = _largest(events.where(pc.equal(events.kind, INSERT)).times.start)
     ends = pa.concat_arrays([events.times.end, events.times.new_end])
     latest = _largest(ends.filter(pc.less(ends, INFINITY)))

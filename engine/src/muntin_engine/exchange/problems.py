@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray
 from muntin_engine.core.changes import Reason
+from muntin_engine.exchange.input_task import InputTask
 from muntin_engine.exchange.null_flags import flags
 from muntin_engine.exchange.readable import unreadable
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 
 CHANGES: Final = ("insert", "revise", "retract", "punctuate_key", "punctuate", "close", "clock", "signal")
@@ -57,11 +57,11 @@ PROBLEMS: Final = (
 """What can be wrong with the times, the key, the source, the change or a value of a row."""
 
 
-def find_problems(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, times: RowTimes) -> pa.Array:
+def find_problems(task: InputTask, batch: pa.RecordBatch, kind: pa.Array, times: RowTimes) -> pa.Array:
     """Return the place among `PROBLEMS` of the first problem of each row; null where there is none.
 
     Args:
-        task: The query.
+        task: The input.
         batch: The rows.
         kind: What each does, as a place among `CHANGES`.
         times: Their times.
@@ -101,7 +101,7 @@ def _has_no_signal(batch: pa.RecordBatch, is_signal: BoolArray) -> BoolArray:
     return is_signal & flags(pc.is_null(batch.column("signal")))
 
 
-def _has_no_source(task: TaskPayload, batch: pa.RecordBatch, is_event: BoolArray, kind: pa.Array) -> BoolArray:
+def _has_no_source(task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, kind: pa.Array) -> BoolArray:
     """Flag the rows of undeclared sources; punctuation may have no source, and then counts for all."""
     if not task.tracker.sources:
         return np.zeros(len(batch), np.bool_)
@@ -110,10 +110,10 @@ def _has_no_source(task: TaskPayload, batch: pa.RecordBatch, is_event: BoolArray
     return ~is_declared & (is_event | flags(pc.is_valid(source))) & flags(pc.less(kind, CLOCK))
 
 
-def _is_unreadable(task: TaskPayload, batch: pa.RecordBatch, kind: pa.Array, is_event: BoolArray) -> BoolArray:
+def _is_unreadable(task: InputTask, batch: pa.RecordBatch, kind: pa.Array, is_event: BoolArray) -> BoolArray:
     """Flag the rows that hold a value, among those that are read, without a counterpart in Python."""
     is_keyed, is_signal = is_event | flags(pc.equal(kind, PUNCTUATE_KEY)), flags(pc.equal(kind, SIGNAL))
-    readers = dict.fromkeys(task.key_names, is_keyed) | dict.fromkeys(("id", *task.input_names), is_event)
+    readers = dict.fromkeys(task.key_names, is_keyed) | dict.fromkeys(("id", *task.payload_names), is_event)
     found = np.zeros(len(batch), np.bool_)
     for name, is_read in (readers | {"signal": is_signal}).items():
         if name in batch.schema.names and is_read.any():

@@ -14,12 +14,18 @@ import pyarrow as pa
 
 from muntin import INFINITY, moment
 from muntin_engine.core.changes import Rejection
+from muntin_engine.exchange.input_task import InputTask
 from muntin_engine.exchange.task_payload import TaskPayload
 
 SIDE_OUTPUT: Final = pa.schema(
     [("reason", pa.string()), ("message", pa.string()), ("row", pa.string()), ("late_by", pa.int64())]
 )
 """The columns of late and rejected rows."""
+
+
+def side_output_schema(inputs: int) -> pa.Schema:
+    """Return the columns of late and rejected rows, for so many inputs; with several, the first one names the input."""
+    return SIDE_OUTPUT if inputs == 1 else SIDE_OUTPUT.insert(0, pa.field("input", pa.string()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,7 @@ class SideOutputRow:
         message: The reason, in a sentence.
         row: The row as JSON, by the query's own names for its columns.
         late_by: Its lateness in ticks; None if it is not late, or came after the end of the stream.
+        input: The name of its input; empty if it is the only one.
     """
 
     is_late: bool
@@ -39,6 +46,7 @@ class SideOutputRow:
     message: str
     row: str
     late_by: int | None = None
+    input: str = ""
 
 
 def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejection) -> SideOutputRow:
@@ -47,26 +55,28 @@ def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejecti
     kind = "insert" if change.new_end is None else "retract" if change.new_end == change.start else "revise"
     values = {"change": kind, "id": change.id, "start": change.start, "end": change.end, "new_end": change.new_end}
     values["source"] = change.source
-    values |= zip(task.key_names + task.input_names, [*key, *change.payload], strict=True)
-    row = row_as_json(task, values)
-    return SideOutputRow(rejection.is_late, str(rejection.reason), rejection.message, row, rejection.late_by)
+    given = task.inputs[change.side]
+    values |= zip(given.key_names + given.payload_names, [*key, *change.payload], strict=True)
+    told = (str(rejection.reason), rejection.message, row_as_json(given, values), rejection.late_by)
+    return SideOutputRow(rejection.is_late, *told, given.given.name)
 
 
-def row_as_json(task: TaskPayload, values: Mapping[str, Any]) -> str:
+def row_as_json(task: InputTask, values: Mapping[str, Any]) -> str:
     """Return the values of a row as JSON, by the query's own names; times are ticks and become readable."""
     readable = {name: _time(task, values[name]) for name in ("start", "end", "new_end") if name in values}
-    names = task.plan.columns.names
+    names = task.given.columns.names
     named = {names[name]: value for name, value in (dict(values) | readable).items() if name in names}
     return json.dumps({name: _plain(value) for name, value in named.items()}, ensure_ascii=False)
 
 
-def side_output_table(rows: Sequence[SideOutputRow]) -> pa.Table:
-    """Return late or rejected rows as a table."""
-    columns = [pa.array([getattr(row, part.name) for row in rows], part.type) for part in SIDE_OUTPUT]
-    return pa.table(columns, schema=SIDE_OUTPUT)
+def side_output_table(rows: Sequence[SideOutputRow], inputs: int = 1) -> pa.Table:
+    """Return late or rejected rows of so many inputs as a table."""
+    schema = side_output_schema(inputs)
+    columns = [pa.array([getattr(row, part.name) for row in rows], part.type) for part in schema]
+    return pa.table(columns, schema=schema)
 
 
-def _time(task: TaskPayload, tick: int | None) -> object:
+def _time(task: InputTask, tick: int | None) -> Any:
     if tick is None or tick >= INFINITY:
         return None
     if not pa.types.is_timestamp(task.time_type):

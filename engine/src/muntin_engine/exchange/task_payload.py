@@ -11,34 +11,17 @@ from typing import Any
 import pyarrow as pa
 
 from muntin import Module
-from muntin.schemas import Field
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.meter import Meter, clock
-from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.bucket_ids import bucket_ids
+from muntin_engine.exchange.input_task import InputColumns, InputTask, choosy_labels
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.windowed import windowed_query
-from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec, records_of
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.workers.settings import WorkerSettings
-
-
-@dataclass(frozen=True)
-class Read:
-    """A read of an input by a module.
-
-    Attributes:
-        place: The place of the input among all of the query.
-        field: The type that the module reads.
-        reader: The label of the module in the query's metrics.
-    """
-
-    place: int
-    field: Field
-    reader: str
 
 
 @dataclass(frozen=True)
@@ -51,10 +34,8 @@ class TaskPayload:
         plan: The plan, as `Plan.for_workers` returns it.
         identity: What the state depends on, as the driver spells it.
         keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
-        inputs: The Arrow types in which the input columns `i0`, `i1`, ... travel. Where events that a filter leaves out
-            are kept, the last one says which they are.
+        columns: The form in which the columns of each input travel.
         results: The Arrow schema of the results.
-        has_changes: True if rows say what they do; otherwise each is an insertion.
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
         is_timed: True if the query says how long its stages and modules take.
         worker: How workers look after themselves.
@@ -63,9 +44,8 @@ class TaskPayload:
     plan: Plan
     identity: Mapping[str, Any]
     keys: tuple[pa.DataType, ...]
-    inputs: tuple[pa.DataType, ...]
+    columns: tuple[InputColumns, ...]
     results: pa.Schema
-    has_changes: bool = False
     is_static: bool = False
     is_timed: bool = False
     worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen
@@ -101,24 +81,22 @@ class TaskPayload:
         )
 
     @cached_property
-    def reads(self) -> tuple[Read, ...]:
+    def inputs(self) -> tuple[InputTask, ...]:
         """The reads by modules that do not accept every null."""
         return tuple(
-            Read(place, field, label)
-            for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
-            for place, field in zip(module.columns, module.reads, strict=True)
-            if forbids_null(field)
+            InputTask(self.plan, side, self.keys, columns, self.time_type) for side, columns in enumerate(self.columns)
         )
+
+    @property
+    def input(self) -> InputTask:
+        """The input of a query that has only one."""
+        (only,) = self.inputs
+        return only
 
     @cached_property
     def choosy_labels(self) -> list[str]:
         """The labels of modules that do not accept every row, in the query's metrics."""
-        return list(dict.fromkeys(read.reader for read in self.reads))
-
-    @cached_property
-    def tracker(self) -> ProgressTracker:
-        """The tracker of the input's progress."""
-        return ProgressTracker(self.plan.input.progress, self.plan.input.sources, self.plan.steps)
+        return choosy_labels(self.plan)
 
     @cached_property
     def buckets(self) -> tuple[int, ...]:
@@ -129,7 +107,7 @@ class TaskPayload:
     def grids(self) -> tuple[Grid, ...]:
         """The slices of the query, or its ranges of windows; none if windows close elsewhere than at their ends."""
         steps = self.plan.steps
-        return SliceGrid.shared(steps) if self.plan.is_point and steps else tuple(map(RangeGrid.of, steps))
+        return SliceGrid.shared(steps) if self.plan.input.is_point and steps else tuple(map(RangeGrid.of, steps))
 
     @cached_property
     def compatibility(self) -> Compatibility:
@@ -148,13 +126,8 @@ class TaskPayload:
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
-        """The names of the key columns in the projected input."""
+        """The names of the key columns in the projected inputs."""
         return tuple(f"k{place}" for place in range(len(self.keys)))
-
-    @cached_property
-    def input_names(self) -> tuple[str, ...]:
-        """The names of the input columns in the projected input."""
-        return tuple(f"i{place}" for place in range(len(self.inputs)))
 
     @property
     def time_type(self) -> pa.DataType:

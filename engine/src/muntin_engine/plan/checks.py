@@ -18,6 +18,7 @@ from muntin import (
     TimestampPolicy,
     WindowKind,
 )
+from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
 from muntin_engine.plan.plan import Plan
 
@@ -88,13 +89,35 @@ def check_time_bound(plan: Plan) -> None:
         )
 
 
-def check_input(plan: Plan) -> None:
-    """Refuse what an input cannot say or do.
+def check_inputs(plan: Plan) -> None:
+    """Refuse inputs that do not belong together, and what an input cannot say or do.
 
     Raises:
-        PolicyError: The policies do not fit the input.
+        QueryError: The keys or times of inputs are of different types, or their names are not different ones.
+        PolicyError: The policies do not fit an input.
     """
-    given, has_rows_of_progress = plan.input, plan.columns.change is not None
+    first, *others = plan.inputs
+    names = [given.name for given in plan.inputs]
+    if others and (not all(names) or len(set(names)) < len(names)):
+        raise QueryError(f"each input of several needs a name of its own, got {', '.join(map(repr, names))}")
+    for other in others:
+        keys, own = ([key.type for key in given.columns.keys] for given in (first, other))
+        if keys != own:
+            raise QueryError(
+                f"inputs meet by key, and the keys of {first.name} are of type {', '.join(keys) or 'none'}, those of "
+                f"{other.name} {', '.join(own) or 'none'}\n  cast them to the same types, in the same order"
+            )
+        if first.columns.start.type != other.columns.start.type:
+            raise QueryError(
+                f"the times of {first.name} are {first.columns.start.type}, those of {other.name} "
+                f"{other.columns.start.type}\n  cast them to the same type"
+            )
+    for given in plan.inputs:
+        _check_input(given)
+
+
+def _check_input(given: Input) -> None:
+    has_rows_of_progress = given.columns.change is not None
     if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
         raise PolicyError(
             "this input never says what time it is, so no source of it is ever idle\n"
@@ -107,7 +130,7 @@ def check_input(plan: Plan) -> None:
         )
     if given.progress.by_key and not has_rows_of_progress:
         raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
-    if given.late.policy is LatePolicy.ADJUST and plan.is_edge:
+    if given.late.policy is LatePolicy.ADJUST and given.is_edge:
         raise PolicyError(
             "samples last from one to the next, so late ones cannot be adjusted\n  use late='side' or correct('1 hour')"
         )
@@ -171,12 +194,13 @@ def check_trigger(plan: Plan) -> None:
     if plan.early is None:
         return
     trigger, written = plan.early.trigger, plan.written_emit or plan.early
-    if trigger.reads_clock and not plan.input.has_clock and plan.columns.change is None:
+    has_clock = any(given.has_clock or given.columns.change is not None for given in plan.inputs)
+    if trigger.reads_clock and not has_clock:
         raise PolicyError(
             f"{written} waits for a clock, and this input has none\n"
             "  give events() a change column, in which rows with 'clock' say what time it is, or use .with_clock()"
         )
-    if trigger.signals and plan.columns.signal is None:
+    if trigger.signals and all(given.columns.signal is None for given in plan.inputs):
         names = ", ".join(map(repr, sorted(trigger.signals)))
         raise PolicyError(
             f"{written} waits for {names}, and this input has no signals\n"

@@ -30,7 +30,7 @@ class Columns:
         signal: The name of a signal.
         source: The name of the source of a row.
         keys: The columns that the query groups by.
-        inputs: The columns that its modules read.
+        payload: The columns that its modules read.
         conditions: The conditions of insertions; one that does not meet all of them is left out.
     """
 
@@ -42,7 +42,7 @@ class Columns:
     signal: NamedColumn | None = None
     source: NamedColumn | None = None
     keys: tuple[NamedColumn, ...] = ()
-    inputs: tuple[NamedColumn, ...] = ()
+    payload: tuple[NamedColumn, ...] = ()
     conditions: tuple[NamedColumn, ...] = ()
 
     @cached_property
@@ -54,7 +54,7 @@ class Columns:
         roles = {name: getattr(self, name) for name in ("change", "id", "start", "end", "new_end", "signal", "source")}
         named = {f"k{place}": key for place, key in enumerate(self.keys)}
         named |= {name: column for name, column in roles.items() if column is not None}
-        named |= {f"i{place}": column for place, column in enumerate(self.inputs)}
+        named |= {f"i{place}": column for place, column in enumerate(self.payload)}
         return {name: column.name for name, column in named.items()}
 
 

@@ -14,7 +14,7 @@ from muntin import (
     TimestampPolicy,
 )
 from muntin.axis import spell_ticks
-from muntin_engine.plan import ModulePlan, Plan
+from muntin_engine.plan import Input, ModulePlan, Plan
 from muntin_engine.plan.planner import evaluator_of
 
 
@@ -48,13 +48,16 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         is_chained: True if its input is the results of another one.
     """
     evaluator = evaluator_of(plan)
+    of_inputs = [
+        (title, f"{given.name}: {text}" if given.name else text)
+        for given in plan.inputs
+        for title, text in _topics_of_input(plan, given, is_chained=is_chained)
+    ]
     return [
         ("window", f"{plan.spelled_window}, {_explain_policies(plan)}, emit {plan.written_emit or plan.emit}"),
         *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
         ("key", _explain_key(plan)),
-        *([("where", _explain_filter(plan))] if plan.columns.conditions else []),
-        ("progress", _CHAINED if is_chained else _explain_progress(plan)),
-        ("late", _explain_late(plan)),
+        *of_inputs,
         ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
         *(("module", f"{_name(module)}: {evaluator.explain_module(plan, module)}") for module in plan.modules),
         *([("early", _explain_early(plan.early))] if plan.early is not None else []),
@@ -62,6 +65,14 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         ("state", evaluator.explain_state(plan)),
         ("output", _explain_completeness(plan)),
         ("lag", _explain_lag(plan)),
+    ]
+
+
+def _topics_of_input(plan: Plan, given: Input, *, is_chained: bool) -> list[tuple[str, str]]:
+    return [
+        *([("where", _explain_filter(given))] if given.columns.conditions else []),
+        ("progress", _CHAINED if is_chained else _explain_progress(plan, given)),
+        ("late", _explain_late(plan, given)),
     ]
 
 
@@ -89,20 +100,19 @@ _DISCARDED: Final = "those that the module returns are discarded; timestamps='un
 
 
 def _explain_key(plan: Plan) -> str:
-    names = ", ".join(key.name for key in plan.columns.keys)
+    names = ", ".join(key.name for key in plan.keys)
     return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
 
 
-def _explain_filter(plan: Plan) -> str:
-    names = " and ".join(condition.name for condition in plan.columns.conditions)
-    return f"{names}; events that it leaves out are kept for their revisions" if plan.keeps_filtered else names
+def _explain_filter(given: Input) -> str:
+    names = " and ".join(condition.name for condition in given.columns.conditions)
+    return f"{names}; events that it leaves out are kept for their revisions" if given.keeps_filtered else names
 
 
-def _explain_progress(plan: Plan) -> str:
-    given, policy = plan.input, plan.input.progress
-    spell = plan.spell_length
+def _explain_progress(plan: Plan, given: Input) -> str:
+    policy, spell = given.progress, plan.spell_length
     told = [] if isinstance(policy, Punctuated) else [policy.describe(spell)]
-    told += ["punctuation rows"] if plan.columns.change is not None else []
+    told += ["punctuation rows"] if given.columns.change is not None else []
     told += [f"{given.heartbeats} other streams" if given.heartbeats > 1 else "another stream"] * bool(given.heartbeats)
     told = [", or ".join(told) or "the end of a static input"]
     told += [f"the least of {', '.join(given.sources)}"] if given.sources else []
@@ -111,8 +121,8 @@ def _explain_progress(plan: Plan) -> str:
     return "; ".join(told)
 
 
-def _explain_late(plan: Plan) -> str:
-    late = plan.input.late
+def _explain_late(plan: Plan, given: Input) -> str:
+    late = given.late
     if late.corrects:
         allowed = plan.spell_length(late.allowed)
         return f"rows up to {allowed} behind the watermark correct results, others go to late()"
@@ -148,9 +158,13 @@ def _explain_completeness(plan: Plan) -> str:
     if plan.waits_for_ends:
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if plan.window.ends_move else "reaches"
-    late = plan.input.late
-    after = f", and {plan.spell_length(late.allowed)} more" if late.corrects else ""
+    allowed = _longest_correction(plan)
+    after = f", and {plan.spell_length(allowed)} more" if any(given.late.corrects for given in plan.inputs) else ""
     return f"a window is complete when the watermark {meets} its end{after}"
+
+
+def _longest_correction(plan: Plan) -> int:
+    return max(given.late.allowed for given in plan.inputs)
 
 
 def _explain_lag(plan: Plan) -> str:
@@ -162,7 +176,7 @@ def _explain_lag(plan: Plan) -> str:
         return "until the members of the earliest window have ended; one that never ends holds the output back for ever"
     if plan.window.waits_for_events:
         return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
-    allowed = plan.input.late.allowed
+    allowed = _longest_correction(plan)
     corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:
         length = f"less than {plan.spell_length(allowed)}" if allowed else "none"

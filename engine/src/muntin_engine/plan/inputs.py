@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from muntin import (
     Lateness,
@@ -13,6 +13,7 @@ from muntin import (
     QueryError,
 )
 from muntin.progress import identity_of
+from muntin_engine.plan.columns import Columns
 from muntin_engine.state.query_identity import QueryIdentity
 
 MOST_SOURCES: Final = 256
@@ -21,31 +22,65 @@ MOST_SOURCES: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The rules for the watermark of an input, and for late rows.
+    """One input: its columns, the lifetimes of its events, the rules for its watermark, and for late rows.
 
     Attributes:
+        columns: The columns that make events.
         progress: The progress policy: the watermark that rows imply.
         sources: The sources that are waited for; none if the input is one source without a name.
         late: The treatment of late rows.
         heartbeats: The number of other streams that bring punctuation.
         has_clock: True if the input has a clock.
+        is_edge: True if events are samples that last until the next one of their key.
+        name: The name among the inputs of the query; empty if it is the only one.
     """
 
+    columns: Columns
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
     sources: tuple[str, ...] = ()
     late: Lateness = Lateness()  # noqa: RUF009
     heartbeats: int = 0
     has_clock: bool = False
+    is_edge: bool = False
+    name: str = ""
+
+    @property
+    def lifetimes(self) -> Literal["interval", "point", "edge"]:
+        """The kind of lifetimes: events with ends of their own, points, or samples that last until the next one."""
+        if self.is_edge:
+            return "edge"
+        return "point" if self.columns.end is None else "interval"
+
+    @property
+    def is_point(self) -> bool:
+        """True if events last one tick."""
+        return self.lifetimes == "point"
+
+    @property
+    def ends_move(self) -> bool:
+        """True if the end of an event may change after it came."""
+        return self.columns.id is not None or self.is_edge
+
+    @property
+    def keeps_filtered(self) -> bool:
+        """True if events that a filter leaves out are kept for what may still be said of them."""
+        return bool(self.columns.conditions) and self.ends_move
 
     @property
     def says_when_complete(self) -> bool:
-        """True if the input says so without rows of punctuation among its own."""
+        """True if it can ever close a window: by what its rows imply, or by rows of punctuation."""
+        if self.columns.change is not None:
+            return True
         implies = not isinstance(self.progress, Punctuated) or self.heartbeats > 0
         return implies or (self.progress.idle is not None and self.progress.idle.lag is not None)
 
     def identity(self) -> QueryIdentity:
         """Return the part of the input that the state in a checkpoint depends on, as plain data."""
         return {
+            "id": self.columns.id and self.columns.id.type,
+            "inputs": [[column.name, column.type] for column in self.columns.payload],
+            "where": [condition.name for condition in self.columns.conditions],
+            "lifetimes": self.lifetimes,
             "progress": identity_of(self.progress),
             "sources": list(self.sources),
             "late": str(self.late) if self.late.corrects else "",

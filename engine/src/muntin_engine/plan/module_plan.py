@@ -26,12 +26,13 @@ class ModulePlan:
         output: The name of its result column; empty for an operator, whose row gives the names.
         module: The module, made with the query's parameters.
         parameters: Those parameters.
-        columns: The places of its columns among the inputs of the query.
+        columns: The places of its columns in the payload of its input.
         reads: For each of them, what the module reads of it.
         select: Picks the module's payload out of a row of all inputs; `SKIPPED` if the module does not accept it.
         result: The type of its result, with type variables bound.
         form: What computes on arrays for columns of these types; None if nothing does.
         known: As `reads`, with type variables bound.
+        side: The place of its input among those of the query.
     """
 
     output: str
@@ -43,6 +44,7 @@ class ModulePlan:
     result: Field
     form: Form | None = None
     known: tuple[Field, ...] = ()
+    side: int = 0
 
     @property
     def is_choosy(self) -> bool:
@@ -67,7 +69,8 @@ class ModulePlan:
         """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         counted = ["counted"] if self.is_choosy and self.module.is_incremental else []
-        return [self.module.name, self.module.version, parameters, list(self.columns), *counted]
+        columns = [[self.side, place] for place in self.columns] if self.side else list(self.columns)
+        return [self.module.name, self.module.version, parameters, columns, *counted]
 
 
 def make_module(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final
 
 from muntin import (
     Axis,
@@ -24,7 +24,7 @@ from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import RegularWindows
 from muntin_engine.core.evaluator_query import waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice
-from muntin_engine.plan.columns import Columns
+from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
@@ -41,15 +41,13 @@ class Plan:
     """A whole query.
 
     Attributes:
-        columns: Which columns make events.
+        inputs: The inputs; more than one only if an evaluator takes several.
         axis: Whether ticks are microseconds or anything else that grows.
         window: How the axis is cut.
         clip: What time-sensitive modules see of their events.
         timestamps: Which lifetime the output gets.
         emit: When results are put out.
         modules: One operator, or any number of aggregates.
-        is_edge: True if events are samples that last until the next one of their key.
-        input: What says how far the input is complete, and what becomes of late rows.
         buckets: Over how many buckets keys are spread. Part of a checkpoint.
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
@@ -61,15 +59,13 @@ class Plan:
         choice: The evaluator that the planner gave it.
     """
 
-    columns: Columns
+    inputs: tuple[Input, ...]
     axis: Axis
     window: WindowKind
     clip: ClipPolicy
     timestamps: TimestampPolicy
     emit: EmitPolicy | EarlyEmission
     modules: tuple[ModulePlan, ...]
-    is_edge: bool = False
-    input: Input = Input()  # noqa: RUF009  # it is frozen
     buckets: int = 16
     expressions: Mapping[str, int] = field(default_factory=dict)
     named_windows: Mapping[str, WindowKind] = field(default_factory=dict)
@@ -79,6 +75,17 @@ class Plan:
     from_modules: frozenset[str] = frozenset()
     written_emit: str = field(default="", compare=False)
     choice: Choice = field(default=OPEN, compare=False)
+
+    @property
+    def input(self) -> Input:
+        """The input of a query that has only one."""
+        (only,) = self.inputs
+        return only
+
+    @property
+    def keys(self) -> tuple[NamedColumn, ...]:
+        """The key columns of the results, which have the names that the first input gives them."""
+        return self.inputs[0].columns.keys
 
     @property
     def early(self) -> EarlyEmission | None:
@@ -91,36 +98,19 @@ class Plan:
         return self.modules[0].module.is_operator
 
     @property
-    def lifetimes(self) -> Literal["interval", "point", "edge"]:
-        """The kind of lifetimes: events with ends of their own, points, or samples that last until the next one."""
-        if self.is_edge:
-            return "edge"
-        return "point" if self.columns.end is None else "interval"
-
-    @property
-    def is_point(self) -> bool:
-        """True if events last one tick."""
-        return self.lifetimes == "point"
-
-    @property
     def module_labels(self) -> list[str]:
         """The labels of the modules in the query's metrics: their result columns, or the operator's name."""
         return [module.module.name if self.is_operator else module.output for module in self.modules]
 
     @property
     def says_when_complete(self) -> bool:
-        """True if a stream can ever close a window: by what its rows imply, or by rows of punctuation."""
-        return self.columns.change is not None or self.input.says_when_complete
-
-    @property
-    def keeps_filtered(self) -> bool:
-        """True if events that a filter leaves out are kept for what may still be said of them."""
-        return bool(self.columns.conditions) and self.ends_move
+        """True if every input can close windows; one that cannot would hold the others back for ever."""
+        return all(given.says_when_complete for given in self.inputs)
 
     @property
     def ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
-        return self.columns.id is not None or self.is_edge
+        return any(given.ends_move for given in self.inputs)
 
     @property
     def waits_for_ends(self) -> bool:
@@ -131,7 +121,7 @@ class Plan:
     @property
     def emission(self) -> EmitPolicy | EarlyEmission:
         """When results are put out, given that late rows may correct them."""
-        is_corrected = self.emit is EmitPolicy.FINAL and self.input.late.corrects
+        is_corrected = self.emit is EmitPolicy.FINAL and any(given.late.corrects for given in self.inputs)
         return EmitPolicy.SPECULATIVE if is_corrected else self.emit
 
     @property
@@ -178,9 +168,9 @@ class Plan:
         """The windows at whose ends alone output changes, so that progress need not be known any finer.
 
         A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
-        the watermark. None if output may change elsewhere.
+        the watermark. None if output may change elsewhere, and none with several inputs: their rows meet at any tick.
         """
-        if self.why_no_steps is not None:
+        if len(self.inputs) > 1 or self.why_no_steps is not None:
             return ()
         return tuple(grid for window in self.windows if (grid := window.grid()) is not None)
 
@@ -200,9 +190,9 @@ class Plan:
             return "keys may punctuate themselves, so each closes windows of its own"
         if self.input.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
             return f"late={str(self.input.late)!r} takes late rows in"
-        if self.columns.id is not None:
+        if self.input.columns.id is not None:
             return "events have ids, so they may be revised"
-        return "samples last until the next one of their key" if self.is_edge else None
+        return "samples last until the next one of their key" if self.input.is_edge else None
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -245,20 +235,17 @@ class Plan:
 
     def identity(self) -> QueryIdentity:
         """Return the properties of the query that the state in a checkpoint depends on, as plain data."""
-        columns = self.columns
+        several = [[given.name, given.identity()] for given in self.inputs]
+        times = self.inputs[0].columns.start.type
         return {
-            "keys": [[key.name, key.type] for key in columns.keys],
-            "id": columns.id and columns.id.type,
-            "inputs": [[column.name, column.type] for column in columns.inputs],
-            "where": [condition.name for condition in columns.conditions],
-            "times": columns.start.type if self.axis is Axis.TIME else (self.unit or str(self.axis)),
-            "lifetimes": self.lifetimes,
+            "keys": [[key.name, key.type] for key in self.keys],
+            "times": times if self.axis is Axis.TIME else (self.unit or str(self.axis)),
             "window": to_dict(self.window),
             "windows": {name: to_dict(window) for name, window in self.named_windows.items()},
             "clip": str(self.clip),
             "timestamps": str(self.timestamps),
             "emit": str(self.emit) if self.early is None else _describe(self.early),
-            **self.input.identity(),
+            **({"several": several} if len(several) > 1 else self.input.identity()),
             "results": self._retractable(),
             "buckets": self.buckets,
             "evaluator": self.choice.evaluator,

@@ -10,7 +10,7 @@ from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
 from muntin_engine.plan.checks import (
     check_buckets,
-    check_input,
+    check_inputs,
     check_names,
     check_needs,
     check_policies,
@@ -35,13 +35,13 @@ def checked_plan(plan: Plan) -> Plan:
         for module in plan.modules:
             check_needs(module.label, module.module.needs, window, plan.axis, plan.unit)
     check_buckets(plan.buckets)
-    check_names([*(key.name for key in plan.columns.keys), *plan.added, *(part.name for part in plan.outputs)])
+    check_names([*(key.name for key in plan.keys), *plan.added, *(part.name for part in plan.outputs)])
     for module in plan.modules:
         check_policies(module.module, plan.clip, plan.timestamps)
     check_time_bound(plan)
     if plan.early is not None:
         plan.early.check(plan.window, is_revised=plan.ends_move)
-    check_input(plan)
+    check_inputs(plan)
     return replace(plan, choice=_choose(plan))
 
 
@@ -60,6 +60,14 @@ def evaluator_of(plan: Plan) -> Evaluator:
 
 
 def _choose(plan: Plan) -> Choice:
+    count = len(plan.inputs)
+    if not any(count in evaluator.takes_inputs for evaluator in EVALUATORS):
+        names = ", ".join(given.name for given in plan.inputs)
+        known = ", ".join(evaluator.name for evaluator in EVALUATORS)
+        raise QueryError(
+            f"no evaluator takes the {count} inputs of this query, {names}: {known} do not\n"
+            "  run a query for each input, or register an evaluator whose takes_inputs says so"
+        )
     evaluator, reason = _asked_for(plan, plan.wanted) if plan.wanted is not None else _cheapest(plan)
     if plan.named_windows and not evaluator.takes_several_windows:
         raise QueryError(
@@ -71,7 +79,7 @@ def _choose(plan: Plan) -> Choice:
 
 def _asked_for(plan: Plan, name: str) -> tuple[Evaluator, str]:
     evaluator = evaluator_named(name)
-    reason = evaluator.why_not(plan)
+    reason = _why_not(evaluator, plan)
     if reason is not None:
         raise QueryError(
             f"the {name} evaluator cannot run this query: {reason}\n  leave the choice open with evaluator='auto'"
@@ -82,11 +90,19 @@ def _asked_for(plan: Plan, name: str) -> tuple[Evaluator, str]:
 def _cheapest(plan: Plan) -> tuple[Evaluator, str]:
     """Return the first evaluator that can run a query, and why the one before it cannot."""
     first = EVALUATORS[0]
-    why_not = first.why_not(plan)
+    why_not = _why_not(first, plan)
     if why_not is None:
         return first, first.advantage
     for _, evaluator in pairwise(EVALUATORS):
-        reason, why_not = why_not, evaluator.why_not(plan)
+        reason, why_not = why_not, _why_not(evaluator, plan)
         if why_not is None:
             return evaluator, str(reason)
     raise QueryError(f"no evaluator can run this query: {why_not}")
+
+
+def _why_not(evaluator: Evaluator, plan: Plan) -> str | None:
+    """Return why an evaluator cannot run a query; one is asked only about as many inputs as it takes."""
+    count = len(plan.inputs)
+    if count not in evaluator.takes_inputs:
+        return f"the query has {count} input{'s' * (count != 1)}"
+    return evaluator.why_not(plan)

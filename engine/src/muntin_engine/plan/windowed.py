@@ -12,7 +12,7 @@ from muntin_engine.plan.plan import Plan
 
 
 def windowed_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
-    """Return a plan in the terms of the evaluators, with what measures the calls of each module."""
+    """Return a plan of one input in the terms of the evaluators, with what measures the calls of each module."""
     return EvaluatorQuery(
         axis=plan.axis,
         window=plan.window,
@@ -23,10 +23,10 @@ def windowed_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
         timestamps=plan.timestamps,
         emit=plan.emission,
         contract=plan.contract,
-        is_edge=plan.is_edge,
-        has_ids=plan.columns.id is not None,
+        is_edge=plan.input.is_edge,
+        has_ids=plan.input.columns.id is not None,
         expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
         late=plan.input.late,
-        keeps=itemgetter(len(plan.columns.inputs)) if plan.keeps_filtered else None,
+        keeps=itemgetter(len(plan.input.columns.payload)) if plan.input.keeps_filtered else None,
         waits_for_watermark=plan.input.late.corrects and plan.emit is EmitPolicy.FINAL,
     )

@@ -68,4 +68,4 @@ def sources_of(plan: Plan) -> tuple[str, ...]:
 
 def _id(plan: Plan) -> Column:
     """Return the id of a result among those of all keys."""
-    return F.struct(*(F.col(f"`{key.name}`") for key in plan.columns.keys), F.col("event_id"))
+    return F.struct(*(F.col(f"`{key.name}`") for key in plan.keys), F.col("event_id"))

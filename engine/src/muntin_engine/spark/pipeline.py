@@ -19,9 +19,10 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
 from muntin_engine.exchange.bucket_task import LATE, RESULTS
-from muntin_engine.exchange.distribute import EXCHANGE
+from muntin_engine.exchange.distribute import exchange_schema
+from muntin_engine.exchange.input_task import InputColumns
 from muntin_engine.exchange.readers import BlobReader
-from muntin_engine.exchange.side_output import SIDE_OUTPUT
+from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.exchange.source_counts import names_of_counts
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, reported_name
@@ -37,6 +38,7 @@ from muntin_engine.spark.shipping.packed_task import pack_task
 from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
+from muntin_engine.spark.uniting import united
 from muntin_engine.spark.watermark import with_watermark
 from muntin_engine.spark.whole_buckets import closing_bucket, static_bucket
 
@@ -71,7 +73,8 @@ def results_as_events(query: PlannedQuery) -> DataFrame:
 def side_output(query: PlannedQuery, stream: Literal["late", "rejected"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
     running = keeping_late_rows(query) if stream == LATE else query
-    return rows_of(evaluated(running, is_told=False), stream, spark_schema_of(SIDE_OUTPUT))
+    schema = spark_schema_of(side_output_schema(len(query.plan.inputs)))
+    return rows_of(evaluated(running, is_told=False), stream, schema)
 
 
 def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
@@ -80,7 +83,7 @@ def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
     Raises:
         QueryError: It drops them, or must be evaluated over slices, which have no rows in them.
     """
-    if query.plan.input.late.policy is LatePolicy.DROP:
+    if all(given.late.policy is LatePolicy.DROP for given in query.plan.inputs):
         raise QueryError("late rows are dropped, so there are none to return: give events() late='side' to have them")
     return replace(query, plan=planner.keeping_late_rows(query.plan))
 
@@ -100,7 +103,8 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     described = _task(query, result_schema(query))
     task = pack_task(described)
     check_workers(source.sparkSession, task, is_streaming=source.isStreaming)
-    grouped = source.mapInArrow(Distributor(task), spark_schema_of(EXCHANGE)).groupBy("bucket")
+    schema = spark_schema_of(exchange_schema(len(query.sources)))
+    grouped = united(query.sources).mapInArrow(Distributor(task), schema).groupBy("bucket")
     if not source.isStreaming:
         teller = teller_of(source.sparkSession, query.counters, len(described.buckets)) if is_told else None
         return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
@@ -143,11 +147,11 @@ def result_schema(query: PlannedQuery) -> spark_types.StructType:
         "timing": spark_types.StringType(),
         "firing": spark_types.LongType(),
     }
-    columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.columns.keys)]
+    columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.keys)]
     columns += [(name, added.get(name, extent)) for name in plan.added]
     columns += [(output.name, spark_type_of(output, time)) for output in plan.outputs]
     schema = spark_types.StructType([spark_types.StructField(name, data_type) for name, data_type in columns])
-    return saying_keys(schema, [key.name for key in plan.columns.keys])
+    return saying_keys(schema, [key.name for key in plan.keys])
 
 
 def _check_progress(plan: Plan) -> None:
@@ -181,7 +185,7 @@ def _reported_name(query: PlannedQuery) -> str:
     """Return the name of a query's metrics, which differs from all others by itself unless the query was given one."""
     if query.is_named:
         return query.counters
-    return reported_name(query.counters, query.plan, str(query.source.df.semanticHash()))
+    return reported_name(query.counters, query.plan, str(united(query.sources).semanticHash()))
 
 
 def _total(metric: Metric) -> Column:
@@ -197,9 +201,11 @@ def _task(query: PlannedQuery, schema: spark_types.StructType) -> TaskPayload:
         plan=plan.for_workers(),
         identity=plan.identity(),
         keys=source.keys,
-        inputs=(*source.inputs, pa.bool_()) if plan.keeps_filtered else source.inputs,
+        columns=tuple(
+            InputColumns((*one.inputs, pa.bool_()) if given.keeps_filtered else one.inputs, one.has_changes)
+            for one, given in zip(query.sources, plan.inputs, strict=True)
+        ),
         results=arrow_schema_of(schema),
-        has_changes=source.has_changes,
         is_static=not source.df.isStreaming,
         is_timed=query.is_timed,
         worker=settings_of(source.df.sparkSession),

@@ -59,70 +59,128 @@ class _Inputs:
         return place
 
 
+@dataclass
+class _Stream:
+    """An event stream with what the query reads of it.
+
+    Attributes:
+        asked: The stream, as the query writer describes it.
+        roles: The columns that make its rows events.
+        keys: Those that it is grouped by.
+        tested: The conditions on its insertions.
+        inputs: The columns that modules read.
+    """
+
+    asked: InputRequest
+    roles: Mapping[str, spark_types.StructField]
+    keys: Sequence[spark_types.StructField]
+    tested: Sequence[spark_types.StructField]
+    inputs: _Inputs
+
+    @classmethod
+    def of(cls, asked: InputRequest) -> _Stream:
+        """Return a stream of which no module has read anything yet."""
+        given = {f"k{place}": key for place, key in enumerate(asked.keys)}
+        conditions = {str(place): condition for place, condition in enumerate(asked.conditions)}
+        times = {"start": "at"} if asked.end is None else {}
+        return cls(
+            asked,
+            _fields_of(asked.df, {name: getattr(asked, name) for name in _ROLES}, times),
+            list(_fields_of(asked.df, given, dict.fromkeys(given, "key")).values()),
+            list(_fields_of(asked.df, conditions, dict.fromkeys(conditions, "where")).values()),
+            _Inputs(asked.df),
+        )
+
+    @property
+    def axis(self) -> Axis:
+        """The axis of its times."""
+        return _axis([self.roles[name] for name in ("start", "end", "new_end") if name in self.roles])
+
+    def planned(self, scale: AxisScale) -> Input:
+        """Return its part of the plan, once all modules have their columns.
+
+        Raises:
+            QueryError: It has integer times, and sources that follow a clock.
+        """
+        asked, idle = self.asked, self.asked.progress.idle
+        if asked.unit is not None and idle is not None and idle.lag is not None:
+            raise QueryError(
+                "a source that is idle follows a clock, and integer times do not\n"
+                "  give events() timestamps, for example F.timestamp_millis('at'), or leave the lag out"
+            )
+        columns = Columns(
+            **{name: _named(part) for name, part in self.roles.items()},
+            keys=tuple(map(_named, self.keys)),
+            payload=tuple(map(_named, self.inputs.fields)),
+            conditions=tuple(map(_named, self.tested)),
+        )
+        return Input(
+            columns,
+            scale.resolve(asked.progress),
+            asked.sources,
+            scale.resolve(asked.late, "late"),
+            len(asked.heartbeats),
+            has_clock=asked.clock is not None,
+            is_edge=asked.is_edge,
+            name=asked.name,
+        )
+
+    def projected(self, buckets: int, scale: AxisScale) -> Projection:
+        """Return its columns that the query reads."""
+        asked = self.asked
+        if "id" in self.roles:
+            arrow_type_of(self.roles["id"].dataType)
+        types = tuple(map(_key_type, self.keys))
+        heartbeats = [
+            replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in asked.heartbeats
+        ]
+        projected = with_marks(_project(asked, buckets, self.inputs), heartbeats, asked.clock, asked.unit)
+        return Projection(projected, types, tuple(self.inputs.types), "change" in projected.columns)
+
+
 @in_session()
-def plan_query(stream: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[Projection, Plan]:
-    """Return the projected input of a query, and its plan.
+def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
+    """Return the projected inputs of a query, and its plan.
 
     Raises:
-        QueryError: The times are of different kinds, a column cannot travel, or what the planner raises.
+        QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, or
+            what the planner raises.
     """
-    events = stream.events
-    inputs = _Inputs(events.df)
-    times = {"start": "at"} if events.end is None else {}
-    roles = _fields_of(events.df, {name: getattr(events, name) for name in _ROLES}, times)
-    given = {f"k{place}": key for place, key in enumerate(events.keys)}
-    keys = _fields_of(events.df, given, dict.fromkeys(given, "key"))
-    conditions = {str(place): condition for place, condition in enumerate(events.conditions)}
-    tested = _fields_of(events.df, conditions, dict.fromkeys(conditions, "where"))
-    axis = _axis([roles[name] for name in ("start", "end", "new_end") if name in roles])
-    scale = AxisScale(axis, events.unit, roles["start"].name)
-    modules = tuple(_plan_call(inputs, output, call, scale) for output, call in calls.items())
-    expressions = _plan_trigger(inputs, stream.emit.trigger) if isinstance(stream.emit, EarlyEmission) else {}
-    if events.unit is not None and events.progress.idle is not None and events.progress.idle.lag is not None:
-        raise QueryError(
-            "a source that is idle follows a clock, and integer times do not\n"
-            "  give events() timestamps, for example F.timestamp_millis('at'), or leave the lag out"
-        )
+    first, *others = streams = [_Stream.of(stream) for stream in request.streams]
+    events = request.events
+    if any(other.asked.df.isStreaming != events.df.isStreaming for other in others):
+        raise QueryError("the inputs of a query are all streams, or all static DataFrames; got both")
+    if any(other.axis is not first.axis or other.asked.unit != events.unit for other in others):
+        raise QueryError("the inputs of a query have times of one kind, and of one unit if they are integers")
+    axis = first.axis
+    scale = AxisScale(axis, events.unit, first.roles["start"].name)
+    modules = tuple(
+        replace(_plan_call(streams[call.side].inputs, output, call, scale), side=call.side)
+        for output, call in calls.items()
+    )
+    expressions = _plan_trigger(first.inputs, request.emit.trigger) if isinstance(request.emit, EarlyEmission) else {}
     made = [module.module for module in modules]
-    clip = None if stream.clip else clip_of(made)
-    timestamps = None if stream.timestamps else timestamps_of(made)
+    clip = None if request.clip else clip_of(made)
+    timestamps = None if request.timestamps else timestamps_of(made)
     plan = checked_plan(
         Plan(
-            columns=Columns(
-                **{name: _named(part) for name, part in roles.items()},
-                keys=tuple(map(_named, keys.values())),
-                inputs=tuple(map(_named, inputs.fields)),
-                conditions=tuple(map(_named, tested.values())),
-            ),
+            inputs=tuple(stream.planned(scale) for stream in streams),
             axis=axis,
             unit=events.unit,
-            window=scale.resolve(stream.specification),
-            clip=stream.clip or clip or ClipPolicy.NONE,
-            timestamps=stream.timestamps or timestamps or TimestampPolicy.ALIGN,
-            emit=scale.resolve(stream.emit),
-            written_emit=str(stream.emit),
+            window=scale.resolve(request.specification),
+            clip=request.clip or clip or ClipPolicy.NONE,
+            timestamps=request.timestamps or timestamps or TimestampPolicy.ALIGN,
+            emit=scale.resolve(request.emit),
+            written_emit=str(request.emit),
             modules=modules,
-            is_edge=events.is_edge,
-            input=Input(
-                scale.resolve(events.progress),
-                events.sources,
-                scale.resolve(events.late, "late"),
-                len(events.heartbeats),
-                has_clock=events.clock is not None,
-            ),
-            buckets=events.buckets if keys else 1,
+            buckets=events.buckets if events.keys else 1,
             expressions=expressions,
-            named_windows={name: scale.resolve(window) for name, window in stream.named.items()},
-            wanted=stream.evaluator,
+            named_windows={name: scale.resolve(window) for name, window in request.named.items()},
+            wanted=request.evaluator,
             from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
         )
     )
-    if "id" in roles:
-        arrow_type_of(roles["id"].dataType)
-    types = tuple(_key_type(part) for part in keys.values())
-    heartbeats = [replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in events.heartbeats]
-    projected = with_marks(_project(events, plan.buckets, inputs), heartbeats, events.clock, events.unit)
-    return Projection(projected, types, tuple(inputs.types), "change" in projected.columns), plan
+    return tuple(stream.projected(plan.buckets, scale) for stream in streams), plan
 
 
 def condition_of(df: DataFrame, condition: ColumnLike) -> Column:

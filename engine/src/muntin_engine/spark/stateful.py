@@ -65,7 +65,8 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.exchange.bucket_task import collect, run_bucket
         from muntin_engine.spark.shipping.packed_task import open_task
 
-        for blob in run_bucket(open_task(self._task), key[0], self._cells, collect(rows)):
+        task = open_task(self._task)
+        for blob in run_bucket(task, key[0], self._cells, collect(rows, len(task.inputs))):
             yield Row(bucket=key[0], stream=blob.stream, rows=blob.rows, data=blob.data)
 
     def close(self) -> None:

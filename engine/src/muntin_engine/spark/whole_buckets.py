@@ -19,8 +19,9 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
     """Return a function that evaluates one bucket of a static input, whole. Spark wants it to have annotations."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        bucket = key[0].as_py()
-        output = list(run_bucket(open_task(task), bucket, MemoryCells(), collect(table.to_pylist())))
+        bucket, opened = key[0].as_py(), open_task(task)
+        arrived = collect(table.to_pylist(), len(opened.inputs))
+        output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
         if teller is not None:
             teller.tell(bucket, output)
         return _table_of(bucket, output)
@@ -36,8 +37,8 @@ def closing_bucket(task: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Tabl
         for cell in table.to_pylist():
             if cell["name"] is not None:
                 cells.put(cell["name"], cell["data"])
-        bucket = key[0].as_py()
-        return _table_of(bucket, list(run_bucket(open_task(task), bucket, cells, Arrived())))
+        bucket, opened = key[0].as_py(), open_task(task)
+        return _table_of(bucket, list(run_bucket(opened, bucket, cells, Arrived.of(len(opened.inputs)))))
 
     return evaluate
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -33,9 +34,20 @@ def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[D
             continue
         if name == "modules" and old and new:
             found += _modules(stored, wanted)
+        elif name == "several" and _names(old) == _names(new):
+            found += _several(stored, wanted)
         else:
             found.append(Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted)))
     return tuple(found)
+
+
+def _several(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
+    """Return the differences of each of several inputs, with the name of the input in their subjects."""
+    return [
+        replace(difference, subject=f"{difference.subject} of {name}")
+        for (name, old), (_, new) in zip(stored["several"], wanted["several"], strict=True)
+        for difference in differences_between({**old, "times": wanted["times"]}, {**new, "times": wanted["times"]})
+    ]
 
 
 def _follows(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> bool:
@@ -58,8 +70,13 @@ def _spell_module(module: Sequence[Any] | None, identity: QueryIdentity, other: 
         return _NOTHING
     name, version, parameters, places, *counted = module
     given = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
-    inputs = identity.get("inputs", ())
-    columns = [inputs[place][0] if place < len(inputs) else f"input {place}" for place in places]
+    several = [given["inputs"] for _, given in identity.get("several", ())]
+    inputs = several or [identity.get("inputs", ())]
+    columns = []
+    for written in places:
+        side, place = (0, written) if isinstance(written, int) else written
+        is_known = side < len(inputs) and place < len(inputs[side])
+        columns.append(inputs[side][place][0] if is_known else f"input {place}")
     of = f" of {', '.join(columns)}" if columns else ""
     nulls = ""
     if other is not None and counted != other[4:]:
@@ -131,6 +148,12 @@ def _component(part: Sequence[Any]) -> str:
     return f"{name} ({merge} of {dtype}{list(shape) if shape else ''})"
 
 
+def _names(value: Any, identity: QueryIdentity | None = None) -> str:
+    """Return the names of several inputs."""
+    del identity
+    return ", ".join(name for name, _ in value or ())
+
+
 def _texts(value: object, identity: QueryIdentity) -> str:
     del identity
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -145,6 +168,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
     "emit": _emit,
     "late": _late,
     "components": _components,
+    "several": _names,
     **dict.fromkeys(
         ("id", "where", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts
     ),
@@ -160,6 +184,7 @@ _SUBJECTS: Final = {
     "times": "type of times",
     "lifetimes": "lifetimes of events",
     "windows": "named windows",
+    "several": "inputs",
     "late": "late rows",
     "results": "types of the results that may be retracted",
     "components": "components of partial states",

@@ -27,7 +27,7 @@ from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.fitting import misfit
 from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
-from muntin_engine.plan import Columns, ModulePlan, NamedColumn, Plan, check_trigger
+from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.codec import Codec, records_of
 
@@ -127,15 +127,16 @@ class Asked:
             QueryError: The evaluator cannot run it.
         """
         has_ids = self.has_ids and evaluator_named(evaluator).takes_revisions
+        columns = Columns(
+            start=NamedColumn("start", _TICKS),
+            end=None if self.is_point else NamedColumn("end", _TICKS),
+            id=NamedColumn("id", _TICKS) if has_ids else None,
+            keys=(NamedColumn("key", _TICKS),),
+            payload=tuple(NamedColumn(f"input {place}", "") for place in range(len(self.inputs))),
+        )
         return checked_plan(
             Plan(
-                columns=Columns(
-                    start=NamedColumn("start", _TICKS),
-                    end=None if self.is_point else NamedColumn("end", _TICKS),
-                    id=NamedColumn("id", _TICKS) if has_ids else None,
-                    keys=(NamedColumn("key", _TICKS),),
-                    inputs=tuple(NamedColumn(f"input {place}", "") for place in range(len(self.inputs))),
-                ),
+                inputs=(Input(columns),),
                 axis=Axis.TICKS,
                 window=self.query.window,
                 clip=self.query.clip,

@@ -38,7 +38,7 @@ class ColumnarEvaluator(OverSlices):
         kept = ", ".join(f"{name} ({part.merge} {part.dtype})" for name, part in components.items())
         if any(part.merge is Merge.COLLECT for part in components.values()):
             return f"keeps {kept}; each window sorts all its values"
-        if plan.lifetimes != "point":
+        if plan.input.lifetimes != "point":
             return f"keeps {kept}; windows share the blocks of a tree"
         if all(part.has_inverse or part.is_exact for part in components.values()):
             return f"keeps {kept}; windows are differences of running totals"

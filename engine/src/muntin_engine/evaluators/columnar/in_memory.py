@@ -26,7 +26,7 @@ class ArraysInMemory(SlicesInMemory):
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
         super().__init__(plan, cells, codec)
-        self._is_point = plan.lifetimes == "point"
+        self._is_point = plan.input.lifetimes == "point"
         self._inputs = [module.known[0] for module in plan.modules]
         self._forms = [
             BoundForm(module.form, module.label, module.columns, module.known)

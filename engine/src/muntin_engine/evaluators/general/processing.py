@@ -24,11 +24,12 @@ from muntin_engine.state.measured_cells import MeasuredCells
 def process(task: TaskPayload, cells: Cells, batch: BucketBatch) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state."""
     measured = MeasuredCells(cells)
-    result = Bucket(task.query, measured, task.codec, task.identity, task.tracker).process(
+    said = batch.report
+    result = Bucket(task.query, measured, task.codec, task.identity, task.input.tracker).process(
         batch.changes,
-        batch.progress,
-        observed=batch.observed,
-        key_watermarks=batch.key_watermarks,
+        said.progress,
+        observed=said.observed,
+        key_watermarks=said.key_watermarks,
         signals=batch.signals,
     )
     may_retract, is_early = task.query.emit.may_retract, isinstance(task.query.emit, EarlyEmission)

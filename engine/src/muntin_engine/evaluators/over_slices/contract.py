@@ -29,13 +29,13 @@ class OverSlices(Evaluator):
     def explain_row(self, plan: Plan) -> str:
         """Say what a row costs."""
         unit = "the range of windows that it overlaps"
-        if plan.lifetimes == "point":
+        if plan.input.lifetimes == "point":
             unit = f"its slice of {plan.spell_length(SliceGrid.shared(plan.steps)[0].width)}"
         return f"merged once into {unit}, where it is, whatever size/hop"
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-        unit = "slice" if plan.lifetimes == "point" else "range of windows"
+        unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
         kept = f"a partial state per key and {unit} of the open windows"
         return f"{kept}{self.explain_bound(plan)}; a batch writes what it brings, and no more"
 
@@ -50,7 +50,7 @@ def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
         yield plan.why_no_steps
     if plan.early is not None:
         yield "a trigger watches each window by itself"
-    if plan.named_windows and plan.lifetimes != "point":
+    if plan.named_windows and plan.input.lifetimes != "point":
         yield "events have lifetimes, so they belong to another range of each window"
     yield from (
         f"{module.label} sees events and the window" for module in plan.modules if module.module.is_time_sensitive

@@ -25,7 +25,7 @@ class SlicesInMemory(ABC):
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
         self.grids: Sequence[Grid] = tuple(map(RangeGrid.of, plan.steps))
-        if plan.lifetimes == "point":
+        if plan.input.lifetimes == "point":
             self.grids = SliceGrid.shared(plan.steps)
         self._steps = plan.steps
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END

@@ -47,8 +47,9 @@ def process_slices(
     _KEPT.most = task.worker.kept_bytes
     kept = KeptStores() if task.is_static else _KEPT
     measured, name = MeasuredCells(cells), (task.name, bucket)
-    of_slices = SliceBucket(task.grids, make_store, measured, task.codec, task.compatibility, kept, name, task.tracker)
-    result = of_slices.process(batch.partials, batch.progress, batch.observed)
+    said, tracker = batch.report, task.input.tracker
+    of_slices = SliceBucket(task.grids, make_store, measured, task.codec, task.compatibility, kept, name, tracker)
+    result = of_slices.process(batch.partials, said.progress, said.observed)
     at_end = task.query.timestamps is TimestampPolicy.POINT_AT_END
     metrics = {
         "keys": result.keys,

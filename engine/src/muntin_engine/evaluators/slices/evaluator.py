@@ -29,7 +29,7 @@ class SlicedEvaluator(OverSlices):
 
     def lacks(self, plan: Plan) -> str | None:
         """Return that rows have several slices, or that a module cannot merge states."""
-        if plan.lifetimes != "point":
+        if plan.input.lifetimes != "point":
             return "events have lifetimes, so a row may lie in several slices"
         for module in plan.modules:
             if not (module.module.is_incremental and isinstance(module.module, SupportsCombine)):

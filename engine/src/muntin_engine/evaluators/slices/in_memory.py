@@ -27,7 +27,7 @@ class StatesInMemory(SlicesInMemory):
         super().__init__(plan, cells, codec)
         bindings = windowed_query(plan, [Meter() for _ in plan.modules]).bindings
         slices = [grid for grid in self.grids if isinstance(grid, SliceGrid)]
-        self._query = SlicedQuery.of(slices, bindings, len(plan.columns.inputs), codec)
+        self._query = SlicedQuery.of(slices, bindings, len(plan.input.columns.payload), codec)
 
     def lift(self, key: Key, row: InputChange) -> Iterator[bytes]:
         """Return the partial states of a row."""

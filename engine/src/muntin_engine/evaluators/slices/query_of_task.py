@@ -10,4 +10,4 @@ from muntin_engine.exchange.task_payload import TaskPayload
 def sliced_query_of(task: TaskPayload) -> SlicedQuery:
     """Return a query as evaluation over slices with Python states reads it."""
     grids = [grid for grid in task.grids if isinstance(grid, SliceGrid)]
-    return SlicedQuery.of(grids, task.query.bindings, len(task.inputs), task.codec, axis=task.query.axis)
+    return SlicedQuery.of(grids, task.query.bindings, len(task.input.columns.payload), task.codec, axis=task.query.axis)

@@ -60,7 +60,7 @@ def close_checkpoint(
     running = keeping_late_rows(query) if LATE in sinks else query
     schemas = schemas_of(running)
     for output, sink in sinks.items():
-        sink.keyed_by([key.name for key in running.plan.columns.keys] if output == RESULTS else [])
+        sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
         sink.check(schemas[output].names)
     write_last_windows(running, sinks, checkpoint)
 

@@ -49,7 +49,7 @@ def write(
     running = keeping_late_rows(query) if LATE in sinks else query
     schemas = schemas_of(running)
     for output, sink in sinks.items():
-        sink.keyed_by([key.name for key in running.plan.columns.keys] if output == RESULTS else [])
+        sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
         sink.check(schemas[output].names)
     known, plans = Checkpoint(query.source.df.sparkSession, checkpoint), (*running.inner, running.plan)
     blobs = evaluated(running)

@@ -1,0 +1,81 @@
+"""The progress of several inputs, each by its own policy, and of all together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from muntin_engine.core.changes import Progress
+from muntin_engine.progress.observation import Observation
+from muntin_engine.progress.tracker import ProgressTracker, Tracked
+
+
+class InputsProgress(NamedTuple):
+    """The progress of each of several inputs, with the data that its tracker keeps.
+
+    Attributes:
+        inputs: The progress of each input: rows of its own are late by its own watermark.
+        tracked: The data that the tracker of each keeps between micro-batches.
+    """
+
+    inputs: tuple[Progress, ...]
+    tracked: tuple[Tracked, ...]
+
+    @classmethod
+    def start(cls, count: int) -> InputsProgress:
+        """Return the progress of so many inputs of which nothing has come.
+
+        Example:
+            >>> InputsProgress.start(2).least == Progress()
+            True
+        """
+        return cls((Progress(),) * count, ((),) * count)
+
+    @property
+    def least(self) -> Progress:
+        """The progress of what all inputs contribute to.
+
+        Its watermark is the least of theirs: before it, nothing of any input will change. All else is as far as the
+        furthest input says.
+
+        Example:
+            >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ())).least.to_data()[:3]
+            [3, 20, 19]
+        """
+        watermark = min(progress.watermark for progress in self.inputs)
+        furthest = Progress()
+        for progress in self.inputs:
+            furthest = furthest.advance(progress)
+        return Progress(watermark, furthest.horizon, furthest.newest, furthest.clock)
+
+    def advance(
+        self,
+        trackers: Sequence[ProgressTracker],
+        arrived: Sequence[Progress],
+        observed: Sequence[Iterable[Observation]],
+    ) -> InputsProgress:
+        """Return the progress after a micro-batch. A reading of a clock in one input counts for all.
+
+        Args:
+            trackers: The tracker of each input.
+            arrived: The progress of each by explicit rows.
+            observed: The observations of the sources of each.
+        """
+        clock = max(progress.clock for progress in arrived)
+        advanced = [
+            tracker.advance(before, kept, said.advance(Progress(clock=clock)), seen)
+            for tracker, before, kept, said, seen in zip(
+                trackers, self.inputs, self.tracked, arrived, observed, strict=True
+            )
+        ]
+        return InputsProgress(tuple(now for now, _ in advanced), tuple(kept for _, kept in advanced))
+
+    def to_data(self) -> list[Any]:
+        """Return it as plain data."""
+        return [[progress.to_data() for progress in self.inputs], [list(kept) for kept in self.tracked]]
+
+    @classmethod
+    def from_data(cls, data: Sequence[Any]) -> InputsProgress:
+        """Return the progress that `to_data` wrote."""
+        inputs, tracked = data
+        return cls(tuple(Progress(*progress) for progress in inputs), tuple(tracked))
