@@ -1,4 +1,7 @@
-"""`python -m docs.website.check`: look at every page of build/site in headless Chromium; exits with 1 on a fault.
+"""`python -m docs.website.check [page ...]`: look at pages of build/site in headless Chromium; exits with 1 on a fault.
+
+A page is named by the beginning of its address, such as `how-to/`. Without a name all pages are looked at, and the
+links between them and the search are tried too.
 
 Pictures of some pages are saved beside the site, in build/site-pictures.
 """
@@ -6,6 +9,7 @@ Pictures of some pages are saved beside the site, in build/site-pictures.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,15 +39,15 @@ PICTURED: Final = (
 )
 
 
-def main() -> int:
-    """Look at the site, say what is wrong, and return the exit code."""
-    pages = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+def main(names: Sequence[str] = ()) -> int:
+    """Look at the site, or at the pages that are named; print the faults, and return the exit code."""
+    pages = chosen(sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html")), names)
     if not pages:
-        print(f"there is no page in {SITE}: run make docs first", file=sys.stderr)
+        print(f"there is no page {' or '.join(names)} in {SITE}: run make docs first", file=sys.stderr)
         return 2
     try:
         with served(SITE) as site, running_browser() as browser:
-            faults = _look_at(browser, site, pages)
+            faults = _look_at(browser, site, pages, is_whole=not names)
     except BrowserNotFoundError as error:
         print(error, file=sys.stderr)
         return 2
@@ -53,7 +57,17 @@ def main() -> int:
     return 1 if faults else 0
 
 
-def _look_at(browser: Browser, site: str, pages: list[str]) -> list[str]:
+def chosen(pages: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the pages whose addresses begin with one of the names, or all where none is given.
+
+    Example:
+        >>> chosen(["how-to/deduplicate.html", "index.html"], ["how-to/"])
+        ['how-to/deduplicate.html']
+    """
+    return [page for page in pages if not names or page.startswith(tuple(names))]
+
+
+def _look_at(browser: Browser, site: str, pages: list[str], *, is_whole: bool) -> list[str]:
     PICTURES.mkdir(parents=True, exist_ok=True)
     faults: list[str] = []
     for scheme in SCHEMES:
@@ -61,6 +75,8 @@ def _look_at(browser: Browser, site: str, pages: list[str]) -> list[str]:
         visits = [visit(context, site + page, site, _picture(page, scheme)) for page in pages]
         faults += [f"{seen.address.removeprefix(site)}: {fault} ({scheme})" for seen in visits for fault in seen.faults]
         context.close()
+    if not is_whole:
+        return faults
     context = browser.new_context()
     faults += [*dead_links(visits, site), *wrong_answers(context, site)]
     context.close()
@@ -73,4 +89,4 @@ def _picture(page: str, scheme: str) -> Path | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
