@@ -84,11 +84,11 @@ def test_a_query_without_keys_says_so() -> None:
         (Members, "final", "computed from the members of each window, as it is not incremental"),
         (Members, "eager", "computed from the members of each window, as it is not incremental"),
         (CountWithoutRemove, "final", "its state is built from the members of each window, as it has no remove_events"),
-        (Count, "speculative", "the state of a window that changes after it was put out is updated with each change"),
+        (Count, "speculative", "the state of a window that changes after it was emitted is updated with each change"),
         (
             CountWithoutRemove,
             "eager",
-            "the state of a window that changes after it was put out is rebuilt when a member goes, "
+            "the state of a window that changes after it was emitted is rebuilt when a member goes, "
             "as it has no remove_events",
         ),
     ],
@@ -100,14 +100,14 @@ def test_it_says_how_a_module_is_evaluated_and_why(cls: Any, emit: str, expected
 def test_it_says_when_open_windows_are_put_out() -> None:
     emit = early(repeat(any_of(every_count(10), on_signal("dusk"))), refinement="retract")
     assert line("early", emit=emit) == (
-        "a window's trigger is asked when its members change or a time comes that it waits for or a signal 'dusk' "
+        "a window's trigger is called when its members change or a time comes that it waits for or a signal 'dusk' "
         "does; each result is the whole so far, and the last one is retracted"
     )
     assert line("evaluator", emit=emit) == "general: a trigger watches each window by itself"
     assert "the trigger's state of each open window with members, with its last output" in line("state", emit=emit)
     assert "a firing costs what a closing does" in line("row", emit=emit)
     discarding = early(every_count(10), refinement="discard")
-    assert "members that came since the window was last put out" in line("module", emit=discarding)
+    assert "members that came since the window was last emitted" in line("module", emit=discarding)
 
 
 def test_early_results_are_kept() -> None:
@@ -135,7 +135,7 @@ def test_early_results_are_kept() -> None:
         (
             planned(Count),
             {"timestamps": TimestampPolicy.TIME_BOUND, "emit": EmitPolicy.EAGER},
-            "is complete up to the watermark, as nothing is put out before what caused it",
+            "is complete up to the watermark, as no result starts before its cause",
         ),
     ],
 )
@@ -213,8 +213,13 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
         (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
         (Statistics, {"wanted": "sliced"}, "evaluator", "sliced: asked for"),
         (Statistics, {"keeps_late_rows": True}, "evaluator", "general: late rows are wanted, and partial states have"),
-        (Statistics, LENGTHS, "row", "merged once into the range of windows that it overlaps, where it is"),
-        (Statistics, {"window": hopping(9, 6)}, "row", "merged once into its slice of 3 microseconds, where it is"),
+        (Statistics, LENGTHS, "row", "merged once into the range of windows that it overlaps, before the shuffle"),
+        (
+            Statistics,
+            {"window": hopping(9, 6)},
+            "row",
+            "merged once into its slice of 3 microseconds, before the shuffle",
+        ),
         (
             Sketch,
             {},

@@ -133,7 +133,7 @@ def _explain_early(early: EarlyEmission) -> str:
     trigger = early.trigger
     told = ["its members change", "a time comes that it waits for"]
     told += [f"a signal {name!r} does" for name in sorted(trigger.signals)]
-    return f"a window's trigger is asked when {' or '.join(told)}; {_REFINEMENTS[early.refinement]}"
+    return f"a window's trigger is called when {' or '.join(told)}; {_REFINEMENTS[early.refinement]}"
 
 
 _REFINEMENTS: Final = {
@@ -152,9 +152,9 @@ _LATE: Final = {
 
 def _explain_completeness(plan: Plan) -> str:
     if plan.contract is OutputContract.UNRESTRICTED:
-        return "is never complete before the stream closes, as its module promises nothing about its lifetimes"
+        return "is never complete before the stream closes, as its module guarantees nothing about its lifetimes"
     if plan.contract is OutputContract.TIME_BOUND:
-        return "is complete up to the watermark, as nothing is put out before what caused it"
+        return "is complete up to the watermark, as no result starts before its cause"
     if plan.waits_for_ends:
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
     meets = "passes" if plan.window.ends_move else "reaches"
@@ -173,7 +173,7 @@ def _explain_lag(plan: Plan) -> str:
     if plan.contract is OutputContract.TIME_BOUND:
         return "none"
     if plan.waits_for_ends:
-        return "until the members of the earliest window have ended; one that never ends holds the output back for ever"
+        return "until the members of the earliest window have ended; one that never ends holds the output back forever"
     if plan.window.waits_for_events:
         return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
     allowed = _longest_correction(plan)

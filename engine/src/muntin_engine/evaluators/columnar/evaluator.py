@@ -42,7 +42,7 @@ class ColumnarEvaluator(OverSlices):
             return f"keeps {kept}; windows share the blocks of a tree"
         if all(part.has_inverse or part.is_exact for part in components.values()):
             return f"keeps {kept}; windows are differences of running totals"
-        return f"keeps {kept}; windows are merged from running values, as not all of it can be taken back exactly"
+        return f"keeps {kept}; windows are merged from running values, as not all of it can be subtracted exactly"
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any."""

@@ -32,13 +32,13 @@ class GeneralEvaluator(Evaluator):
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
         if plan.early is not None and plan.early.refinement is Refinement.DISCARD:
-            return "computed from the members that came since the window was last put out"
+            return "computed from the members that came since the window was last emitted"
         if not module.module.is_incremental:
             return "computed from the members of each window, as it is not incremental"
         can_remove = isinstance(module.module, SupportsRemove)
         if plan.emission in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
             updates = "is updated with each change" if can_remove else "is rebuilt when a member goes"
-            return f"the state of a window that changes after it was put out {updates}" + (
+            return f"the state of a window that changes after it was emitted {updates}" + (
                 "" if can_remove else ", as it has no remove_events"
             )
         if _slides(module):

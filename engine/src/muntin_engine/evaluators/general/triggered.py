@@ -245,7 +245,7 @@ class TriggeredEmission(Emission):
         return self._results.rows(key, steps)
 
     def _rest(self, key: object, state: KeyState, step: SweptWindow) -> list[OutputRow]:
-        """Return the rows of the members that came since the window was last put out."""
+        """Return the rows of the members that came since the window was last emitted."""
         trigger_state = state.windows.get(step.window).trigger_state or TriggerState()
         rest = [event for event in step.members.values() if _serial(event) > trigger_state.since]
         if not rest:

@@ -31,13 +31,13 @@ class OverSlices(Evaluator):
         unit = "the range of windows that it overlaps"
         if plan.input.lifetimes == "point":
             unit = f"its slice of {plan.spell_length(SliceGrid.shared(plan.steps)[0].width)}"
-        return f"merged once into {unit}, where it is, whatever size/hop"
+        return f"merged once into {unit}, before the shuffle, whatever size/hop"
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
         unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
         kept = f"a partial state per key and {unit} of the open windows"
-        return f"{kept}{self.explain_bound(plan)}; a batch writes what it brings, and no more"
+        return f"{kept}{self.explain_bound(plan)}; a batch writes only its own rows or partial states"
 
     def explain_bound(self, plan: Plan) -> str:
         """Say what else may be kept in the place of a partial state."""
