@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parent.parent
 
+_STREAMING: Final = "spark.sql.streaming"
+QUICK: Final = {
+    # These streams have few rows, and every partition is a task, a worker and a state store more per micro-batch.
+    "spark.sql.shuffle.partitions": "1",
+    # Without Hadoop's native library every file in a checkpoint is made with calls of the programs chmod and readlink.
+    # These two make fewer; stories with a session of their own (kills, the demo, torture) run with Spark's defaults.
+    f"{_STREAMING}.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    f"{_STREAMING}.checkpoint.fileChecksum.enabled": "false",
+}
+"""Settings of the session that save processor time in every micro-batch and change no result."""
+
 
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")
@@ -59,8 +72,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     os.environ.update(home())
     log = tmp_path_factory.mktemp("spark") / "spark.log"
-    # One state partition: these streams have few rows, and every partition is a task and a worker more per micro-batch.
-    few = {"spark.sql.shuffle.partitions": "1"}
-    session = local_session("muntin tests", log=log, conf={"spark.driver.extraJavaOptions": OPTIONS, **few})
+    session = local_session("muntin tests", log=log, conf={"spark.driver.extraJavaOptions": OPTIONS, **QUICK})
     yield session
     stop_session(session)

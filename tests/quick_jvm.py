@@ -22,7 +22,10 @@ ARCHIVE: Final = Path(sys.prefix, "spark.jsa")
 HOME: Final = Path(sys.prefix, "spark-home")
 """Where Spark's home without sources is: links to what PySpark's own home has."""
 
-_QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+_FORK: Final = "-Djdk.lang.Process.launchMechanism=VFORK"  # no helper process for each program that Hadoop calls
+_QUICK: Final = (
+    f"{_FORK} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+)
 
 OPTIONS: Final = f"{_QUICK} -XX:SharedArchiveFile={ARCHIVE}" if ARCHIVE.is_file() else _QUICK
 """Java options that save half of the processor time of a JVM that runs for a minute or two."""

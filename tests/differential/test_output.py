@@ -18,6 +18,8 @@ from tests.differential.modules import SHAPES
 
 EVERY_WINDOW = pytest.mark.parametrize("window", WINDOWS)
 EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
+CROWDED = {"one tick", "overlapping", "overlapping by much", "overlapping with reach", "gaps with reach"}
+"""Windows of which an event is in many, so that their streams take ten times as long as others."""
 
 
 @EVERY_EMISSION
@@ -25,6 +27,9 @@ EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
     cases = [Case(window, shape, *both, emit) for shape in SHAPES for both in policies(shape)]
     assert len(cases) > 100
+    if window in CROWDED:  # each case under one emission, another one for the next window; torture tries them all
+        place = list(EmitPolicy).index(emit) + list(WINDOWS).index(window)
+        cases = cases[place % len(EmitPolicy) :: len(EmitPolicy)]
     for case in cases:
         check(case, case.stream, run)
 

@@ -37,7 +37,7 @@ def added(sums: Sums) -> Sums:
     return sums.on_grid(len(sums)).each(lambda lane, _: np.cumsum(lane[::-1])[-1:])
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(SOME, COUNTS)
 def test_a_sum_and_a_mean_are_the_exact_ones_rounded(values: list[float], count: int) -> None:
     sums = added(Sums.of(np.array(values)))

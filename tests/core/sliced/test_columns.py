@@ -72,7 +72,7 @@ def there_and_back(values: list[Any]) -> Any:
     return CODEC.unpack(CODEC.pack([ValueColumn(values), "next"]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(VALUES, max_size=6) | st.lists(st.tuples(st.integers(), VALUES), max_size=6))
 def test_any_values_come_back_equal_and_of_their_types(values: list[Any]) -> None:
     back, after = there_and_back(values)

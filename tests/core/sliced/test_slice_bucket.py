@@ -31,7 +31,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=100)
 @given(st.lists(WINDOWS, min_size=1, max_size=3), MODULES, MODES, ROWS, st.integers(0, 2**32))
 def test_any_stream_gives_what_the_reference_gives(
     specifications: list[HoppingWindows], kinds: Any, mode: Any, rows: list[Row], seed: int

@@ -26,7 +26,7 @@ def windows_of(steps: list[SlideStep], slices: list[int], present: int) -> dict[
     return found
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(GRIDS, st.sets(st.integers(-20, 40)), st.integers(-15, 15), st.lists(st.integers(1, 12), min_size=1, max_size=5))
 def test_every_window_gets_its_slices_in_any_number_of_calls(
     grid: SliceGrid, numbers: set[int], first: int, lengths: list[int]

@@ -26,7 +26,7 @@ SETTINGS: Final = settings(
     phases=(Phase.generate, Phase.shrink),
 )
 
-_CROWDED: Final = settings(SETTINGS, max_examples=8)
+_CROWDED: Final = settings(SETTINGS, max_examples=3)
 """Fewer, as each takes as long as many small ones."""
 
 Reason: TypeAlias = Callable[[Any], str | None]
