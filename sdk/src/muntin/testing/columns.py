@@ -24,30 +24,30 @@ from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.schemas import Field
 
 
-def present(form: ColumnarAggregate[Any, Any], reads: Field, payloads: Sequence[object]) -> list[Any]:
+def present(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> list[Any]:
     """Return the payloads that a form does not leave out."""
     return [payload for payload in payloads if not (form.skips_nulls and has_null(reads, payload))]
 
 
-def arrays_of(form: ColumnarAggregate[Any, Any], reads: Field, payloads: Sequence[object]) -> Any:
+def arrays_of(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> Any:
     """Return payloads as the form wants them."""
     arrays, _ = payload_arrays(reads, payloads, skips_nulls=form.skips_nulls)
     return arrays
 
 
-def lift(form: ColumnarAggregate[Any, Any], reads: Field, payloads: Sequence[Any]) -> dict[str, Any]:
+def lift(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> dict[str, Any]:
     """Lift payloads, none of which is left out: an array of values for each component but counts."""
     return contributions(form, arrays_of(form, reads, payloads), len(payloads))
 
 
-def keep(form: ColumnarAggregate[Any, Any], reads: Field, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
+def keep(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
     """Return the components of n windows, none of which is empty; their payloads are lifted all together."""
     lifted = lift(form, reads, [payload for group in groups for payload in group])
     places = _places([len(group) for group in groups])
     return {name: _kept(part, lifted.get(name), places) for name, part in form.components().items()}
 
 
-def results(form: ColumnarAggregate[Any, Any], reads: Field, groups: Sequence[Sequence[Any]]) -> list[Any]:
+def results(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]) -> list[Any]:
     """Return the results of n windows with these payloads."""
     kept = [present(form, reads, group) for group in groups]
     full = [group for group in kept if group]
@@ -55,7 +55,7 @@ def results(form: ColumnarAggregate[Any, Any], reads: Field, groups: Sequence[Se
     return [next(computed) if group else form.empty_result for group in kept]
 
 
-def plain(arrays: Any) -> list[Any]:
+def plain(arrays: object) -> list[Any]:
     """Copy arrays, also those of a mapping or a `Ragged`, into lists."""
     held = [(array.data, array.mask) if isinstance(array, np.ma.MaskedArray) else (array,) for array in _each(arrays)]
     return [deepcopy(part.tolist()) for parts in held for part in parts]

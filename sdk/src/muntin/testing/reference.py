@@ -125,7 +125,7 @@ def horizon_of(kind: WindowKind, events: Iterable[Event[object]], complete_to: i
     return max([*(event.start + 1 for event in whole), *ends, *complete], default=0)
 
 
-def windows(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
+def windows(kind: WindowKind, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     """Return every window that could have a member, in order of its start."""
     return meaning_of(kind).windows(kind, events, horizon)
 
@@ -211,7 +211,7 @@ def _call(query: WindowedQuery, computation: Computation, window: Window, member
     return module.compute_result(module.add_events(state, seen, *arguments), *arguments)
 
 
-def _see(query: WindowedQuery, computation: Computation, window: Window, event: Event[Any]) -> object:
+def _see(query: WindowedQuery, computation: Computation, window: Window, event: Event[object]) -> object:
     payload = computation.select(event.payload)
     return (
         clip(Event(event.start, event.end, payload), window, query.clip)
@@ -220,7 +220,7 @@ def _see(query: WindowedQuery, computation: Computation, window: Window, event: 
     )
 
 
-def clip(event: Event[Any], window: Window, policy: ClipPolicy) -> Event[Any]:
+def clip(event: Event[object], window: Window, policy: ClipPolicy) -> Event[Any]:
     """Clip the lifetime of a member for a module.
 
     A member by count or by reach may lie wholly outside its window on one side; clipping then leaves it alone on

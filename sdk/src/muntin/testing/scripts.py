@@ -78,7 +78,7 @@ class Script:
             raise StreamError(f"an event {id!r} that starts at {start} is alive here\n{self}", id=id)
         return self.add(Insertion(id, Event(start, end, payload)), key=key)
 
-    def point(self, id: Hashable, at: int, payload: Any = None, *, key: Hashable = None) -> Script:
+    def point(self, id: Hashable, at: int, payload: object = None, *, key: Hashable = None) -> Script:
         """Add an event that lasts one tick."""
         return self.add(Insertion(id, Event.point(at, payload)), key=key)
 

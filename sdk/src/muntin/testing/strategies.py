@@ -45,7 +45,7 @@ def windows(longest: int = 20) -> SearchStrategy[Window]:
 
 
 def events(
-    payloads: SearchStrategy[Any], window: Window = _NEAR_ZERO, *, open_ends: bool = False
+    payloads: SearchStrategy[object], window: Window = _NEAR_ZERO, *, open_ends: bool = False
 ) -> SearchStrategy[Event[Any]]:
     """Return events that overlap a window; some reach beyond it on either side.
 

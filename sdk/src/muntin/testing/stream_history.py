@@ -113,7 +113,7 @@ class StreamHistory:
         self.illegal.append(step)
 
 
-def _has_gap(event: Event[Any] | None, waiting: Sequence[KeyedChange], watermark: int) -> bool:
+def _has_gap(event: Event[object] | None, waiting: Sequence[KeyedChange], watermark: int) -> bool:
     """Return True if waiting changes depend on one below a watermark, which can no longer come.
 
     If the event has ended before the watermark, no change can. Else those that wait lack one if they expect an end

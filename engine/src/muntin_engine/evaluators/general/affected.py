@@ -84,9 +84,7 @@ class AffectedWindows:
         admission.settle()
         self._mark_existing(state, changes, now, affected)
         for window in self._newly_visible(state, changes, before, now):
-            found = affected.get(window)
-            if found is None:
-                affected[window] = found = Affected()
+            found = affected.setdefault(window, Affected())
             found.exists, found.is_new = True, not state.windows.get(window).size
         return affected
 

@@ -173,9 +173,6 @@ class TriggerState(NamedTuple):
 by_extent: Final = attrgetter("start", "end")
 """The order of windows."""
 
-by_start: Final = attrgetter("start")
-"""The same, where no two have the same start."""
-
 
 class Stretch(Protocol):
     """A stretch `[start, end)` of the axis."""

@@ -61,7 +61,7 @@ class ArraySubject:
         with calling("components"):
             return dict(self.form.components())
 
-    def lift(self, payloads: Sequence[Any]) -> dict[str, Any]:
+    def lift(self, payloads: Sequence[object]) -> dict[str, Any]:
         """Lift payloads: return their contributions to each component."""
         with calling(f"lift, of {len(payloads)} payloads,"):
             return columns.lift(self.form, self.reads, payloads)

@@ -34,11 +34,11 @@ class Crowd:
     first: int
     seed: int
 
-    def payloads(self, among: Sequence[Any]) -> list[Any]:
+    def payloads(self, among: Sequence[object]) -> list[Any]:
         """Return their payloads, each an object of its own, since a module may change what it gets."""
         return [deepcopy(among[(self.first + place % self.variety) % len(among)]) for place in range(self.count)]
 
-    def events(self, among: Sequence[Any], window: Window, *, open_ends: bool) -> list[Event[Any]]:
+    def events(self, among: Sequence[object], window: Window, *, open_ends: bool) -> list[Event[Any]]:
         """Return events of a window; some reach beyond it on either side."""
         random = Random(self.seed)
         return [_event(random, payload, window, open_ends) for payload in self.payloads(among)]

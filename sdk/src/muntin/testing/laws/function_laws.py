@@ -49,7 +49,7 @@ class FunctionTrial(Trial):
             return [self.call(*row) for row in rows]
         return list(self.call(*self._laws.columns(rows)))
 
-    def call(self, *arguments: Any) -> Any:
+    def call(self, *arguments: object) -> Any:
         """Call the function."""
         __tracebackhide__ = True
         try:
@@ -97,7 +97,7 @@ class FunctionLaws(Conformance):
         return _from_annotations(cls.subject()) if cls.arguments is None else cls.arguments
 
     @classmethod
-    def columns(cls, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def columns(cls, rows: Sequence[tuple[object, ...]]) -> list[Any]:
         """Return rows as the columns that a vectorised function takes."""
         return [cls.series(list(column)) for column in zip(*rows, strict=True)]
 

@@ -46,7 +46,7 @@ class Subject:
         """Return members as the module gets them, in a list that is nobody else's."""
         return list(members) if self.module.is_time_sensitive else [event.payload for event in members]
 
-    def result(self, members: Sequence[Event[Any]]) -> Any:
+    def result(self, members: Sequence[Event[object]]) -> Any:
         """Return the result of a window, computed from all its members at once; rows as a list."""
         if self.module.is_incremental:
             return self.result_of(self.state_of(members))
@@ -75,11 +75,11 @@ class Subject:
         """Return the state with fewer members."""
         return self._call("remove_events", state, self.see(members)) if members else state
 
-    def combine(self, state: Any, other: Any) -> Any:
+    def combine(self, state: object, other: object) -> Any:
         """Return the state of the members of both."""
         return self._call("combine", state, other)
 
-    def deduct(self, state: Any, other: Any) -> Any:
+    def deduct(self, state: object, other: object) -> Any:
         """Return the state without the members of the other."""
         return self._call("deduct", state, other)
 
@@ -87,7 +87,7 @@ class Subject:
         """Return today's state of one of an older version."""
         return self._call("upgrade_state", state, version)
 
-    def plain(self, state: Any) -> Any:
+    def plain(self, state: object) -> Any:
         """Return a state of an older version as it comes from a checkpoint."""
         try:
             return restored(state)
@@ -106,7 +106,7 @@ class Subject:
         except Exception as error:
             raise CallError(f"{value!r} cannot be copied: {type(error).__name__}: {error}") from error
 
-    def stored(self, state: Any) -> Any:
+    def stored(self, state: object) -> Any:
         """Return a state as it comes back from a checkpoint."""
         types = self.module._types()
         try:

@@ -45,18 +45,18 @@ class TriggerTrial(Trial):
         """Return the state of a new window."""
         return self._call("create_state", WINDOW)
 
-    def step(self, state: Any, view: TriggerView) -> tuple[Any, Decision]:
+    def step(self, state: object, view: TriggerView) -> tuple[Any, Decision]:
         """Step the trigger."""
         answer = self._call("step", state, WINDOW, view)
         if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
             return answer
         raise self.broken(f"step returned {answer!r}", "return a pair of the state and a Decision")
 
-    def wake_ups(self, state: Any) -> tuple[int, int]:
+    def wake_ups(self, state: object) -> tuple[int, int]:
         """Return the trigger's wake-ups: a reading of the clock and a max event time."""
         return self._call("next_clock", state, WINDOW), self._call("next_event_time", state, WINDOW)
 
-    def stored(self, state: Any) -> Any:
+    def stored(self, state: object) -> Any:
         """Return a state as a checkpoint gives it back."""
         try:
             return restored(state)
@@ -94,7 +94,7 @@ class TriggerTrial(Trial):
                 break
         return said
 
-    def _is_awake(self, state: Any, view: TriggerView) -> bool:
+    def _is_awake(self, state: object, view: TriggerView) -> bool:
         clock, max_event_time = self.wake_ups(state)
         is_due = clock <= view.clock or max_event_time <= view.max_event_time
         return is_due or bool(view.came or view.left) or bool(view.signals & self.trigger.signals)
