@@ -24,6 +24,7 @@ from muntin_engine.core.meter import Meter
 from muntin_engine.core.nulls import forbids_null
 from muntin_engine.core.running import RUNNING, Call, at
 from muntin_engine.exchange.null_flags import flags, forbidden_nulls
+from muntin_engine.plan.plan import Plan
 
 T = TypeVar("T")
 
@@ -179,6 +180,20 @@ class BoundForm:
 
 
 at(BoundForm._call, lambda local: Call(local["self"].label, local["method"], meter=local["self"].meter))
+
+
+def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
+    """Return the forms of a query's modules, bound to its columns; none if its evaluator computes without.
+
+    Args:
+        plan: The query.
+        meters: What measures the calls of each module.
+    """
+    return tuple(
+        BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result)
+        for module, meter in zip(plan.modules, meters, strict=True)
+        if plan.choice.uses_forms and module.form is not None
+    )
 
 
 def array_of(column: pa.Array, reads: Field) -> Array:

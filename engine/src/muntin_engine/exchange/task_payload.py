@@ -14,7 +14,7 @@ from muntin import Module
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.meter import Meter, clock
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
-from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.exchange.bucket_ids import bucket_ids
 from muntin_engine.exchange.input_task import InputColumns, InputTask, choosy_labels
 from muntin_engine.plan.plan import Plan
@@ -72,13 +72,7 @@ class TaskPayload:
     @cached_property
     def forms(self) -> tuple[BoundForm, ...]:
         """The modules' columnar forms, if the evaluator computes with them."""
-        if not self.plan.choice.uses_forms:
-            return ()
-        return tuple(
-            BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result)
-            for module, meter in zip(self.plan.modules, self.meters, strict=True)
-            if module.form is not None
-        )
+        return bound_forms(self.plan, self.meters)
 
     @cached_property
     def inputs(self) -> tuple[InputTask, ...]:

@@ -10,12 +10,13 @@ import pyarrow as pa
 from muntin.columnar.results import python_values
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.keys import Key
+from muntin_engine.core.meter import Meter
 from muntin_engine.evaluators.columnar.column_arrays import column_of
 from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
 from muntin_engine.evaluators.over_slices.in_memory import SlicesInMemory
-from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange.bound_form import bound_forms
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -26,13 +27,9 @@ class ArraysInMemory(SlicesInMemory):
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
         super().__init__(plan, cells, codec)
-        self._is_point = plan.input.lifetimes == "point"
+        self._is_point = plan.input.is_point
         self._inputs = [module.known[0] for module in plan.modules]
-        self._forms = [
-            BoundForm(module.form, module.label, module.columns, module.known)
-            for module in plan.modules
-            if module.form is not None
-        ]
+        self._forms = bound_forms(plan, [Meter() for _ in plan.modules])
 
     def lift(self, key: Key, row: InputChange) -> Iterator[bytes]:
         """Return the partial states of a row."""
