@@ -53,10 +53,10 @@ def test_another_layout_is_not_read() -> None:
 
 
 def test_a_due_is_at_hand_when_either_of_its_times_has_come() -> None:
-    due = KeyTimer(closing=10, sight=20, bound=0)
-    assert not due.is_at(watermark=9, sight=19)
-    assert due.is_at(watermark=10, sight=0)
-    assert due.is_at(watermark=0, sight=20)
+    due = KeyTimer(closing=10, visibility=20, output_watermark=0)
+    assert not due.is_reached(watermark=9, visibility=19)
+    assert due.is_reached(watermark=10, visibility=0)
+    assert due.is_reached(watermark=0, visibility=20)
 
 
 def test_the_soonest_of_none_is_never() -> None:

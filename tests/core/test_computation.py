@@ -163,8 +163,8 @@ def test_a_failure_while_rows_are_made_lazily_is_a_failure_of_the_module() -> No
         computation(Lazy()).result_of_members([], ("k",), W)
 
 
-def test_a_time_bound_query_must_put_out_eagerly() -> None:
-    with pytest.raises(PolicyError, match="puts out results eagerly, not with emit='final'"):
+def test_a_time_bound_query_must_emit_eagerly() -> None:
+    with pytest.raises(PolicyError, match="emits results eagerly, not with emit='final'"):
         query(tumbling(10), timestamps=TimestampPolicy.TIME_BOUND)
     with pytest.raises(PolicyError, match="use emit='eager'"):
         query(tumbling(10), timestamps=TimestampPolicy.CLIP, contract=OutputContract.TIME_BOUND)

@@ -18,7 +18,7 @@ from muntin import (
 )
 from muntin.testing import reference
 from muntin_engine.core.changes import Progress
-from muntin_engine.testing.meaning import standing_output, windows_with_members
+from muntin_engine.testing.meaning import live_output, windows_with_members
 from tests.differential.cases import Case, Described
 
 Row = tuple[Window, int, int, Hashable]
@@ -34,7 +34,7 @@ def expected_table(case: Described, histories: Histories, now: Progress) -> Tabl
 
 def expected(case: Described, events: Sequence[Event[Any]], now: Progress) -> list[reference.OutputEvent]:
     """Return the output that must stand for a key."""
-    return standing_output(case.reference, case.emit, events, now)
+    return live_output(case.reference, case.emit, events, now)
 
 
 def least_promise(case: Case, histories: Histories, now: Progress) -> int:

@@ -69,7 +69,7 @@ def test_the_streams_have_early_results_of_all_kinds() -> None:
 
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "time wakes no window": (TriggerState, "is_due", lambda *_: False),
+    "time wakes no window": (TriggerState, "wakes", lambda *_: False),
     "time wakes no key": (WindowIndex, "wake_ups", lambda _self: (INFINITY, INFINITY)),
     "a window closes and its trigger is not told": (ClosingWindows, "limit", lambda *_: None),
     "whatever happens is no change": (Affected, "touches_members", property(lambda _self: False)),

@@ -220,7 +220,7 @@ CALLS = (
     ("query.write(checkpoint='c', results='r', trigger={'availableNow': True})", "has no unit"),
     ("query.write(checkpoint='c', results='r', trigger='-5 seconds')", "is negative"),
     ("query.write(checkpoint='c', results='r', trigger='often')", "'often' is not a duration"),
-    ("query.named('')", "counters is a name, got ''"),
+    ("query.named('')", "metrics_name is a name, got ''"),
     ("query.results(True)", "watermark is a name, got True"),
     ("monitor(None)", "monitor() watches a streaming query, got NoneType", "query.write(...)"),
     ("monitor(stream)", "got EventStream", "query.write(...)"),

@@ -82,12 +82,12 @@ class Outcome:
         return sum(counts[name] for counts in self.counts)
 
 
-def run(df: DataFrame, checkpoint: Path, counters: str = "muntin") -> Outcome:
+def run(df: DataFrame, checkpoint: Path, metrics_name: str = "muntin") -> Outcome:
     """Run a streaming query until its input is used up."""
     outcome = Outcome()
     query = start(df, checkpoint, outcome)
     query.awaitTermination()
-    outcome.counts = list(_counts(query, counters))
+    outcome.counts = list(_counts(query, metrics_name))
     return outcome
 
 
@@ -148,9 +148,9 @@ def _without_timestamps(of: pa.DataType) -> pa.DataType:
     return pa.list_(_without_timestamps(of.value_type)) if pa.types.is_list(of) else of
 
 
-def _counts(query: StreamingQuery, counters: str) -> Iterator[dict[str, int]]:
+def _counts(query: StreamingQuery, metrics_name: str) -> Iterator[dict[str, int]]:
     for progress in query.recentProgress:
         metrics = progress["observedMetrics"]
-        observed = next((metrics[raw] for raw, shown in shown_names(metrics).items() if shown == counters), None)
+        observed = next((metrics[raw] for raw, shown in shown_names(metrics).items() if shown == metrics_name), None)
         if observed is not None:
             yield dict(observed.asDict() if hasattr(observed, "asDict") else observed)

@@ -51,7 +51,7 @@ def test_two_queries_that_count_under_one_name_are_told_apart_first(minutes: Dat
     first = counts(minutes).named("mine").results()
     windowed = events(first, at="window.end", delay=0).window(tumbling("10 seconds"))
     second = windowed.aggregate(n=module(Count)).named("mine")
-    with pytest.raises(QueryError, match=r"counts under the name 'mine' already\n.*\.named"):
+    with pytest.raises(QueryError, match=r"reports metrics under the name 'mine' already\n.*\.named"):
         second.results()
 
 
@@ -151,7 +151,7 @@ def test_results_that_are_taken_back_are_events_that_are(spark: SparkSession, tm
 
 def test_early_results_that_stay_are_no_events(minutes: DataFrame) -> None:
     stream = events(minutes, at="at", delay=0).window(tumbling("1 minute"), emit=early(every_count(1)))
-    with pytest.raises(QueryError, match=r"not taken back.*\n.*refinement='retract'"):
+    with pytest.raises(QueryError, match=r"not retracted.*\n.*refinement='retract'"):
         stream.aggregate(n=module(Count)).as_events()
 
 

@@ -87,7 +87,7 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
 
 def _lasting(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row without what differs from run to run: how long things took, and how much memory."""
-    return {name: value for name, value in row.items() if name not in ("event_id", "counters", "batch")}
+    return {name: value for name, value in row.items() if name not in ("event_id", "metrics", "batch")}
 
 
 def differences(found: Mapping[str, Counter[str]], wanted: Mapping[str, Counter[str]]) -> str:

@@ -18,7 +18,7 @@ class _Members(Aggregate[object, int]):
     name, version = "muntin.members", "1.0.0"
 
     def compute_result(self, payloads: Any) -> int:
-        """Return how many there are."""
+        """Return the number of members."""
         return len(payloads)
 
 

@@ -209,19 +209,19 @@ def _times_of_module(label: str) -> Sequence[Metric]:
 
 
 _APART: Final = " # "
-"""What stands between the parts of a name that a query was not given."""
+"""The separator of the parts of a name that a query was not given."""
 
 
-def reported_name(counters: str, plan: Plan, source: str) -> str:
+def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
     """Return a name for the observed metrics of a query that was given none, so that Spark can tell several apart.
 
     Args:
-        counters: What such a query is called.
+        metrics_name: The name of such queries.
         plan: The query.
         source: What tells its input from others.
     """
     told = hashlib.sha256(json.dumps([plan.identity(), source], default=str).encode()).hexdigest()[:8]
-    return _APART.join([counters, plan.spelled_window, told])
+    return _APART.join([metrics_name, plan.spelled_window, told])
 
 
 def shown_names(reported: Iterable[str]) -> dict[str, str]:

@@ -175,10 +175,10 @@ class Component:
 
 
 class ColumnarState(TypedDict):
-    """What the incremental methods of a columnar aggregate keep: plain data.
+    """The state of the incremental methods of a columnar aggregate: plain data.
 
     Attributes:
-        payloads: How many payloads were lifted.
+        payloads: The number of lifted payloads.
         kept: The value of each component, by name: a vector as nested lists, collected values as a list, a time as an
             integer, a sum of floats as an exact fraction.
     """

@@ -51,10 +51,10 @@ class Outputs(PlannedQuery):
         keys = [f"`{key.name}`" for key in self.plan.keys]
         self.results().orderBy("window", *keys).show(rows, truncate)
 
-    def named(self, counters: str) -> Self:
-        """Return the query with a name of its own for its numbers."""
-        check_name("counters", counters)
-        return replace(self, counters=counters, is_named=True)
+    def named(self, metrics_name: str) -> Self:
+        """Return the query with a name of its own for its metrics."""
+        check_name("metrics_name", metrics_name)
+        return replace(self, metrics_name=metrics_name, is_named=True)
 
     def untimed(self) -> Self:
         """Return the query without measuring how long its stages and modules take."""
@@ -65,15 +65,15 @@ class Outputs(PlannedQuery):
 
         With timestamps other than `align` there is a column `lifetime` too. Speculative results have `change`
         (`insert` or `retract`) and `event_id`, which names a result among those of its key. Where a module is
-        time-bound and its results are put out eagerly, `change` may also be `revise`: the result's lifetime ends at
+        time-bound and its results are emitted eagerly, `change` may also be `revise`: the result's lifetime ends at
         `new_end` from now on. A lifetime without an end has a null `end`. Early results have `timing` (`early` or
         `final`) and `firing`, which counts how often their window was emitted before; where they are retracted they
         have `change` and `event_id` as well.
 
         A static input is taken as a whole: nothing in it is late, and every window is complete.
 
-        While a streaming query of it runs, its progress has observed metrics under the name `counters`: what each
-        micro-batch brought, put out and took. `batch_metrics` reads them and `monitor` shows them.
+        While a streaming query of it runs, its progress has observed metrics under its name: the input, output and
+        durations of each micro-batch. `batch_metrics` reads them and `monitor` shows them.
 
         Args:
             watermark: The name of a column to add, the start of the result's lifetime, with a watermark of Spark's that
@@ -145,7 +145,7 @@ class Outputs(PlannedQuery):
             late: Takes what `late` returns. The query is then evaluated in general, from its rows: see `explain`.
             rejected: Takes what `rejected` returns.
             progress: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
-                `results`, the `watermark` of the output, and the other `counters` by name.
+                `results`, the `watermark` of the output, and the other `metrics` by name.
             trigger: How long from the start of a micro-batch to that of the next, with its unit, such as
                 `"10 seconds"`; at once if it is None; `"available_now"` to stop when all that there is has been read.
             on_end: What becomes of open windows when the query ends. `"leave"`: they wait in the checkpoint for a later
@@ -209,7 +209,7 @@ class Outputs(PlannedQuery):
 
         `write` does so by itself, from a note that it keeps in the checkpoint. Of a checkpoint that was started by
         `results().writeStream` the state is read, which takes as long as reading what the query holds; such a query
-        otherwise finds out in its first micro-batch, before any state changes and any row is put out.
+        otherwise finds out in its first micro-batch, before any state changes and any row is emitted.
 
         Args:
             checkpoint: Where Spark keeps how far the query is.

@@ -38,7 +38,7 @@ class PlannedQuery:
     Attributes:
         sources: The projected inputs.
         plan: What will be evaluated, and how.
-        counters: What a streaming query is called in its numbers (see `Query.results`).
+        metrics_name: The name of a streaming query in its metrics (see `Query.results`).
         is_timed: True if it reports how long its stages and modules take.
         inner: The plans of the queries whose results are its input, the first one first.
         is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
@@ -47,7 +47,7 @@ class PlannedQuery:
 
     sources: tuple[Projection, ...]
     plan: Plan
-    counters: str = "muntin"
+    metrics_name: str = "muntin"
     is_timed: bool = True
     inner: tuple[Plan, ...] = ()
     is_named: bool = False

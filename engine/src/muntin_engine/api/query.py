@@ -41,7 +41,7 @@ class EventStream(InputRequest):
         clock, signals and the end of the stream. So the input stays as complete as its rows say, those that are left
         out included, and a sample that is left out ends the one before it.
 
-        Several conditions hold together. `filtered` among the numbers of a batch counts what was left out.
+        Several conditions hold together. The metric `filtered` counts the insertions that were left out.
 
         Args:
             condition: A condition on the columns of a row, as text or as a column. Null leaves an event out, as in SQL.
@@ -248,14 +248,14 @@ class Query(Outputs):
             buckets: Over how many buckets the other query's keys are spread.
 
         Raises:
-            QueryError: What `results` raises; or there are early results that are not taken back.
+            QueryError: As `results`; or there are early results that are not retracted.
         """
         from muntin_engine.spark.chaining import roles
         from muntin_engine.spark.pipeline import results_as_events
 
         keys = key_columns(key)
         check_buckets(buckets)
-        inner = replace(self, counters=f"{self.counters}.input")
+        inner = replace(self, metrics_name=f"{self.metrics_name}.input")
         return EventStream(
             df=results_as_events(inner),
             keys=keys,

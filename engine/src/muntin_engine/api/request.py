@@ -107,7 +107,7 @@ class WindowRequest:
         specification: How the axis is cut.
         clip: What modules see of lifetimes; None to have what they are made for.
         timestamps: Which lifetime the output gets; None to have what the modules are made for.
-        emit: When results are put out.
+        emit: The emission of results.
         evaluator: The name of the evaluator that is asked for; None to have the cheapest.
         named: Where there are several specifications, all of them by name; `specification` is the first.
         beside: Further event streams, for an evaluator that takes several. The keys of all are spread as those of

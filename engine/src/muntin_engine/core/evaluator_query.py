@@ -75,7 +75,7 @@ class EvaluatorQuery:
         bindings: One operator, or any number of aggregates.
         clip: What time-sensitive modules see of their events.
         timestamps: Which lifetime the output gets.
-        emit: When results are put out.
+        emit: The emission of results.
         contract: What holds for the lifetimes of the output, where the module sets them. `TIME_BOUND` needs
             `emit=EAGER`, as the timestamps of that name do: output that waits for the end of its window cannot start
             at its cause.
@@ -83,15 +83,15 @@ class EvaluatorQuery:
         has_ids: True if the input names its events, so that it may revise them.
         expressions: How an event's payload gives the values that the trigger of early results reads, by expression.
         late: What becomes of late rows.
-        waits_for_watermark: True if a window comes into sight when the watermark passes its end, and not before. It
+        waits_for_watermark: True if a window becomes visible when the watermark passes its end, and not before. It
             needs `emit=SPECULATIVE`.
         axis: What ticks measure; only messages depend on it.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
         is_operator: True if the query's one module returns rows.
         ends_move: True if the end of an event may change after it came.
-        follows_open_windows: True if a window counts from its first member on, not only when it is complete or in
-            sight.
-        is_cut_at_changes: True if at each tick of a window stands the result of what the input says up to that tick.
+        follows_open_windows: True if a window counts from its first member on, not only when it is complete or
+            visible.
+        is_cut_at_changes: True if the result at each tick of a window comes from the input up to that tick.
         is_time_bound: True if no output may start before the change that caused it.
         waits_for_ends: True if a window's result depends on ends that lie after it and may still move.
         hides_later_ends: True if a result may not show ends that lie after its tick, since a legal change may still
@@ -140,5 +140,5 @@ class EvaluatorQuery:
             self.emit.check(self.window, is_revised=self.ends_move)
         if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
             raise PolicyError(
-                f"a time-bound query puts out results eagerly, not with emit={str(self.emit)!r}\n  use emit='eager'"
+                f"a time-bound query emits results eagerly, not with emit={str(self.emit)!r}\n  use emit='eager'"
             )

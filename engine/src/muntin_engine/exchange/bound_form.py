@@ -90,7 +90,7 @@ class BoundForm:
         return self._call("upgrade_state", upgrade_all)
 
     def lift(self, inputs: Sequence[pa.Array], length: int) -> tuple[dict[str, Array], IntArray | None]:
-        """Return what the rows of a batch contribute, and which of them do.
+        """Lift the rows of a batch: return their contributions, and the places of the accepted ones.
 
         Args:
             inputs: All columns of the query.
@@ -197,7 +197,7 @@ def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
 
 
 def array_of(column: pa.Array, reads: Field) -> Array:
-    """Return a column as `ColumnarAggregate.lift` wants it; what stands where a null is has no meaning."""
+    """Return a column as `ColumnarAggregate.lift` wants it; values under nulls are unspecified."""
     dtype = DTYPES.get(reads.type.kind) if isinstance(reads.type, Scalar) else None
     if dtype is None:
         values = np.empty(len(column), object)

@@ -1,4 +1,4 @@
-"""What comes out of buckets, read back as typed rows."""
+"""Read the output of buckets back as typed rows."""
 
 from __future__ import annotations
 

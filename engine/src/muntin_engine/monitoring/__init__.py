@@ -1,4 +1,4 @@
-"""The numbers that streaming queries report: read, kept and shown."""
+"""The metrics that streaming queries report: read, kept and shown."""
 
 from muntin_engine.monitoring.history import History
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics

@@ -142,7 +142,7 @@ def _time(history: History) -> Iterator[BoardLine]:
 
 def _part(name: str, part: str) -> Callable[[BatchMetrics], float | None]:
     """Return a function that reads a metric of a stage or a module."""
-    return lambda numbers: getattr(numbers, name).get(part)
+    return lambda metrics: getattr(metrics, name).get(part)
 
 
 def _seconds(label: str, history: History, value: Callable[[BatchMetrics], float | None], total: float) -> BoardLine:

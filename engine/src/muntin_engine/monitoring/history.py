@@ -22,7 +22,7 @@ class History:
     Attributes:
         query: The name under which it reports.
         batches: The last ones, oldest first.
-        totals: Sums over all batches that were seen, of numbers that can be added up.
+        totals: Sums over all batches that were seen, of metrics that can be added up.
         seconds: Seconds over all batches that were seen: all of them together as `batch`, and those of each stage.
         modules: The same of each module.
         long_calls: Over all batches that were seen, how many calls of each module ran for too long.
@@ -40,16 +40,16 @@ class History:
         self.longest_calls: dict[str, float] = {}
         self.skipped: Counter[str] = Counter()
 
-    def add(self, numbers: BatchMetrics) -> None:
+    def add(self, metrics: BatchMetrics) -> None:
         """Add a batch."""
-        self.batches.append(numbers)
-        self.totals.update({name: getattr(numbers, name) for name in _SUMMED})
-        self.seconds.update({"batch": numbers.seconds, **numbers.stages})
-        self.modules.update(numbers.modules)
-        self.long_calls.update(numbers.long_calls)
-        for module, seconds in numbers.longest_calls.items():
+        self.batches.append(metrics)
+        self.totals.update({name: getattr(metrics, name) for name in _SUMMED})
+        self.seconds.update({"batch": metrics.seconds, **metrics.stages})
+        self.modules.update(metrics.modules)
+        self.long_calls.update(metrics.long_calls)
+        for module, seconds in metrics.longest_calls.items():
             self.longest_calls[module] = max(seconds, self.longest_calls.get(module, 0.0))
-        self.skipped.update(numbers.skipped)
+        self.skipped.update(metrics.skipped)
 
     @property
     def last(self) -> BatchMetrics:
@@ -66,7 +66,7 @@ class History:
             >>> history.last.state_bytes, history.latest("state_bytes")
             (None, 500)
         """
-        values = (getattr(numbers, name) for numbers in reversed(self.batches))
+        values = (getattr(metrics, name) for metrics in reversed(self.batches))
         return next((value for value in values if value is not None), None)
 
 
@@ -81,15 +81,15 @@ class Histories:
         """Add the batches that are new, of those that a query has made progress by, oldest first."""
         for some in progress:
             found = batch_metrics(some)
-            if any(self._is_new(numbers) for numbers in found.values()):
-                for name, numbers in found.items():
-                    self.by_query.setdefault(name, History(name)).add(numbers)
-                    self._seen = _place(numbers)
+            if any(self._is_new(metrics) for metrics in found.values()):
+                for name, metrics in found.items():
+                    self.by_query.setdefault(name, History(name)).add(metrics)
+                    self._seen = _place(metrics)
 
-    def _is_new(self, numbers: BatchMetrics) -> bool:
-        return self._seen is None or _place(numbers) > self._seen
+    def _is_new(self, metrics: BatchMetrics) -> bool:
+        return self._seen is None or _place(metrics) > self._seen
 
 
-def _place(numbers: BatchMetrics) -> tuple[float, int]:
+def _place(metrics: BatchMetrics) -> tuple[float, int]:
     """Return a sort key that grows from batch to batch."""
-    return numbers.started.timestamp() if numbers.started else 0.0, numbers.batch
+    return metrics.started.timestamp() if metrics.started else 0.0, metrics.batch

@@ -11,7 +11,7 @@ from muntin import INFINITY, instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchMetrics:
-    """The numbers of a micro-batch; `batch_metrics` reads them from a query's progress.
+    """The metrics of a micro-batch; `batch_metrics` reads them from a query's progress.
 
     The reference page of numbers says what each means. Those that say how things stand after the batch are None where
     nothing was asked: in a batch without any rows, and where a query's evaluator does not know them.
@@ -25,7 +25,7 @@ class BatchMetrics:
         late: Rows that came too late.
         rejected: Rows that make no sense where they came.
         filtered: New events that a filter left out.
-        results: Rows that were put out.
+        results: Emitted rows.
         retractions: How many of these take an earlier result back, or end it earlier.
         early: How many of them are of windows that are not final.
         keys: Keys that the batch brought rows of.

@@ -1,4 +1,4 @@
-"""From the progress of a streaming query to numbers."""
+"""Read metrics from the progress of a streaming query."""
 
 from __future__ import annotations
 

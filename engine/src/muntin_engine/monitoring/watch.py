@@ -52,14 +52,14 @@ class Watch:
         """Take in what is new; return whether the query runs."""
         is_active = self._query.isActive  # first, so that what the last batch said is not missed
         self._histories.take(self._query.recentProgress)
-        self.status = f"{self._query.name or 'the query'} {self._standing(is_active)}"
+        self.status = f"{self._query.name or 'the query'} {self._status(is_active)}"
         return is_active
 
     def leave(self) -> None:
         """Note that nobody looks any more."""
         self.status = f"{self._query.name or 'the query'} goes on; nobody watches it any more"
 
-    def _standing(self, is_active: bool) -> str:
+    def _status(self, is_active: bool) -> str:
         if is_active:
             return "runs" if self.histories else "runs; it has not reported any Muntin query yet"
         error = self._query.exception()

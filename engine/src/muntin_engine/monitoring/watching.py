@@ -27,7 +27,7 @@ class Display(Protocol):
 
 
 def monitor(query: Watched, *, refresh: float = 1.0) -> None:
-    """Show the numbers of a streaming query until it ends, in a terminal or in a notebook.
+    """Show the metrics of a streaming query until it ends, in a terminal or in a notebook.
 
     Ctrl-C, or interrupting the notebook's kernel, ends the watching and never the query. A query that fails is shown
     as failed; `query.awaitTermination()` then raises its error.
@@ -84,7 +84,7 @@ def _display() -> AbstractContextManager[Any]:
         return NotebookDisplay()
     if find_spec("rich") is None:
         raise SetupError(
-            "monitor() shows its numbers with rich, which is not installed\n"
+            "monitor() shows metrics with rich, which is not installed\n"
             "  install it: pip install 'muntin-engine[monitor]'"
         )
     from muntin_engine.monitoring.terminal import TerminalDisplay

@@ -138,7 +138,7 @@ def _explain_early(early: EarlyEmission) -> str:
 
 _REFINEMENTS: Final = {
     Refinement.ACCUMULATE: "each result is the whole so far",
-    Refinement.DISCARD: "each result covers what came since the last, the final one too",
+    Refinement.DISCARD: "each result covers the members since the last one, the final one too",
     Refinement.RETRACT: "each result is the whole so far, and the last one is retracted",
 }
 

@@ -46,7 +46,7 @@ class Plan:
         window: How the axis is cut.
         clip: What time-sensitive modules see of their events.
         timestamps: Which lifetime the output gets.
-        emit: When results are put out.
+        emit: The emission of results.
         modules: One operator, or any number of aggregates.
         buckets: Over how many buckets keys are spread. Part of a checkpoint.
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
@@ -55,7 +55,7 @@ class Plan:
         unit: The unit of integer times, if they have one.
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
         from_modules: The policies that the query does not name, and that its modules are made for.
-        written_emit: When results are put out, as it is written in the query, lengths of time in words.
+        written_emit: The emission, as it is written in the query, with lengths of time in words.
         choice: The evaluator that the planner gave it.
     """
 
@@ -120,7 +120,7 @@ class Plan:
 
     @property
     def emission(self) -> EmitPolicy | EarlyEmission:
-        """When results are put out, given that late rows may correct them."""
+        """The emission of results, given that late rows may correct them."""
         is_corrected = self.emit is EmitPolicy.FINAL and any(given.late.corrects for given in self.inputs)
         return EmitPolicy.SPECULATIVE if is_corrected else self.emit
 
@@ -185,7 +185,7 @@ class Plan:
             if window.grid() is None:
                 return f"{window} is no regular grid"
         if self.early is None and self.emit is not EmitPolicy.FINAL:
-            return f"emit={str(self.emit)!r} puts out results that may change"
+            return f"emit={str(self.emit)!r} emits results that may change"
         if self.input.progress.by_key:
             return "keys may punctuate themselves, so each closes windows of its own"
         if self.input.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):

@@ -1,4 +1,4 @@
-"""Allowed lateness: windows are put out by the watermark and close some time behind it."""
+"""Allowed lateness: windows are emitted by the watermark and close some time behind it."""
 
 from __future__ import annotations
 

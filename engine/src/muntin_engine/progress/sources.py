@@ -13,20 +13,20 @@ class SourceState(NamedTuple):
 
     Attributes:
         seen: All observations of it, as one.
-        bound: Its watermark: no later row of the source has a sync time below it.
+        watermark: Its watermark: no later row of the source has a sync time below it.
         spoke: The clock after the last micro-batch with rows of it, or the first reading if there was none since;
             None as long as there is no reading.
     """
 
     seen: Observation
-    bound: int = EARLIEST
+    watermark: int = EARLIEST
     spoke: int | None = None
 
     def take(self, policy: ProgressPolicy, observed: Observation) -> SourceState:
         """Return the state after a micro-batch in which the source spoke."""
         seen = self.seen.merge(observed, starts_kept(policy))
-        bound = max(self.bound, observed.watermark, implied(policy, self.seen.rows, seen))
-        return SourceState(seen, bound, None)
+        watermark = max(self.watermark, observed.watermark, implied(policy, self.seen.rows, seen))
+        return SourceState(seen, watermark, None)
 
     def hear_clock(self, policy: ProgressPolicy, clock: int) -> SourceState:
         """Return the state when it is some time by the clock; an idle source may be moved on by it."""
@@ -35,7 +35,7 @@ class SourceState(NamedTuple):
         state = self if self.spoke is not None else self._replace(spoke=clock)
         if policy.idle is None or policy.idle.lag is None or not state.is_idle(policy, clock):
             return state
-        return state._replace(bound=max(state.bound, clock - policy.idle.lag))
+        return state._replace(watermark=max(state.watermark, clock - policy.idle.lag))
 
     def is_idle(self, policy: ProgressPolicy, clock: int) -> bool:
         """True if the source has said nothing for so long that the policy does not wait for it."""
@@ -43,13 +43,13 @@ class SourceState(NamedTuple):
 
     def to_data(self) -> list[object]:
         """Return it as plain data."""
-        return [self.seen.to_data(), self.bound, self.spoke]
+        return [self.seen.to_data(), self.watermark, self.spoke]
 
     @classmethod
     def from_data(cls, data: list[Any]) -> SourceState:
         """Return the state that `to_data` wrote."""
-        seen, bound, spoke = data
-        return cls(Observation.from_data(seen), bound, spoke)
+        seen, watermark, spoke = data
+        return cls(Observation.from_data(seen), watermark, spoke)
 
 
 def implied(policy: ProgressPolicy, rows_before: int, seen: Observation) -> int:

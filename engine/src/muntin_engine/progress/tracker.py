@@ -85,12 +85,12 @@ class ProgressTracker:
         return state.take(self.policy, heard)
 
     def _least(self, states: Sequence[SourceState], clock: int) -> int:
-        """Return the least bound of the sources that are waited for; the furthest of all if none is."""
+        """Return the least watermark of the sources that are waited for; the furthest of all if none is."""
         idle = self.policy.idle
         if idle is None or idle.lag is not None:
-            return min(state.bound for state in states)
-        awaited = [state.bound for state in states if not state.is_idle(self.policy, clock)]
-        return min(awaited) if awaited else max(state.bound for state in states)
+            return min(state.watermark for state in states)
+        awaited = [state.watermark for state in states if not state.is_idle(self.policy, clock)]
+        return min(awaited) if awaited else max(state.watermark for state in states)
 
     def _settled(self, now: Progress) -> Progress:
         """Return progress as fine as output needs it, with a horizon that the watermark does not pass."""

@@ -37,7 +37,7 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
     early = query.plan.early
     if early is not None and early.refinement is not Refinement.RETRACT:
         raise QueryError(
-            f"the early results of this query are not taken back (refinement {str(early.refinement)!r}), so they would "
+            f"the early results of this query are not retracted (refinement {str(early.refinement)!r}), so they would "
             "count again and again\n  use early(..., refinement='retract'), or emit='final'"
         )
     text = spark_types.StringType()

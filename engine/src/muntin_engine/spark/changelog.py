@@ -50,10 +50,10 @@ def folded(changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
             "fold() needs a changelog as a whole, and this one is a stream\n"
             "  write it with query.write(results=...), to a path or a ChangelogTable, and read that"
         )
-    return standing(changelog, key).drop(_EVENT_ID)
+    return live_rows(changelog, key).drop(_EVENT_ID)
 
 
-def standing(changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None) -> DataFrame:
+def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None) -> DataFrame:
     """Return the rows that stand once changes have been applied to a table, with the id of each.
 
     Args:

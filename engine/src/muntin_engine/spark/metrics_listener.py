@@ -1,4 +1,4 @@
-"""The numbers of every query of a session, as they come."""
+"""The metrics of every query of a session, as they come."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from muntin_engine.monitoring import BatchMetrics, batch_metrics
 
 
 class MetricsListener(StreamingQueryListener):
-    """Calls a function with the numbers of each micro-batch of each Muntin query in a session.
+    """Calls a function with the metrics of each micro-batch of each Muntin query in a session.
 
     Register it with `spark.streams.addListener`. Spark calls it in a thread of its own, some time after the batch; an
     exception in the function is logged and does not stop the query.
@@ -30,9 +30,9 @@ class MetricsListener(StreamingQueryListener):
         """Do nothing."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Pass the numbers of a batch on."""
-        for numbers in batch_metrics(event.progress.json).values():
-            self._take(numbers)
+        """Pass the metrics of a batch on."""
+        for metrics in batch_metrics(event.progress.json).values():
+            self._take(metrics)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Do nothing."""

@@ -89,7 +89,7 @@ def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
 
 
 def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
-    """Return all that a query puts out, as blobs; `rows_of` makes rows of them.
+    """Return the whole output of a query, as blobs; `rows_of` makes rows of them.
 
     Args:
         query: The query.
@@ -106,14 +106,14 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     schema = spark_schema_of(exchange_schema(len(query.sources)))
     grouped = united(query.sources).mapInArrow(Distributor(task), schema).groupBy("bucket")
     if not source.isStreaming:
-        teller = teller_of(source.sparkSession, query.counters, len(described.buckets)) if is_told else None
+        teller = teller_of(source.sparkSession, query.metrics_name, len(described.buckets)) if is_told else None
         return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
     blobs = grouped.transformWithState(BucketProcessor(task), OUTPUT, "Append", "None")
     return _counted(query, blobs, names_of_counts(described))
 
 
 def closed(query: PlannedQuery, cells: DataFrame) -> DataFrame:
-    """Return all that a query puts out when its stream is closed, as blobs, out of the state that it has.
+    """Return the whole output of a query when its stream is closed, as blobs, from the state that it has.
 
     Args:
         query: The query.
@@ -175,7 +175,7 @@ def _counted(query: PlannedQuery, blobs: DataFrame, of_sources: Iterable[str]) -
         if error.getCondition() != "DUPLICATED_METRICS_NAME":
             raise
         raise QueryError(
-            f"the input contains a query that counts under the name {query.counters!r} already\n"
+            f"the input contains a query that reports metrics under the name {query.metrics_name!r} already\n"
             "  give one of them another name: .named('...')"
         ) from error
     return observed
@@ -184,8 +184,8 @@ def _counted(query: PlannedQuery, blobs: DataFrame, of_sources: Iterable[str]) -
 def _reported_name(query: PlannedQuery) -> str:
     """Return the name of a query's metrics, which differs from all others by itself unless the query was given one."""
     if query.is_named:
-        return query.counters
-    return reported_name(query.counters, query.plan, str(united(query.sources).semanticHash()))
+        return query.metrics_name
+    return reported_name(query.metrics_name, query.plan, str(united(query.sources).semanticHash()))
 
 
 def _total(metric: Metric) -> Column:

@@ -167,7 +167,7 @@ class Teller:
     query: int
 
     def tell(self, bucket: int, output: Iterable[OutputBlob]) -> None:
-        """Count what a bucket puts out."""
+        """Count the rows that a bucket emits."""
         accepted, reasons = 0, Counter[str]()
         for blob in output:
             if blob.stream == ACCEPTED:

@@ -28,35 +28,37 @@ LAYOUTS: Final = (LAYOUT, SLICES)
 
 
 class KeyTimer(NamedTuple):
-    """When a key, or a key group, must be looked at again, and how far its output is settled.
+    """The timer of a key, or of a key group: the progress at which it has work, and its output watermark.
 
-    A tick may be earlier than need be, never later.
+    A tick may be earlier than necessary, never later.
 
     Attributes:
         closing: The smallest watermark at which a window closes or something can be forgotten.
-        sight: The smallest max event time (horizon, for eager output) at which a window comes into sight.
-        bound: The least time of an output that what is stored may still make or change.
-        clock: The smallest reading of the clock at which a trigger wants to be asked.
-        max_event_time: The smallest max event time at which one does.
+        visibility: The smallest max event time (horizon, for eager output) at which a window becomes visible.
+        output_watermark: The least time of an output that the stored state may still make or change.
+        clock: The smallest reading of the clock at which a trigger wakes up.
+        max_event_time: The smallest max event time at which a trigger wakes up.
     """
 
     closing: int
-    sight: int
-    bound: int
+    visibility: int
+    output_watermark: int
     clock: int = INFINITY
     max_event_time: int = INFINITY
 
-    def is_at(self, watermark: int, sight: int, clock: int = EARLIEST, max_event_time: int = EARLIEST) -> bool:
-        """True if there is something to do."""
+    def is_reached(
+        self, watermark: int, visibility: int, clock: int = EARLIEST, max_event_time: int = EARLIEST
+    ) -> bool:
+        """True if there is work at some progress."""
         return (
             self.closing <= watermark
-            or self.sight <= sight
+            or self.visibility <= visibility
             or self.clock <= clock
             or self.max_event_time <= max_event_time
         )
 
     def to_data(self) -> list[int]:
-        """Return it as plain data, shorter where no trigger waits, from which `Timer(*data)` makes it again."""
+        """Return it as plain data, shorter where no trigger waits, from which `KeyTimer(*data)` makes it again."""
         return list(self if self[3:] != (INFINITY, INFINITY) else self[:3])
 
 

@@ -17,7 +17,7 @@ _NOTHING: Final = "none"
 
 
 def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[Difference, ...]:
-    """Return where what a checkpoint depends on is not what a query depends on.
+    """Return the differences between the identity in a checkpoint and that of a query.
 
     Args:
         stored: The identity in the checkpoint, as plain data.

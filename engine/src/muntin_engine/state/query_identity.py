@@ -1,4 +1,4 @@
-"""What the state of a query depends on, as plain data."""
+"""The identity of a query: the properties that its state depends on, as plain data."""
 
 from __future__ import annotations
 

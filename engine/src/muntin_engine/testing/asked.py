@@ -36,12 +36,12 @@ _TICKS: Final = "bigint"
 
 @dataclass(frozen=True)
 class Asked:
-    """A script, a query of it, and when its results are put out.
+    """A script, a query of it, and the emission of its results.
 
     Attributes:
         script: The stream; its own micro-batches do not count.
         query: The query, whose modules are as they were made.
-        emit: When results are put out.
+        emit: The emission of results.
 
     Raises:
         StreamError: The script has illegal steps.
@@ -111,7 +111,7 @@ class Asked:
 
     @cached_property
     def has_ids(self) -> bool:
-        """True if its events may be revised; where early results are not taken back, only if some are."""
+        """True if its events may be revised; where early results are not retracted, only if some are."""
         return self._is_revised or not isinstance(self.emit, EarlyEmission)
 
     @cached_property

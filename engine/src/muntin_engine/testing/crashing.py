@@ -45,7 +45,7 @@ def crash_everywhere(
     Args:
         script: The stream. Its own seams do not count.
         query: The query.
-        emit: When results are put out: `"final"`, `"speculative"`, `"eager"`, or `early(...)` on a trigger that waits
+        emit: The emission of results: `"final"`, `"speculative"`, `"eager"`, or `early(...)` on a trigger that waits
             for neither a clock nor a column.
         tolerance: Relative and absolute, for numbers in results.
 

@@ -54,8 +54,8 @@ class OutputDifference:
         evaluator: What evaluated it.
         mishap: What happened.
         place: The step after which the output is another, or which raised.
-        wanted: What stands then without the mishap, and not with it; where there is none, what the reference says.
-        got: What stands instead.
+        wanted: The output that is live then without the mishap, and not with it; without one, the reference's.
+        got: The output that is live instead.
         error: What was raised, if anything.
         only_after: The one step after which it need happen; None if it must happen several times.
     """

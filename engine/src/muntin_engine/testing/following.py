@@ -16,7 +16,7 @@ from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing.asked import Asked
-from muntin_engine.testing.meaning import progress_of, standing_output
+from muntin_engine.testing.meaning import live_output, progress_of
 
 
 class Mishap(StrEnum):
@@ -33,7 +33,7 @@ class Mishap(StrEnum):
 
 
 class LiveResult(NamedTuple):
-    """A result that stands: put out, and not taken back."""
+    """A live result: emitted, and not retracted."""
 
     key: Hashable
     window: Window
@@ -46,12 +46,12 @@ class LiveResult(NamedTuple):
 
 @dataclass
 class LiveOutput:
-    """The output as it stands."""
+    """The live output."""
 
     _lines: list[tuple[int, int, LiveResult]] = field(default_factory=list)
 
     def apply(self, key: int, named: Hashable, change: OutputChange) -> None:
-        """Take a change of the output. One that takes back what was never put out takes nothing back."""
+        """Take a change of the output. A retraction of a row that was never emitted has no effect."""
         line = LiveResult(named, change.window, change.start, change.end, change.value, change.timing, change.firing)
         known = (key, change.id, line)
         if change.kind is OutputKind.INSERT:
@@ -70,7 +70,7 @@ class LiveOutput:
 
 
 def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Iterator[list[LiveResult]]:
-    """Yield the output as it stands after each step.
+    """Yield the live output after each step.
 
     Args:
         asked: The query and its stream.
@@ -81,7 +81,7 @@ def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None 
     Raises:
         Exception: Whatever the module, or the engine on its behalf, raises.
     """
-    cells, standing = MemoryCells(), LiveOutput()
+    cells, live = MemoryCells(), LiveOutput()
     names = {number: key for key, number in asked.keys.items()}
     process = _start(asked, evaluator, cells)
     for place, batch in enumerate(asked.batches):
@@ -90,10 +90,10 @@ def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None 
         if happens and mishap is Mishap.CRASH:
             _crash(process, cells, list(_rows(asked, batch)), arrived)
         for (key,), change in process.take(list(_rows(asked, batch)), arrived):
-            standing.apply(key, names[key], change)
+            live.apply(key, names[key], change)
         if happens and mishap is Mishap.RESTART:
             process = _start(asked, evaluator, cells)
-        yield standing.lines()
+        yield live.lines()
 
 
 def meant(asked: Asked) -> Iterator[list[LiveResult]]:
@@ -109,7 +109,7 @@ def meant(asked: Asked) -> Iterator[list[LiveResult]]:
 
 def _meant(asked: Asked, key: Hashable, events: list[Event[Any]], progress: Progress) -> Iterator[LiveResult]:
     emit = EmitPolicy.FINAL if isinstance(asked.emit, EarlyEmission) else asked.emit
-    for row in standing_output(asked.meaning, emit, events, progress):
+    for row in live_output(asked.meaning, emit, events, progress):
         yield LiveResult(key, row.window, row.start, row.end, row.value)
 
 

@@ -19,7 +19,7 @@ def progress_of(window: WindowKind, batch: Batch) -> Progress:
     return Progress(watermark, horizon, max(starts, default=EARLIEST))
 
 
-def standing_output(
+def live_output(
     query: WindowedQuery, emit: EmitPolicy, events: Sequence[Event[object]], now: Progress
 ) -> list[OutputEvent]:
     """Return the output of one key that must stand when the input has come so far.
@@ -29,16 +29,16 @@ def standing_output(
 
     Args:
         query: The query.
-        emit: When results are put out.
+        emit: The emission of results.
         events: The events of the key, as they stand.
         now: How far the whole input is.
     """
     if emit is EmitPolicy.FINAL:
         return reference.evaluate(query, events, now.watermark, now.horizon)
-    sight = INFINITY if emit is EmitPolicy.EAGER else now.max_event_time
+    visible = INFINITY if emit is EmitPolicy.EAGER else now.max_event_time
     output: list[OutputEvent] = []
     for window, members in windows_with_members(query, events, now.horizon):
-        if window.end <= sight:
+        if window.end <= visible:
             output += reference.evaluate_window(query, window, members)
     return output
 

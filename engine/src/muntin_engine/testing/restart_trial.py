@@ -48,7 +48,7 @@ class RestartTrial(Trial):
 
         Args:
             kind: What kind of stream is drawn, see `scripts`.
-            emit: When results are put out.
+            emit: The emission of results.
         """
         asked = self._asked(kind, emit)
         self._expect_none(asked, asked.evaluators[:1])

@@ -1,4 +1,4 @@
-"""A keyed table of what stands."""
+"""A keyed table of live rows."""
 
 from __future__ import annotations
 
@@ -140,14 +140,14 @@ class ChangelogTable(Sink):
     def _current(self) -> Pointer:
         current = self._versions.current
         if current is None:
-            raise FileNotFoundError(f"{self} has no micro-batch yet\n  read it when its query has put out the first")
+            raise FileNotFoundError(f"{self} has no micro-batch yet\n  read it when its query has written the first")
         return current
 
     def _folded(self, batch: DataFrame, before: Path | None) -> DataFrame:
-        from muntin_engine.spark.changelog import standing
+        from muntin_engine.spark.changelog import live_rows
 
         table = None if before is None else batch.sparkSession.read.parquet(reading_address(before))
-        return standing(batch, self._keys, table)
+        return live_rows(batch, self._keys, table)
 
 
 def _names(key: object) -> list[str]:

@@ -140,7 +140,7 @@ def _scanned(grid: SliceGrid, partials: Partials, keys: IntArray, first: int, la
 def merged_part(
     component: Component, values: Values, most: int, function: Callable[..., Array], held: IntArray
 ) -> Array | Sums:
-    """Return what a function makes of the values of a part, at some places.
+    """Apply a function to the values of a part, at some places.
 
     Args:
         component: The component of the values.

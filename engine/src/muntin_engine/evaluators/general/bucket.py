@@ -22,7 +22,7 @@ from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.assignment import assigner_of
 from muntin_engine.evaluators.general.key_evaluation import KeyEvaluation
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
-from muntin_engine.evaluators.general.timers import output_watermark, sight, timer
+from muntin_engine.evaluators.general.timers import output_watermark, timer, visible_to
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.lateness import effective, for_key, seen_to
 from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata, KeyTimer, soonest
@@ -145,20 +145,20 @@ class Bucket:
             StateMismatchError: The state was written by another query.
         """
         metadata = BucketMetadata.from_bytes(self._cells.get(_METADATA), self._compatibility, self._codec)
-        promised = [(key, (), key_watermark) for key, key_watermark in key_watermarks]
-        said = seen_to(arrived, (key_watermark for *_, key_watermark in promised))
+        punctuated = [(key, (), key_watermark) for key, key_watermark in key_watermarks]
+        said = seen_to(arrived, (key_watermark for *_, key_watermark in punctuated))
         now, metadata.tracked = self._tracker.advance(metadata.progress, metadata.tracked, said, observed)
-        work = self._by_key_group(chain(((key, rows, EARLIEST) for key, rows in changes), promised))
+        work = self._by_key_group(chain(((key, rows, EARLIEST) for key, rows in changes), punctuated))
         batch = _BatchRun(self._query, self._codec, metadata, now, signals)
         written: dict[str, bytes] = {}
-        for key_group in sorted({*work, *batch.due_key_groups()}):
+        for key_group in sorted({*work, *batch.key_groups_with_work()}):
             name = f"key_group {key_group}"
             written[name] = batch.process_key_group(key_group, self._cells.get(name), work.get(key_group, {}))
         written[_METADATA] = batch.close()
         self._write(written)
         batch.result.held = total([*metadata.held.values(), HeldState(len(written[_METADATA]))])
-        bound, closing = soonest(metadata.timers.values()).bound, effective(self._query, now)
-        batch.result.watermark = output_watermark(self._query, self._assigner, closing, bound)
+        earliest, closing = soonest(metadata.timers.values()).output_watermark, effective(self._query, now)
+        batch.result.watermark = output_watermark(self._query, self._assigner, closing, earliest)
         return batch.result
 
     def _by_key_group(self, given: Iterable[tuple[Key, Sequence[InputChange], int]]) -> dict[int, _Rows]:
@@ -201,13 +201,13 @@ class _BatchRun:
         self._before = metadata.progress
         self._now = now
         closing = effective(query, now)
-        self._at = (closing.watermark, sight(query, closing), now.clock, closing.max_event_time)
+        self._at = (closing.watermark, visible_to(query, closing), now.clock, closing.max_event_time)
         self._serial = metadata.serial
         self._more_events = self._more_windows = 0
 
-    def due_key_groups(self) -> list[int]:
+    def key_groups_with_work(self) -> list[int]:
         """Return the key groups that have a key with something to do."""
-        return [key_group for key_group, timer in self._metadata.timers.items() if self._is_at_hand(timer)]
+        return [key_group for key_group, timer in self._metadata.timers.items() if self._has_work(timer)]
 
     def process_key_group(self, key_group: int, data: bytes | None, rows: _Rows) -> bytes:
         """Process the keys of a key group that have rows or something to do; return its bytes, none if it is empty."""
@@ -217,7 +217,7 @@ class _BatchRun:
         stored = {} if data is None else self._read(data)
         self.result.keys += len(rows)
         self._more_events = self._more_windows = 0
-        for name in sorted({*rows, *(name for name, key in stored.items() if self._is_at_hand(key.timer))}):
+        for name in sorted({*rows, *(name for name, key in stored.items() if self._has_work(key.timer))}):
             work = rows.get(name) or _Work(tuple(self._codec.unpack(name)))
             kept = self._process_key(work, stored.pop(name, None))
             if kept is not None:
@@ -233,8 +233,8 @@ class _BatchRun:
         self._metadata.held[key_group] = held
         return packed
 
-    def _is_at_hand(self, timer: KeyTimer) -> bool:
-        return self._evaluation.emission.is_signalled or timer.is_at(*self._at)
+    def _has_work(self, timer: KeyTimer) -> bool:
+        return self._evaluation.emission.is_signalled or timer.is_reached(*self._at)
 
     def close(self) -> bytes:
         """Return the metadata after the batch."""

@@ -183,7 +183,7 @@ class Stamper:
             raise ModuleContractError(
                 f"{self._module.name} {self._module.version} returned an event that starts at {event.start}, "
                 f"before its window [{window.start}, {window.end})\n  key: {safe_repr(key)}\n"
-                "  expected: no output before the window, since its time may already be promised to be final\n"
+                "  expected: no output before the window, since earlier output may already be final\n"
                 "  use timestamps='clip', or let the module start its output inside the window"
             )
 

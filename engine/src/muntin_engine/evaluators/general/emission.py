@@ -41,7 +41,7 @@ class Emission(ABC):
         Args:
             key: The key.
             state: Its state, which has taken the micro-batch in.
-            affected: The windows that the micro-batch affects, and those that come into sight; empty unless it
+            affected: The windows that the micro-batch affects, and those that become visible; empty unless it
                 follows windows.
             before: The progress before the micro-batch, as it counts for the key.
             now: The progress after it.

@@ -62,7 +62,8 @@ class GeneralEvaluator(Evaluator):
             kept += ", with its last output" if plan.early.may_retract else ""
         elif plan.emission is not EmitPolicy.FINAL:
             kept += ", and the last output of each window that may change"
-        return f"{kept}; {KEY_GROUPS} cells per bucket, each read and written only when its keys are touched or due"
+        touched = "each read and written only when one of its keys has rows or a timer"
+        return f"{kept}; {KEY_GROUPS} cells per bucket, {touched}"
 
     def load(self) -> None:
         """Import what micro-batches need."""

@@ -152,8 +152,8 @@ class TriggerState(NamedTuple):
         is_finished: True if the trigger is not asked again.
         clock: The reading of the clock at which it wants to be asked.
         max_event_time: The max event time at which it wants to be asked.
-        firings: How often the window was put out.
-        is_changed: True if its members changed since it was last put out.
+        firings: The number of firings so far.
+        is_changed: True if its members changed since the last firing.
         since: The last number that its key had given out then: what came later has a larger one.
     """
 
@@ -165,7 +165,7 @@ class TriggerState(NamedTuple):
     is_changed: bool = False
     since: int = EARLIEST
 
-    def is_due(self, clock: int, max_event_time: int) -> bool:
+    def wakes(self, clock: int, max_event_time: int) -> bool:
         """True if the trigger wants to be asked."""
         return self.clock <= clock or self.max_event_time <= max_event_time
 

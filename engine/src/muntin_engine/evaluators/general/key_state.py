@@ -121,7 +121,7 @@ class KeptStates:
         """Return the error that says whose result it is that cannot be stored; None if it can.
 
         Args:
-            value: A value that windows put out: of an operator, or of each aggregate.
+            value: An emitted value of windows: of an operator, or of each aggregate.
             key: Whose window it is.
             window: The window.
         """

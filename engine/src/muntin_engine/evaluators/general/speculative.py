@@ -1,4 +1,4 @@
-"""Speculative output: windows are put out early and corrected when they change.
+"""Speculative output: windows are emitted early and corrected when they change.
 
 The last output of a window is stored, so a module is not called again to learn what to retract.
 """
@@ -34,7 +34,7 @@ _NOTHING = Content(0, [], [])
 class SpeculativeEmission(Emission):
     """Keeps each window that is out up to date.
 
-    A window that comes into sight is computed as part of a sweep and keeps no state: most windows do not change
+    A window that becomes visible is computed as part of a sweep and keeps no state: most windows do not change
     any more. One that does change gets a state, which later changes update.
 
     Cost: a change costs the windows it affects. In each, an incremental module that has a state is updated with the

@@ -1,4 +1,4 @@
-"""When a key must be looked at again, and the tick below which the output does not change any more."""
+"""Timers: the progress at which a key has work again, and output watermarks."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.state.bucket_metadata import KeyTimer
 
 
-def output_watermark(query: EvaluatorQuery, assigner: Assigner, progress: Progress, bound: int) -> int:
+def output_watermark(query: EvaluatorQuery, assigner: Assigner, progress: Progress, earliest: int) -> int:
     """Return a tick below which the output does not change any more (the paper, section V.F).
 
     Args:
         query: The query.
         assigner: Any of the query's.
-        progress: How far the input is.
-        bound: The smallest `Timer.bound` of any key.
+        progress: The progress of the input.
+        earliest: The smallest `KeyTimer.output_watermark` of any key.
     """
     watermark = progress.watermark
     if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
         return watermark
     if query.timestamps is TimestampPolicy.POINT_AT_END:
-        return min(assigner.end_after(watermark), bound)
+        return min(assigner.end_after(watermark), earliest)
     if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
         return EARLIEST
-    return min(assigner.start_after(watermark), bound)
+    return min(assigner.start_after(watermark), earliest)
 
 
-def output_bound(query: EvaluatorQuery, state: KeyState, first: Window | None, earliest: int) -> int:
+def key_output_watermark(query: EvaluatorQuery, state: KeyState, first: Window | None, earliest: int) -> int:
     """Return the least time of an output that a key may still make or change.
 
     Args:
@@ -45,9 +45,9 @@ def output_bound(query: EvaluatorQuery, state: KeyState, first: Window | None, e
 
 
 def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
-    """Return when a key must be looked at again, and how far its output is settled.
+    """Return the timer of a key, with its output watermark.
 
-    A trigger that waits for no more than its key has reached is timer in any batch: the key may be ahead of the input.
+    A trigger whose wake-up the key has passed wakes in any batch: the key may be ahead of the input.
 
     Cost: linear in the key's events, by a small constant.
     """
@@ -57,14 +57,14 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     return KeyTimer(
         min([INFINITY, _closing(query, state, first, now.watermark), *_forgetting(state, now.watermark)]),
         _visibility(query, state, now),
-        output_bound(query, state, first, earliest),
+        key_output_watermark(query, state, first, earliest),
         clock,
         max_event_time if max_event_time > now.max_event_time else EARLIEST,
     )
 
 
-def sight(query: EvaluatorQuery, progress: Progress) -> int:
-    """Return how far the input must be for a window to be emitted before it closes, as `KeyTimer.sight` has it."""
+def visible_to(query: EvaluatorQuery, progress: Progress) -> int:
+    """Return the progress by which windows become visible before they close; see `KeyTimer.visibility`."""
     return progress.max_event_time if query.emit is EmitPolicy.SPECULATIVE else progress.horizon
 
 
@@ -84,10 +84,10 @@ def _closing(query: EvaluatorQuery, state: KeyState, first: Window | None, water
 
 
 def _forgetting(state: KeyState, watermark: int) -> list[int]:
-    """Return punctuations at which something can be forgotten."""
+    """Return watermarks at which state can be forgotten."""
     times = [event.end + 1 for event in state.events.until_at_most(state.assigner.frontier)]
-    for (_, start), life in state.pending.items():
-        nodes = {start, *(end for row in life.rows for end in (row.end, row.new_end) if end is not None)}
+    for (_, start), waiting in state.pending.items():
+        nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
         times += [node + 1 for node in nodes if watermark <= node < INFINITY]
     times += [state.key_watermark] if state.key_watermark > EARLIEST else []
     return times + list(state.windows.unsettled())

@@ -53,7 +53,7 @@ class TriggerCall:
         self._signals = signals
         self._reads = {expression: query.expressions[expression] for expression in trigger.reads}
 
-    def ask(
+    def step(
         self,
         key: object,
         window: Window,
@@ -161,22 +161,22 @@ class TriggeredEmission(Emission):
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Return the rows of the windows that close, and of the open ones that fire."""
-        output = self._take_back(state, affected)
+        output = self._retract_removed(state, affected)
         closed: set[Window] = set()
         limit = self._closing.limit(state, now.watermark)
         closing = () if limit is None else self._closing.steps(state, limit, before.watermark, now)
         for step, rows in self._rows(key, state, closing):
-            output += self._put_out(state, step.window, rows, Timing.FINAL)
+            output += self._emit_window(state, step.window, rows, Timing.FINAL)
             closed.add(step.window)
         self.windows_closed += len(closed)
-        firing = self._ask_all(key, state, self._happenings(state, affected, closed, now), now)
+        firing = self._step_triggers(key, state, self._happenings(state, affected, closed, now), now)
         for step, rows in self._rows(key, state, _sweep(state, firing)):
-            output += self._put_out(state, step.window, rows, Timing.EARLY)
+            output += self._emit_window(state, step.window, rows, Timing.EARLY)
         for window in closed:
             state.windows.put(window, NEW)
         return output
 
-    def _take_back(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
+    def _retract_removed(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
         """Forget the windows that are no more, or have lost all their members, and retract what stands of them."""
         output: list[OutputChange] = []
         for window in sorted(affected, key=by_extent):
@@ -190,7 +190,7 @@ class TriggeredEmission(Emission):
     def _happenings(
         self, state: KeyState, affected: dict[Window, Affected], closed: set[Window], now: Progress
     ) -> dict[Window, _Happening]:
-        """Return the open windows whose trigger is to be asked, with what happened to them."""
+        """Return the open windows whose trigger is to be called, with the effect of the batch on them."""
         happenings: dict[Window, _Happening] = {}
         new: list[Window] = []
         for window, change in affected.items():
@@ -203,7 +203,7 @@ class TriggeredEmission(Emission):
                 happenings[window] = _happening(entry, change)
         happenings |= self._new(state, new, now)
         for window, entry in state.windows.items():
-            if window not in happenings and window not in closed and self._is_due(entry.trigger_state, now):
+            if window not in happenings and window not in closed and self._wakes(entry.trigger_state, now):
                 happenings[window] = _Happening(entry.size)
         return happenings
 
@@ -216,19 +216,19 @@ class TriggeredEmission(Emission):
             if step.members and (in_order or not self._closing.has_closed(step, now.watermark))
         }
 
-    def _is_due(self, trigger_state: TriggerState | None, now: Progress) -> bool:
+    def _wakes(self, trigger_state: TriggerState | None, now: Progress) -> bool:
         if trigger_state is None or trigger_state.is_finished:
             return False
-        return self.is_signalled or trigger_state.is_due(now.clock, now.max_event_time)
+        return self.is_signalled or trigger_state.wakes(now.clock, now.max_event_time)
 
-    def _ask_all(
+    def _step_triggers(
         self, key: object, state: KeyState, happenings: dict[Window, _Happening], now: Progress
     ) -> list[Window]:
-        """Ask the triggers of some windows; return the windows that are to be put out."""
+        """Step the triggers of some windows; return the windows that fire."""
         firing: list[Window] = []
         for window in sorted(happenings, key=by_extent):
             happening, entry = happenings[window], state.windows.get(window)
-            trigger_state, fires = self._trigger_call.ask(
+            trigger_state, fires = self._trigger_call.step(
                 key, window, entry.trigger_state, happening.came, happening.left, now
             )
             trigger_state = trigger_state._replace(is_changed=trigger_state.is_changed or happening.is_change)
@@ -253,8 +253,10 @@ class TriggeredEmission(Emission):
         results = [one.result_of_members(rest, key, step.window) for one in self._results.computations]
         return self._results.stamper.rows(key, step.window, results)
 
-    def _put_out(self, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing) -> list[OutputChange]:
-        """Put out a window, and take back what stands of it if that is asked for."""
+    def _emit_window(
+        self, state: KeyState, window: Window, rows: list[OutputRow], timing: Timing
+    ) -> list[OutputChange]:
+        """Emit a window, and retract its live output if the refinement says so."""
         entry = state.windows.get(window)
         trigger_state = entry.trigger_state or TriggerState()
         output = _retractions(window, entry)

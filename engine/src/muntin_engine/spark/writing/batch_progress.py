@@ -27,25 +27,24 @@ def progress_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the columns of the progress of a query."""
     time = query.source.df.schema["start"].dataType if query.plan.axis is Axis.TIME else spark_types.LongType()
     others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())
-    numbers = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
-    added = [spark_types.StructField("watermark", time), spark_types.StructField("counters", others)]
-    return spark_types.StructType([*numbers, *added])
+    metrics = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
+    added = [spark_types.StructField("watermark", time), spark_types.StructField("metrics", others)]
+    return spark_types.StructType([*metrics, *added])
 
 
 def progress_of(
-    batch_id: int, numbers: Iterable[tuple[str, int]], schema: spark_types.StructType
+    batch_id: int, metrics: Iterable[tuple[str, int]], schema: spark_types.StructType
 ) -> tuple[int | datetime | dict[str, int] | None, ...]:
     """Return the row of a micro-batch.
 
     Args:
         batch_id: Its number.
-        numbers: What the buckets say, by name: metrics, of which the counts are of interest, and the watermark of
-            the output.
+        metrics: The metrics of the buckets, by name; the counts among them and the output watermark are used.
         schema: See `progress_schema`.
     """
     counts: Counter[str] = Counter()
     watermark: list[int] = []
-    for name, number in numbers:
+    for name, number in metrics:
         if name == OUTPUT_WATERMARK:
             watermark.append(number)
         elif is_count(name):

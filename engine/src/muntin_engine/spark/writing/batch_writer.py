@@ -64,21 +64,21 @@ class BatchWriter:
         """Write a micro-batch."""
         kept = blobs.persist()
         try:
-            numbers = [(row.stream, row.rows) for row in kept.select("stream", "rows").collect()]
+            metrics = [(row.stream, row.rows) for row in kept.select("stream", "rows").collect()]
             if self._record is not None and not self._is_open:
                 self._record.keep(kept.sparkSession, batch_id)
-            watermark = min((number for name, number in numbers if name == OUTPUT_WATERMARK), default=EARLIEST)
+            watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
             for output in self._sinks:
-                self._write(output, self._rows(output, kept, numbers, batch_id), batch_id, watermark)
+                self._write(output, self._rows(output, kept, metrics, batch_id), batch_id, watermark)
             self._is_open = True
         finally:
             kept.unpersist()
 
-    def _rows(self, output: str, kept: DataFrame, numbers: Sequence[tuple[str, int]], batch_id: int) -> DataFrame:
+    def _rows(self, output: str, kept: DataFrame, metrics: Sequence[tuple[str, int]], batch_id: int) -> DataFrame:
         schema = self._schemas[output]
         if output == PROGRESS:
-            return kept.sparkSession.createDataFrame([progress_of(batch_id, numbers, schema)], schema)
-        has_rows = any(rows for stream, rows in numbers if stream == output)
+            return kept.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
+        has_rows = any(rows for stream, rows in metrics if stream == output)
         return rows_of(kept, output, schema) if has_rows else kept.sparkSession.createDataFrame([], schema)
 
     def _write(self, output: str, rows: DataFrame, batch_id: int, watermark: int) -> None:

@@ -238,7 +238,7 @@ class Checkpoint:
             ) from error
 
     def _in_state(self, queries: int) -> list[list[Mapping[str, object]]]:
-        """Return what the state itself says; of each query, whatever its buckets say.
+        """Return the identities in the state itself, for each query those of its buckets.
 
         Cost: the state of each query is read once. The result is empty if there are more queries than wanted, since
         another one's DataFrame may be their input.
