@@ -13,6 +13,7 @@ from muntin import (
     EarlyEmission,
     EmitPolicy,
     Needs,
+    SupportsColumns,
     TimestampPolicy,
     WindowKind,
 )
@@ -52,6 +53,11 @@ class RestartTrial(Trial):
         """
         asked = self._asked(kind, emit)
         self._expect_none(asked, asked.evaluators[:1])
+
+    @property
+    def kinds_over_slices(self) -> list[str]:
+        """The kinds of streams that are evaluated over slices: states of Python are merged for points alone."""
+        return ["points", "intervals"] if isinstance(self._module, SupportsColumns) else ["points"]
 
     def survives_over_slices(self, kind: str) -> bool:
         """Raise unless no restart shows in the output of the evaluators over slices; return whether there is any."""
