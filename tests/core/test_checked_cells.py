@@ -10,8 +10,7 @@ import pytest
 from muntin_engine.errors import StateError
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.checked_cells import CheckedCells
+from muntin_engine.state.cells import CheckedCells, MemoryCells
 from tests.spark_units.tasks import arrived, rows, task_of
 from tests.spark_units.test_closed import Largest, Told, sliced
 

@@ -20,10 +20,9 @@ from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata
-from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.cells import HeldState, MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.held import HeldState
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.cases import Case, Described
 from tests.differential.meaning import Row, Table, expected_table, least_promise

@@ -119,7 +119,7 @@ FAULTS: dict[str, tuple[Course, str, Any]] = {
     "late insertions are set aside": (ADJUSTING, "Admission", takes_late_for_late),
     "a key is never looked at for its watermark": (
         CORRECTING_BY_KEY,
-        "due",
+        "timer",
         lambda *_: KeyTimer(INFINITY, INFINITY, EARLIEST),
     ),
 }

@@ -14,7 +14,7 @@ from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.evaluators.progress_metrics import progress_metrics
-from muntin_engine.exchange.result_columns import extents, result_table
+from muntin_engine.exchange.arrays import extents, result_table
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan

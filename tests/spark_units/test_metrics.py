@@ -26,8 +26,7 @@ from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, METRICS, STAGES, metrics_of
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.checked_cells import CHECKSUM_BYTES
+from muntin_engine.state.cells import CHECKSUM_BYTES, MemoryCells
 from tests.plan.plans import plan_of
 from tests.spark_units.tasks import TICKS, arrived, rows, sent, task_of
 

@@ -12,9 +12,9 @@ from muntin import INFINITY
 from muntin.schemas import describe
 from muntin_engine.core.nulls import forbids
 from muntin_engine.exchange.distribute import read_rows
-from muntin_engine.exchange.null_flags import forbidden_nulls
 from muntin_engine.exchange.problems import PROBLEMS
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.value_flags import forbidden_nulls
 from muntin_engine.plan import LATEST
 from tests.spark_units.tasks import rows, task_of
 

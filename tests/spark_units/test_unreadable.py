@@ -10,10 +10,10 @@ import pytest
 
 from muntin import INFINITY
 from muntin_engine.exchange.distribute import read_rows
+from muntin_engine.exchange.observing import signals_in
 from muntin_engine.exchange.problems import PROBLEMS
-from muntin_engine.exchange.readable import unreadable
-from muntin_engine.exchange.signals import signals_in
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.value_flags import unreadable
 from tests.spark_units.tasks import UTC, rows, task_of
 
 

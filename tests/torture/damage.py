@@ -7,7 +7,7 @@ from random import Random
 
 from muntin import EmitPolicy, MuntinError
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.state.checked_cells import CheckedCells
+from muntin_engine.state.cells import CheckedCells
 from muntin_engine.state.codec import Codec
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import Run

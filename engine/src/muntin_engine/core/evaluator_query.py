@@ -94,6 +94,7 @@ class EvaluatorQuery:
         is_cut_at_changes: True if the result at each tick of a window comes from the input up to that tick.
         is_time_bound: True if no output may start before the change that caused it.
         waits_for_ends: True if a window's result depends on ends that lie after it and may still move.
+        corrects: True if late rows correct results.
         hides_later_ends: True if a result may not show ends that lie after its tick, since a legal change may still
             move them.
     """
@@ -117,6 +118,7 @@ class EvaluatorQuery:
     is_cut_at_changes: bool = field(init=False, repr=False, compare=False)
     is_time_bound: bool = field(init=False, repr=False, compare=False)
     waits_for_ends: bool = field(init=False, repr=False, compare=False)
+    corrects: bool = field(init=False, repr=False, compare=False)
     hides_later_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -130,6 +132,7 @@ class EvaluatorQuery:
             "ends_move": ends_move,
             "follows_open_windows": is_early or self.emit is EmitPolicy.EAGER,
             "is_cut_at_changes": is_cut,
+            "corrects": self.late.corrects,
             "is_time_bound": is_cut or is_promised,
             "waits_for_ends": waits_for_ends(modules, self.clip, self.timestamps, ends_move=ends_move),
             "hides_later_ends": is_cut and ends_move and any(module.reads_times for module in modules),

@@ -1,22 +1,26 @@
-"""Python values to Arrow arrays of a declared type, strictly: what does not fit is named, not bent."""
+"""Values of modules as Arrow arrays, and results as typed columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from itertools import accumulate
 from math import inf
 from numbers import Integral, Real
-from typing import Any, Final, SupportsInt
+from typing import Any, Final, SupportsInt, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY
+from muntin import INFINITY, ModuleContractError, Window
+from muntin.columnar.arrays import IntArray
 from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
+from muntin_engine.core.keys import Key
 from muntin_engine.core.nulls import is_tuple
+from muntin_engine.exchange.task_payload import TaskPayload
 
 _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
     ScalarKind.BOOLEAN: (bool, np.bool_),
@@ -251,3 +255,66 @@ def _named(part: Field, parent: Field, struct: Struct) -> Field:
     if is_tuple(struct):
         return part
     return Field(f"{parent.name}.{part.name}" if parent.name else part.name, part.type, part.is_nullable)
+
+
+Ticks: TypeAlias = IntArray | Sequence[int | None] | pa.Array
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The origin of results, for an error to say.
+
+    Attributes:
+        task: The query.
+        label: The module, by name and version.
+        at: Returns the key and the window of a result, by its place.
+    """
+
+    task: TaskPayload
+    label: str
+    at: Callable[[int], tuple[Key, Window]]
+
+    def contract_error(self, found: str, place: int | None = None) -> ModuleContractError:
+        """Return the error that says what a module computed instead of what it declares, and where if that is known."""
+        where = ""
+        if place is not None:
+            key, window = self.at(place)
+            spelled = self.task.query.axis.spell_interval(window.start, window.end)
+            where = f"  key: {safe_repr(key)}\n  window: {spelled}\n"
+        return ModuleContractError(
+            f"{self.label} returned a value that is not what it declares: {found}\n{where}"
+            "  return what the class declares in its brackets, or declare what it returns"
+        )
+
+    def column(self, values: Sequence[object], output: Field, arrow_type: pa.DataType) -> pa.Array:
+        """Return results as a column.
+
+        Raises:
+            ModuleContractError: A value is not of the type that the module declares.
+        """
+        try:
+            return to_arrow(values, output, arrow_type)
+        except MisfitError as error:
+            raise self.contract_error(str(error), first_misfit(values, output, arrow_type)) from error
+
+
+def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
+    """Return windows or lifetimes as a struct column.
+
+    Args:
+        task: The query.
+        starts: Ticks.
+        ends: Ticks; null for one that never ends.
+    """
+    fields = [pa.field("start", task.time_type), pa.field("end", task.time_type)]
+    return pa.StructArray.from_arrays([pa.array(ticks).cast(task.time_type) for ticks in (starts, ends)], fields=fields)
+
+
+def result_table(task: TaskPayload, columns: Mapping[str, pa.Array]) -> pa.Table:
+    """Return results as a table of the query's result schema.
+
+    Args:
+        task: The query.
+        columns: By name, those that the schema has.
+    """
+    return pa.table([columns[name] for name in task.results.names], schema=task.results)

@@ -23,8 +23,7 @@ from muntin_engine.exchange.source_counts import count_sources
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
 from muntin_engine.progress import Observation
-from muntin_engine.state.cells import Cells
-from muntin_engine.state.checked_cells import CheckedCells
+from muntin_engine.state.cells import Cells, CheckedCells
 from muntin_engine.workers.watchdog import overseen
 
 RESULTS: Final = "results"

@@ -22,12 +22,11 @@ from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.blobs import to_blob
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.input_task import InputTask
-from muntin_engine.exchange.null_flags import flags, forbidden_nulls
-from muntin_engine.exchange.observing import GoodRows, observe, pack_observations, progress_of
+from muntin_engine.exchange.observing import GoodRows, observe, pack_observations, progress_of, signals_in
 from muntin_engine.exchange.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, RowTimes, find_problems
 from muntin_engine.exchange.sides import SIDE, by_side
-from muntin_engine.exchange.signals import signals_in
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.value_flags import flags, forbidden_nulls
 from muntin_engine.progress import Observation, merged
 
 PROGRESS: Final = tuple(part.name for part in fields(Progress))
@@ -96,7 +95,8 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
             with durations.of("distribute"):
                 rows, seen, sources, unaccepted, filtered = read_rows(given, part)
                 progress[side] = progress[side].advance(seen)
-                observed[side] = merged([*observed[side], *sources], given.tracker.starts_kept)
+                if sources:
+                    observed[side] = merged([*observed[side], *sources], given.tracker.starts_kept)
                 skipped = list(map(add, skipped, [*unaccepted, filtered]))
                 signals |= signals_in(part)
             with durations.of("lift" if lifts else "distribute"):

@@ -13,8 +13,7 @@ from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray
 from muntin_engine.core.changes import Reason
 from muntin_engine.exchange.input_task import InputTask
-from muntin_engine.exchange.null_flags import flags
-from muntin_engine.exchange.readable import unreadable
+from muntin_engine.exchange.value_flags import flags, unreadable
 from muntin_engine.plan import LATEST
 
 CHANGES: Final = ("insert", "revise", "retract", "punctuate_key", "punctuate", "close", "clock", "signal")

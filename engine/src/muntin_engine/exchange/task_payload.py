@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from muntin import Module
+from muntin.schemas import Field
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.meter import Meter, clock
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
@@ -123,7 +124,12 @@ class TaskPayload:
         """The names of the key columns in the projected inputs."""
         return tuple(f"k{place}" for place in range(len(self.keys)))
 
-    @property
+    @cached_property
+    def outputs(self) -> tuple[Field, ...]:
+        """The columns of the modules' results, as `Plan.outputs` has them."""
+        return self.plan.outputs
+
+    @cached_property
     def time_type(self) -> pa.DataType:
         """The type of times in the results."""
         return self.results.field("window").type.field("start").type

@@ -1,4 +1,4 @@
-"""From what all tasks saw in a micro-batch to how far the input is.
+"""How far the input is, from what all tasks saw in a micro-batch, and how far behind that windows close.
 
 Every bucket computes this for itself from the same observations, so all of them close their windows in the same
 micro-batch, and none needs to ask another.
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from muntin import INFINITY, ProgressPolicy, Punctuated
+from muntin import EARLIEST, INFINITY, ProgressPolicy, Punctuated
 from muntin.windows import RegularWindows
 from muntin_engine.core.changes import Progress
+from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.window_grid import settled
-from muntin_engine.progress.observation import Observation
-from muntin_engine.progress.sources import SourceState, starts_kept
+from muntin_engine.progress.sources import Observation, SourceState, starts_kept
 
 Tracked: TypeAlias = Sequence[Any]
 """What a tracker keeps between micro-batches, as plain data; nothing at the start."""
@@ -64,11 +64,13 @@ class ProgressTracker:
             observed: What its tasks have seen of each source.
         """
         now = before.advance(arrived)
-        if not self.needs_observations:
-            return self._settled(now), tracked
-        states = self._take(tracked, list(observed), now.clock)
-        watermark = max(now.watermark, self._least(states, now.clock))
-        return self._settled(replace(now, watermark=watermark)), [state.to_data() for state in states]
+        if self.needs_observations:
+            states = self._take(tracked, list(observed), now.clock)
+            now = replace(now, watermark=max(now.watermark, self._least(states, now.clock)))
+            tracked = [state.to_data() for state in states]
+        watermark = settled(self.steps, now.watermark) if self.steps else now.watermark
+        horizon = now.horizon if watermark == INFINITY else max(now.horizon, watermark)
+        return replace(now, watermark=watermark, horizon=horizon), tracked
 
     def _take(self, tracked: Tracked, observed: Sequence[Observation], clock: int) -> list[SourceState]:
         names = self.sources or (None,)
@@ -92,8 +94,37 @@ class ProgressTracker:
         awaited = [state.watermark for state in states if not state.is_idle(self.policy, clock)]
         return min(awaited) if awaited else max(state.watermark for state in states)
 
-    def _settled(self, now: Progress) -> Progress:
-        """Return progress as fine as output needs it, with a horizon that the watermark does not pass."""
-        watermark = settled(self.steps, now.watermark) if self.steps else now.watermark
-        horizon = now.horizon if watermark == INFINITY else max(now.horizon, watermark)
-        return replace(now, watermark=watermark, horizon=horizon)
+
+def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
+    """Return the progress by which a query closes windows and takes rows for late.
+
+    Where late rows correct results, windows close the allowed lateness behind the input's watermark, and come into
+    sight as if they did not: by the max event time, or by the watermark alone if results wait for it. Windows on a grid
+    close at their ends and nowhere else, so a row is late if a window that it belongs to, or one before it, has closed.
+    """
+    if not query.corrects:
+        return progress
+    watermark = progress.watermark
+    newest = watermark if query.waits_for_watermark else progress.max_event_time
+    is_finite = EARLIEST < watermark < INFINITY
+    closed = max(EARLIEST, watermark - query.late.allowed) if is_finite else watermark
+    grid = query.window.grid()
+    if grid is not None and not query.ends_move:
+        closed = settled([grid], closed)
+    return replace(progress, watermark=closed, newest=newest)
+
+
+def for_key(progress: Progress, key_watermark: int) -> Progress:
+    """Return the progress of a key that punctuated itself.
+
+    Args:
+        progress: The progress of the whole input; its horizon is past the watermark of every key.
+        key_watermark: The key's own watermark; `EARLIEST` if it has none.
+    """
+    return replace(progress, watermark=key_watermark) if key_watermark > progress.watermark else progress
+
+
+def seen_to(progress: Progress, key_watermarks: Iterable[int]) -> Progress:
+    """Return progress whose horizon is past the watermark of keys: that too says of a tick that it was seen."""
+    finite = (key_watermark for key_watermark in key_watermarks if key_watermark != INFINITY)
+    return replace(progress, horizon=max([progress.horizon, *finite]))

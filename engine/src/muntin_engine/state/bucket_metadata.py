@@ -8,11 +8,10 @@ from typing import Any, Final, NamedTuple
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateError
+from muntin_engine.state.cells import HeldState
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.held import HeldState
+from muntin_engine.state.compatibility import Compatibility, SchemaVersion
 from muntin_engine.state.query_identity import QueryIdentity
-from muntin_engine.state.schema_versions import SchemaVersion
 
 LAYOUT: Final = 4
 """Version of the layout of the state in a checkpoint."""

@@ -51,23 +51,16 @@ class Codec:
         """Return a codec that reads every record, of whatever class, as a dict of its fields."""
         return Codec(self._records.values(), reads_fields=True)
 
-    def pack(self, value: object) -> bytes:
+    def pack(self, value: object, depth: int = 0) -> bytes:
         """Return a value as bytes; equal dicts of the same order give the same bytes.
+
+        Args:
+            value: The value.
+            depth: How deeply it is nested in another one.
 
         Raises:
             StateError: The value, or a part of it, is not plain data, or nested too deeply.
         """
-        return self._packed(value, 0)
-
-    def unpack(self, data: bytes) -> Any:
-        """Return the value that `pack` wrote.
-
-        Raises:
-            StateError: The bytes are none that `pack` wrote, or name a record that no module of the query declares.
-        """
-        return self._unpacked(data, 0)
-
-    def _packed(self, value: object, depth: int) -> bytes:
         if depth > DEEPEST:
             raise too_deep()
         try:
@@ -81,7 +74,16 @@ class Codec:
             raise StateError(f"a value cannot be stored: {safe_message(error)}") from error
         return packed
 
-    def _unpacked(self, data: bytes, depth: int) -> Any:
+    def unpack(self, data: bytes, depth: int = 0) -> Any:
+        """Return the value that `pack` wrote.
+
+        Args:
+            data: The bytes.
+            depth: How deeply they are nested in others.
+
+        Raises:
+            StateError: The bytes are none that `pack` wrote, or name a record that no module of the query declares.
+        """
         try:
             read = partial(self._restore, depth=depth) if depth else self._restore
             if depth < _ON_STACK:
@@ -103,21 +105,21 @@ class Codec:
     def _extend(self, value: Any, depth: int = 0) -> msgpack.ExtType:
         cls = type(value)
         if cls is ValueColumn:
-            return msgpack.ExtType(COLUMN, self._packed(split(value.values, self._declares), depth + 1))
+            return msgpack.ExtType(COLUMN, self.pack(split(value.values, self._declares), depth + 1))
         if cls in WRITERS:
             code, write = WRITERS[cls]
-            return msgpack.ExtType(code, self._packed(write(value), depth + 1))
+            return msgpack.ExtType(code, self.pack(write(value), depth + 1))
         if self._declares(cls):
             fields = {name: getattr(value, name) for name in field_names(cls)}
-            return msgpack.ExtType(RECORD, self._packed([record_name(cls), fields], depth + 1))
+            return msgpack.ExtType(RECORD, self.pack([record_name(cls), fields], depth + 1))
         if cls.__module__ == "numpy":
-            return msgpack.ExtType(NUMBER, self._packed(number_of(value), depth + 1))
+            return msgpack.ExtType(NUMBER, self.pack(number_of(value), depth + 1))
         raise _not_plain(value)
 
     def _restore(self, code: int, data: bytes, depth: int = 0) -> Any:
         if depth >= DEEPEST:
             raise too_deep()
-        value = self._unpacked(data, depth + 1)
+        value = self.unpack(data, depth + 1)
         if code == COLUMN:
             return join(value, self._record_class)
         if code == RECORD:

@@ -1,18 +1,47 @@
-"""Compatibility of stored state with a query, or with an older version of it."""
+"""Whether a state is one of the query that wants it, or of an older version of it.
+
+Each bucket numbers the schema versions that it has seen, and what it stores says by number which one wrote it. So a
+state may be read long after the versions that came in between, and nothing is rewritten because a module is new.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from muntin import Module
 from muntin.named_windows import continues_windows
-from muntin.versions import is_newer
+from muntin.versions import is_newer, is_same_version
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.state.differences import differences_between
 from muntin_engine.state.query_identity import QueryIdentity
-from muntin_engine.state.schema_versions import SchemaVersion
+
+
+class SchemaVersion(NamedTuple):
+    """The modules of a query as they were when a part of its state was written.
+
+    Attributes:
+        versions: The version of each module.
+        components: What the columnar form of each kept, as plain data; none where they have no part in the state.
+    """
+
+    versions: Sequence[str] = ()
+    components: Sequence[Any] = ()
+
+    @classmethod
+    def of(cls, identity: QueryIdentity) -> SchemaVersion:
+        """Return the schema version of a query."""
+        return cls([version for _, version, *_ in identity.get("modules", ())], list(identity.get("components", ())))
+
+    def to_data(self) -> list[object]:
+        """Return it as plain data."""
+        return [list(self.versions), list(self.components)]
+
+
+def is_outdated(module: Module, version: str) -> bool:
+    """Return True if states that a version of a module wrote are to be upgraded, and not read as they are."""
+    return hasattr(module, "upgrade_state") and not is_same_version(module.version, version)
 
 
 @dataclass(frozen=True)
@@ -38,6 +67,8 @@ class Compatibility:
         Raises:
             StateMismatchError: It cannot.
         """
+        if stored == self.identity:
+            return
         reached = self._reached(stored)
         differences = differences_between(reached, self.identity)
         if differences:

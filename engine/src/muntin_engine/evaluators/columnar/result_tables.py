@@ -17,7 +17,7 @@ from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.columnar.store import Closed
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import window_tables
-from muntin_engine.exchange.result_columns import Source
+from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
 
 _LARGEST: Final = np.iinfo(np.int64).max

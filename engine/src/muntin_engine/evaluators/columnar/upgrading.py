@@ -16,7 +16,7 @@ from muntin.versions import is_same_version
 from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials, Values, parts_of
 from muntin_engine.evaluators.columnar.wire import from_blob
 from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.state.schema_versions import SchemaVersion
+from muntin_engine.state.compatibility import SchemaVersion
 
 
 def from_old_blob(blob: bytes, forms: Sequence[BoundForm], schema_version: SchemaVersion) -> tuple[pa.Table, Partials]:

@@ -13,24 +13,27 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
-from muntin import EARLIEST, LatePolicy
+from muntin import EARLIEST, EarlyEmission, EmitPolicy, LatePolicy, Window
 from muntin_engine.core.changes import InputChange, OutputChange, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.keys import Key, canonical
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter
+from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.assignment import assigner_of
-from muntin_engine.evaluators.general.key_evaluation import KeyEvaluation
+from muntin_engine.evaluators.general.closing import forget_closed
+from muntin_engine.evaluators.general.computation import WindowResults
+from muntin_engine.evaluators.general.emission import Emission, FinalEmission
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.timers import output_watermark, timer, visible_to
+from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.progress import Observation, ProgressTracker
-from muntin_engine.progress.lateness import effective, for_key, seen_to
+from muntin_engine.progress.tracker import effective, for_key, seen_to
 from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata, KeyTimer, soonest
-from muntin_engine.state.cells import Cells
-from muntin_engine.state.checked_cells import damaged
+from muntin_engine.state.cells import Cells, HeldState, damaged, total
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.held import HeldState, total
 
 _METADATA: Final = "metadata"
 
@@ -145,143 +148,138 @@ class Bucket:
             StateMismatchError: The state was written by another query.
         """
         metadata = BucketMetadata.from_bytes(self._cells.get(_METADATA), self._compatibility, self._codec)
-        punctuated = [(key, (), key_watermark) for key, key_watermark in key_watermarks]
-        said = seen_to(arrived, (key_watermark for *_, key_watermark in punctuated))
+        punctuated = list(key_watermarks)
+        said = seen_to(arrived, [key_watermark for _, key_watermark in punctuated]) if punctuated else arrived
         now, metadata.tracked = self._tracker.advance(metadata.progress, metadata.tracked, said, observed)
-        work = self._by_key_group(chain(((key, rows, EARLIEST) for key, rows in changes), punctuated))
-        batch = _BatchRun(self._query, self._codec, metadata, now, signals)
-        written: dict[str, bytes] = {}
-        for key_group in sorted({*work, *batch.key_groups_with_work()}):
-            name = f"key_group {key_group}"
-            written[name] = batch.process_key_group(key_group, self._cells.get(name), work.get(key_group, {}))
-        written[_METADATA] = batch.close()
-        self._write(written)
-        batch.result.held = total([*metadata.held.values(), HeldState(len(written[_METADATA]))])
-        earliest, closing = soonest(metadata.timers.values()).output_watermark, effective(self._query, now)
-        batch.result.watermark = output_watermark(self._query, self._assigner, closing, earliest)
-        return batch.result
-
-    def _by_key_group(self, given: Iterable[tuple[Key, Sequence[InputChange], int]]) -> dict[int, _Rows]:
         work: dict[int, _Rows] = {}
-        for named, rows, key_watermark in given:
+        for named, rows, key_watermark in chain(
+            [(key, rows, EARLIEST) for key, rows in changes], [(key, (), tick) for key, tick in punctuated]
+        ):
             key = canonical(named)
             name = self._codec.pack(list(key))
-            key_group = work.setdefault(zlib.crc32(name) % KEY_GROUPS, {})
-            known = key_group.get(name)
-            key_group[name] = _Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
-        return work
-
-    def _write(self, written: Mapping[str, bytes]) -> None:
-        """Write cells, all at the end: a module that failed before has changed none."""
-        for name, data in written.items():
+            group = work.setdefault(zlib.crc32(name) % KEY_GROUPS, {})
+            known = group.get(name)
+            group[name] = _Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
+        batch = _BatchRun(self._query, self._codec, metadata, now, signals)
+        written: dict[str, bytes] = {}
+        due = [key_group for key_group, timer in metadata.timers.items() if batch.has_work(timer)]
+        for key_group in sorted({*work, *due}):
+            cell = f"key_group {key_group}"
+            written[cell] = batch.process_key_group(key_group, self._cells.get(cell), work.get(key_group, {}))
+        metadata.progress = now
+        written[_METADATA] = metadata.to_bytes(self._codec)
+        for cell, data in written.items():  # all at the end: a module that failed before has changed none
             if data:
-                self._cells.put(name, data)
+                self._cells.put(cell, data)
             else:
-                self._cells.remove(name)
+                self._cells.remove(cell)
+        batch.result.windows_closed += batch.emission.windows_closed
+        batch.result.held = total([*metadata.held.values(), HeldState(len(written[_METADATA]))])
+        earliest = soonest(metadata.timers.values()).output_watermark
+        batch.result.watermark = output_watermark(self._query, self._assigner, batch.now, earliest)
+        return batch.result
 
 
 class _BatchRun:
-    """One micro-batch on its way through the key groups."""
+    """One micro-batch on its way through the key groups.
+
+    Attributes:
+        result: What becomes of it.
+        emission: The strategy by which windows are emitted.
+        now: The progress after it by which windows close.
+    """
 
     def __init__(
-        self,
-        query: EvaluatorQuery,
-        codec: Codec,
-        metadata: BucketMetadata,
-        now: Progress,
-        signals: frozenset[str],
+        self, query: EvaluatorQuery, codec: Codec, metadata: BucketMetadata, now: Progress, signals: frozenset[str]
     ) -> None:
         self.result = BatchResult(progress=now)
-        self._query = query
-        self._codec = codec
+        results = WindowResults(query)
+        self.emission: Emission
+        if isinstance(query.emit, EarlyEmission):
+            self.emission = TriggeredEmission(query, results, query.emit, signals)
+        elif query.emit is EmitPolicy.FINAL:
+            self.emission = FinalEmission(query, results)
+        else:
+            self.emission = SpeculativeEmission(query, results)
+        self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
         self._filter = None if query.keeps is None else Filter(query.keeps)
-        self._evaluation = KeyEvaluation(query, signals)
-        self._metadata = metadata
-        self._kept = KeptStates(query, codec, metadata.schema_versions)
-        self._before = metadata.progress
-        self._now = now
-        closing = effective(query, now)
-        self._at = (closing.watermark, visible_to(query, closing), now.clock, closing.max_event_time)
-        self._serial = metadata.serial
+        self._kept = KeptStates(query, codec, metadata.schema_versions, results.computations)
+        self._query, self._codec, self._metadata, self._serial = query, codec, metadata, metadata.serial
+        self._inputs_before, self._input = metadata.progress, now
+        self._before, self.now = effective(query, metadata.progress), effective(query, now)
+        self._adjusts = query.late.policy is LatePolicy.ADJUST
+        self._at = (self.now.watermark, visible_to(query, self.now), now.clock, self.now.max_event_time)
         self._more_events = self._more_windows = 0
 
-    def key_groups_with_work(self) -> list[int]:
-        """Return the key groups that have a key with something to do."""
-        return [key_group for key_group, timer in self._metadata.timers.items() if self._has_work(timer)]
+    def has_work(self, timer: KeyTimer) -> bool:
+        """True if a key or a key group has something to do."""
+        return self.emission.is_signalled or timer.is_reached(*self._at)
 
     def process_key_group(self, key_group: int, data: bytes | None, rows: _Rows) -> bytes:
         """Process the keys of a key group that have rows or something to do; return its bytes, none if it is empty."""
-        if (data is None) == (key_group in self._metadata.held):
+        timers, held = self._metadata.timers, self._metadata.held
+        if (data is None) == (key_group in held):
             found = "the metadata lists it, and it is empty" if data is None else "the metadata does not list it"
             raise damaged(f"key_group {key_group}", found)
-        stored = {} if data is None else self._read(data)
+        read = {} if data is None else self._codec.unpack(data)
+        stored = {name: _StoredKey(KeyTimer(*timer), data) for name, (*timer, data) in read.items()}
         self.result.keys += len(rows)
         self._more_events = self._more_windows = 0
-        for name in sorted({*rows, *(name for name, key in stored.items() if self._has_work(key.timer))}):
+        for name in sorted({*rows, *(name for name, key in stored.items() if self.has_work(key.timer))}):
             work = rows.get(name) or _Work(tuple(self._codec.unpack(name)))
             kept = self._process_key(work, stored.pop(name, None))
             if kept is not None:
                 stored[name] = kept
         if not stored:
-            self._metadata.timers.pop(key_group, None)
-            self._metadata.held.pop(key_group, None)
+            timers.pop(key_group, None)
+            held.pop(key_group, None)
             return b""
-        self._metadata.timers[key_group] = soonest(key.timer for key in stored.values())
+        timers[key_group] = soonest([key.timer for key in stored.values()])
         packed = self._codec.pack({name: [*key.timer.to_data(), key.data] for name, key in stored.items()})
-        _, _, events, windows = self._metadata.held.get(key_group, HeldState())
-        held = HeldState(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
-        self._metadata.held[key_group] = held
+        _, _, events, windows = held.get(key_group, HeldState())
+        held[key_group] = HeldState(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
         return packed
 
-    def _has_work(self, timer: KeyTimer) -> bool:
-        return self._evaluation.emission.is_signalled or timer.is_reached(*self._at)
-
-    def close(self) -> bytes:
-        """Return the metadata after the batch."""
-        self._metadata.progress = self._now
-        self.result.windows_closed = self._evaluation.windows_closed
-        return self._metadata.to_bytes(self._codec)
-
-    def _read(self, data: bytes) -> dict[bytes, _StoredKey]:
-        return {name: _StoredKey(KeyTimer(*timer), data) for name, (*timer, data) in self._codec.unpack(data).items()}
-
     def _process_key(self, work: _Work, stored: _StoredKey | None) -> _StoredKey | None:
-        state = KeyState(self._query, self._serial) if stored is None else self._restore(work.key, stored.data)
-        waiting, before = state.waiting_count, self._progress(self._before, state)
-        if stored is not None:
-            self._count(state, -1)
+        """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""
+        query, key, follows_windows = self._query, work.key, self.emission.follows_windows
+        if stored is None:
+            state = KeyState(query, self._serial)
+        else:
+            state = KeyState.from_data(query, self._codec.unpack(stored.data), self._kept, key)
+            self._more_events -= len(state.events)
+            self._more_windows -= len(state.windows) if follows_windows else 0
+        waiting, before, now = state.waiting_count, self._before, self.now
+        if state.key_watermark > EARLIEST:
+            before = effective(query, for_key(self._inputs_before, state.key_watermark))
         state.key_watermark = max(state.key_watermark, work.key_watermark)
-        now = self._progress(self._now, state)
-        adjusts = self._query.late.policy is LatePolicy.ADJUST
-        admission = Admission(state, before.watermark, axis=self._query.axis, adjusts=adjusts)
+        if state.key_watermark > EARLIEST:
+            now = effective(query, for_key(self._input, state.key_watermark))
+        admission = Admission(state, before.watermark, axis=query.axis, adjusts=self._adjusts)
         admission.admit(work.rows, now.watermark)
-        if self._filter is not None:
-            self._filter.leave_out(state, admission)
-        output = self._evaluation.evaluate(work.key, state, admission, before, now)
-        if output:
-            self.result.output.append((work.key, output))
         rejections, count = admission.rejections, len(work.rows)
         if self._filter is not None:
+            self._filter.leave_out(state, admission)
             rejections, count = self._filter.shown(rejections), count - self._filter.count(work.rows)
-        self.result.rejections += [(work.key, rejection) for rejection in rejections]
+        affected: dict[Window, Affected] = {}
+        if self._affected is None:
+            admission.settle()
+        else:
+            affected = self._affected.find(state, admission, before, now)
+        output = self.emission.emit(key, state, affected, before, now)
+        self.result.windows_closed += forget_closed(query, state, now.watermark)
+        if output:
+            self.result.output.append((key, output))
+        self.result.rejections += [(key, rejection) for rejection in rejections]
         self.result.accepted += waiting + count - len(rejections) - state.waiting_count
         if state.key_watermark <= self._at[0]:
             state.key_watermark = EARLIEST
-        if not state.is_empty:
-            self._count(state, +1)
-            return _StoredKey(timer(self._query, state, now), self._packed(work.key, state))
-        self._metadata.serial = max(self._metadata.serial, state.serial)
-        return None
-
-    def _progress(self, progress: Progress, state: KeyState) -> Progress:
-        """Return the progress that counts for a key."""
-        return effective(self._query, for_key(progress, state.key_watermark))
-
-    def _count(self, state: KeyState, sign: int) -> None:
-        """Take note that the key group holds a key, or does not any more."""
-        self._more_events += sign * len(state.events)
-        if self._evaluation.emission.follows_windows:
-            self._more_windows += sign * len(state.windows)
+        if state.is_empty:
+            self._metadata.serial = max(self._metadata.serial, state.serial)
+            return None
+        self._more_events += len(state.events)
+        self._more_windows += len(state.windows) if follows_windows else 0
+        return _StoredKey(timer(query, state, now), self._packed(key, state))
 
     def _packed(self, key: Key, state: KeyState) -> bytes:
         data = state.to_data(self._kept, key)
@@ -291,6 +289,3 @@ class _BatchRun:
             rows = ((window, out.row.value) for window, entry in state.windows.items() for out in entry.live)
             found = (self._kept.why_unstorable(value, key, window) for window, value in rows)
             raise next(filter(None, found), error) from error
-
-    def _restore(self, key: Key, data: bytes) -> KeyState:
-        return KeyState.from_data(self._query, self._codec.unpack(data), self._kept, key)

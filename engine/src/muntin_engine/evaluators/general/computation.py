@@ -160,23 +160,22 @@ class Stamper:
         Raises:
             ModuleContractError: A module's output starts before its window, and the policy keeps it.
         """
-        values = results[0] if self._is_operator else [tuple(results)]
-        rows = (self._stamp(key, window, value) for value in values)
-        return [row for row in rows if row is not None]
-
-    def _stamp(self, key: object, window: Window, value: object) -> OutputRow | None:
-        own = value if self._is_operator and isinstance(value, Event) else None
-        bare = value if own is None else own.payload
-        if self._policy is TimestampPolicy.POINT_AT_END:
-            return OutputRow(window.end, window.end + 1, bare) if window.end < INFINITY else None
-        if own is None or self._is_aligned:
-            at = None if self._known_at is None else self._known_at(window)
-            return OutputRow(window.start if at is None else at, window.end, bare)
-        if self._policy is TimestampPolicy.UNCHANGED:
-            self._check(own, key, window)
-            return OutputRow(own.start, own.end, bare)
-        start, end = max(own.start, window.start), min(own.end, window.end)
-        return OutputRow(start, end, bare) if start < end else None
+        rows: list[OutputRow] = []
+        for value in results[0] if self._is_operator else [tuple(results)]:
+            own = value if self._is_operator and isinstance(value, Event) else None
+            bare = value if own is None else own.payload
+            if self._policy is TimestampPolicy.POINT_AT_END:
+                rows += [OutputRow(window.end, window.end + 1, bare)] if window.end < INFINITY else []
+            elif own is None or self._is_aligned:
+                at = None if self._known_at is None else self._known_at(window)
+                rows.append(OutputRow(window.start if at is None else at, window.end, bare))
+            elif self._policy is TimestampPolicy.UNCHANGED:
+                self._check(own, key, window)
+                rows.append(OutputRow(own.start, own.end, bare))
+            else:
+                start, end = max(own.start, window.start), min(own.end, window.end)
+                rows += [OutputRow(start, end, bare)] if start < end else []
+        return rows
 
     def _check(self, event: Event[object], key: object, window: Window) -> None:
         if event.start < window.start and not self._allows_past:

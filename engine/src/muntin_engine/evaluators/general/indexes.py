@@ -125,23 +125,21 @@ class EventIndex:
 
     def until_after(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends after a tick."""
-        return self._ordered[self._place(tick) :]
+        return self._ordered[bisect_right(self._ordered, tick, key=by_until) :]
 
     def until_at_most(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends at a tick or before."""
-        return self._ordered[: self._place(tick)]
+        return self._ordered[: bisect_right(self._ordered, tick, key=by_until)]
 
     def last_end(self) -> int:
         """Return the greatest end of a member that has one; `EARLIEST` if none has."""
-        ending = (self._ordered[place] for place in range(self._place(INFINITY - 1) - 1, -1, -1))
+        ending = reversed(self.until_at_most(INFINITY - 1))
         return next((event.until for event in ending if event.is_member), EARLIEST)
 
     def earliest(self, after: int) -> int:
         """Return the least start of a membership that ends after a tick; `INFINITY` if there is none."""
-        return min(map(by_since, self.until_after(after)), default=INFINITY)
-
-    def _place(self, tick: int) -> int:
-        return bisect_right(self._ordered, tick, key=by_until)
+        place = bisect_right(self._ordered, after, key=by_until)
+        return min(map(by_since, self._ordered[place:]), default=INFINITY)
 
 
 class TriggerState(NamedTuple):

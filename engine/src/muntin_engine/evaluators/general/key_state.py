@@ -26,7 +26,7 @@ from muntin_engine.evaluators.general.indexes import (
 )
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
+from muntin_engine.state.compatibility import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
 
 Neighbour: TypeAlias = tuple[int, Hashable]
@@ -65,7 +65,11 @@ class KeptStates:
     """
 
     def __init__(
-        self, query: EvaluatorQuery, codec: Codec, schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),)
+        self,
+        query: EvaluatorQuery,
+        codec: Codec,
+        schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),),
+        computations: Sequence[ModuleComputation] | None = None,
     ) -> None:
         """Prepare for the states of a query.
 
@@ -73,12 +77,15 @@ class KeptStates:
             query: The query.
             codec: How states are written.
             schema_versions: Those that may have written what is read, the present one last.
+            computations: The modules of the query; made of it unless given.
         """
         self.schema_version: Final = len(schema_versions) - 1
         self._codec = codec
         self._schema_versions = schema_versions
         self._axis = query.axis
-        self._computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
+        if computations is None:
+            computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
+        self._computations = computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
         """Return the states of windows, of each one state per module or none, as bytes per module.

@@ -14,11 +14,9 @@ from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.progress_metrics import progress_metrics
-from muntin_engine.exchange.arrays import MisfitError, part_of
-from muntin_engine.exchange.result_columns import Source, extents, result_table
+from muntin_engine.exchange.arrays import MisfitError, Source, extents, part_of, result_table
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.state.cells import Cells
-from muntin_engine.state.measured_cells import MeasuredCells
+from muntin_engine.state.cells import Cells, MeasuredCells
 
 
 def process(task: TaskPayload, cells: Cells, batch: BucketBatch) -> Evaluated:
@@ -92,7 +90,7 @@ def _context(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]
         "timing": lambda: pa.array([str(change.timing) for change in changes], pa.string()),
         "firing": lambda: pa.array([change.firing for change in changes], pa.int64()),
     }
-    first, last = len(task.keys), len(task.results) - len(task.plan.outputs)
+    first, last = len(task.keys), len(task.results) - len(task.outputs)
     keys = {
         field.name: pa.array([key[place] for key, _ in keyed], field.type)
         for place, field in enumerate(list(task.results)[:first])
@@ -112,9 +110,9 @@ def _finite(ticks: Iterable[int | None]) -> list[int | None]:
 
 def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
     """Return the columns of the modules' results."""
-    fields = list(task.results)[len(task.results) - len(task.plan.outputs) :]
+    fields = list(task.results)[len(task.results) - len(task.outputs) :]
     columns: dict[str, pa.Array] = {}
-    for place, (output, values) in enumerate(zip(task.plan.outputs, _values(task, keyed), strict=True)):
+    for place, (output, values) in enumerate(zip(task.outputs, _values(task, keyed), strict=True)):
         source = _source(task, keyed, 0 if task.query.is_operator else place)
         columns[fields[place].name] = source.column(values, output, fields[place].type)
     return columns
@@ -123,10 +121,9 @@ def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]
 def _values(task: TaskPayload, keyed: Sequence[_Change]) -> Iterator[list[object]]:
     """Yield the values of each result column: one per aggregate, or the parts of an operator's rows."""
     values = [change.value for _, change in keyed]
-    row = task.query.bindings[0].module.result_field().type
     if not task.query.is_operator:
         yield from map(list, zip(*values, strict=True))
-    elif isinstance(row, Struct):
+    elif isinstance(row := task.query.bindings[0].module.result_field().type, Struct):
         yield from (_parts(task, keyed, values, row, place) for place in range(len(row.fields)))
     else:
         yield values

@@ -30,20 +30,6 @@ def output_watermark(query: EvaluatorQuery, assigner: Assigner, progress: Progre
     return min(assigner.start_after(watermark), earliest)
 
 
-def key_output_watermark(query: EvaluatorQuery, state: KeyState, first: Window | None, earliest: int) -> int:
-    """Return the least time of an output that a key may still make or change.
-
-    Args:
-        query: The query.
-        state: The key's state.
-        first: Its first open window with a member.
-        earliest: The least start of a membership that ends after the frontier.
-    """
-    if query.timestamps is TimestampPolicy.POINT_AT_END:
-        return INFINITY if first is None else first.end
-    return state.assigner.first_start(earliest)
-
-
 def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     """Return the timer of a key, with its output watermark.
 
@@ -51,16 +37,29 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
 
     Cost: linear in the key's events, by a small constant.
     """
-    earliest = state.events.earliest(state.assigner.frontier)
-    first = state.assigner.first_open(earliest)
+    assigner, events, watermark = state.assigner, state.events, now.watermark
+    earliest = events.earliest(assigner.frontier)
+    first = assigner.first_open(earliest)
+    times = [event.end + 1 for event in events.until_at_most(assigner.frontier)]  # these are kept to be revised
+    for (_, start), waiting in state.pending.items():
+        nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
+        times += [node + 1 for node in nodes if watermark <= node < INFINITY]
+    times += [state.key_watermark] if state.key_watermark > EARLIEST else []
+    times += state.windows.unsettled()
+    if first is not None:
+        times.append(_closing(query, state, first, watermark))
+    visible = INFINITY
+    if query.emit is EmitPolicy.SPECULATIVE:
+        visible = assigner.next_end(events, now.max_event_time)
+    elif query.follows_open_windows and events.until_after(INFINITY - 1):
+        visible = assigner.next_horizon(now.horizon)
+    bound = assigner.first_start(earliest)  # the least time of an output that the key may still make or change
+    if query.timestamps is TimestampPolicy.POINT_AT_END:
+        bound = INFINITY if first is None else first.end
     clock, max_event_time = state.windows.wake_ups()
-    return KeyTimer(
-        min([INFINITY, _closing(query, state, first, now.watermark), *_forgetting(state, now.watermark)]),
-        _visibility(query, state, now),
-        key_output_watermark(query, state, first, earliest),
-        clock,
-        max_event_time if max_event_time > now.max_event_time else EARLIEST,
-    )
+    if max_event_time <= now.max_event_time:
+        max_event_time = EARLIEST
+    return KeyTimer(min(times, default=INFINITY), visible, bound, clock, max_event_time)
 
 
 def visible_to(query: EvaluatorQuery, progress: Progress) -> int:
@@ -68,10 +67,8 @@ def visible_to(query: EvaluatorQuery, progress: Progress) -> int:
     return progress.max_event_time if query.emit is EmitPolicy.SPECULATIVE else progress.horizon
 
 
-def _closing(query: EvaluatorQuery, state: KeyState, first: Window | None, watermark: int) -> int:
+def _closing(query: EvaluatorQuery, state: KeyState, first: Window, watermark: int) -> int:
     """Return the smallest watermark that closes a window."""
-    if first is None:
-        return INFINITY
     more = int(query.window.ends_move)
     at = first.end + more
     if at > watermark or not query.waits_for_ends:
@@ -81,20 +78,3 @@ def _closing(query: EvaluatorQuery, state: KeyState, first: Window | None, water
         next_end = state.assigner.next_end(state.events, boundary_limit(query, watermark))
         return min([min(next_end, INFINITY - more) + more, *(event.end + 1 for event in waiting)])
     return max((event.end + 1 for event in waiting if event.since < first.end), default=at)
-
-
-def _forgetting(state: KeyState, watermark: int) -> list[int]:
-    """Return watermarks at which state can be forgotten."""
-    times = [event.end + 1 for event in state.events.until_at_most(state.assigner.frontier)]
-    for (_, start), waiting in state.pending.items():
-        nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
-        times += [node + 1 for node in nodes if watermark <= node < INFINITY]
-    times += [state.key_watermark] if state.key_watermark > EARLIEST else []
-    return times + list(state.windows.unsettled())
-
-
-def _visibility(query: EvaluatorQuery, state: KeyState, now: Progress) -> int:
-    if query.emit is EmitPolicy.SPECULATIVE:
-        return state.assigner.next_end(state.events, now.max_event_time)
-    has_open_event = query.follows_open_windows and bool(state.events.until_after(INFINITY - 1))
-    return state.assigner.next_horizon(now.horizon) if has_open_event else INFINITY

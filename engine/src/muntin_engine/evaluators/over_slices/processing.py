@@ -14,9 +14,8 @@ from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBuc
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
 from muntin_engine.evaluators.progress_metrics import progress_metrics
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.state.cells import Cells
+from muntin_engine.state.cells import Cells, MeasuredCells
 from muntin_engine.state.kept_stores import KeptStores
-from muntin_engine.state.measured_cells import MeasuredCells
 
 Output = TypeVar("Output")
 

@@ -13,10 +13,9 @@ from muntin_engine.evaluators.over_slices.slice_log import SliceLog
 from muntin_engine.evaluators.over_slices.slice_metadata import SliceMetadata
 from muntin_engine.evaluators.over_slices.slice_store import Delta, SliceStore, Taken
 from muntin_engine.progress import Observation, ProgressTracker, Tracked
-from muntin_engine.state.cells import Cells
+from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.held import HeldState
 from muntin_engine.state.kept_stores import KeptStores
 
 Output = TypeVar("Output")

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from muntin_engine.evaluators.over_slices.slice_store import Delta, Entry, Output, SliceStore, StoredEntry
-from muntin_engine.state.cells import Cells
-from muntin_engine.state.checked_cells import damaged
-from muntin_engine.state.schema_versions import SchemaVersion
+from muntin_engine.state.cells import Cells, damaged
+from muntin_engine.state.compatibility import SchemaVersion
 
 MOST_ALIKE: Final = 8
 """How many entries of one level there may be before they are merged into one of the next."""

@@ -9,8 +9,7 @@ from typing import Any
 from muntin_engine.core.changes import Progress
 from muntin_engine.state.bucket_metadata import SLICES, open_metadata
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.schema_versions import SchemaVersion
+from muntin_engine.state.compatibility import Compatibility, SchemaVersion
 
 
 @dataclass

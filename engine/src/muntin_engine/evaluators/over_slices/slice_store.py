@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from muntin_engine.state.schema_versions import SchemaVersion
+from muntin_engine.state.compatibility import SchemaVersion
 
 Delta = TypeVar("Delta")
 Output = TypeVar("Output", covariant=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from muntin import TimestampPolicy
 from muntin.columnar.arrays import IntArray
 from muntin.schemas import Field
-from muntin_engine.exchange.result_columns import extents, result_table
+from muntin_engine.exchange.arrays import extents, result_table
 from muntin_engine.exchange.task_payload import TaskPayload
 
 MOST_ROWS: Final = 250_000
@@ -44,7 +44,7 @@ def window_tables(
     if task.plan.named_windows:
         name = list(task.plan.named_windows)[place]
         columns["window_name"] = pa.repeat(pa.scalar(name, pa.string()), len(starts))
-    for number, field in enumerate(fields[len(fields) - len(task.plan.outputs) :]):
-        columns[field.name] = output(number, task.plan.outputs[number], field.type)
+    for number, field in enumerate(fields[len(fields) - len(task.outputs) :]):
+        columns[field.name] = output(number, task.outputs[number], field.type)
     table = result_table(task, columns)
     yield from (table.slice(start, MOST_ROWS) for start in range(0, table.num_rows, MOST_ROWS))

@@ -13,7 +13,7 @@ from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import window_tables
 from muntin_engine.evaluators.slices.runs import WindowRuns
-from muntin_engine.exchange.result_columns import Source
+from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
 
 

@@ -15,7 +15,7 @@ from muntin_engine.evaluators.slices.groups import Blob, Chunk, EntryKind, Slice
 from muntin_engine.evaluators.slices.key_names import key_of
 from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule, State
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery, is_in_window
-from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
+from muntin_engine.state.compatibility import SchemaVersion, is_outdated
 
 
 class Slice:

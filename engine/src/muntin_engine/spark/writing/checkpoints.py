@@ -29,7 +29,7 @@ from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.state.bucket_metadata import identity_of
-from muntin_engine.state.checked_cells import unseal
+from muntin_engine.state.cells import unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.writing.local_folder import TO_GO_ON
 from muntin_engine.writing.places import is_elsewhere, local_path, unpatterned

@@ -166,7 +166,8 @@ class GridAssigner(Assigner):
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows over a stretch."""
         first = max(self._next_start(start), self.frontier)
-        return self._windows(range(first, min(end, self._past(limit)), self._hop))
+        size = self._size
+        return [Window(start, start + size) for start in range(first, min(end, self._past(limit)), self._hop)]
 
     def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> list[Window]:
         """Return the windows over some stretches, each once."""
@@ -174,7 +175,8 @@ class GridAssigner(Assigner):
         for start, end in stretches:
             starts += range(max(self._next_start(start), least), min(end, past), self._hop)
             least = starts[-1] + self._hop if starts else least
-        return self._windows(starts)
+        size = self._size
+        return [Window(start, start + size) for start in starts]
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows of events, each once."""
@@ -185,9 +187,11 @@ class GridAssigner(Assigner):
         first = max(self._next_start(min(map(by_since, events))), lowest)
         untils = {horizon if until == INFINITY else until for until in map(by_until, events)}
         stop = min(max(untils), past)
-        if (stop - first) // self._hop <= _FEW * len(events):
-            return self._windows(range(first, stop, self._hop))
-        return self._windows(self._starts(events, first, past, horizon))
+        starts: Iterable[int] = range(first, stop, self._hop)
+        if (stop - first) // self._hop > _FEW * len(events):
+            starts = self._starts(events, first, past, horizon)
+        size = self._size
+        return [Window(start, start + size) for start in starts]
 
     def frontier_at(self, limit: int) -> int:
         """Return the start of the first window that ends after the limit."""
@@ -229,9 +233,6 @@ class GridAssigner(Assigner):
             starts += range(begin, min(until, past), self._hop)
             first = max(begin, starts[-1] + self._hop) if starts else begin
         return starts
-
-    def _windows(self, starts: Iterable[int]) -> list[Window]:
-        return [Window(start, start + self._size) for start in starts]
 
     def _past(self, limit: int) -> int:
         """Return a tick after the start of every window that ends at the limit or before."""
