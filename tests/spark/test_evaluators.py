@@ -102,7 +102,7 @@ def found(rows: list[dict[str, Any]]) -> Counter[Any]:
 
 @pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])
 def test_all_evaluators_give_the_results_of_the_reference(spark: SparkSession, tmp_path: Path, is_point: bool) -> None:
-    batches = rows(1, 3)
+    batches = rows(1, 2)
     stream = stream_of(spark, tmp_path / "stream", batches)
     asked = queries(stream, is_point=is_point)
     streamed = run_together(asked, tmp_path / "checkpoint")
@@ -122,24 +122,24 @@ def statistics(spark: SparkSession, folder: Path, evaluator: str = "columnar") -
 
 
 def test_a_restart_reads_the_journal_and_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    batches = rows(2, 5)[:-1]
+    batches = rows(2, 3)[:-1]
     whole = run(statistics(spark, write_batches(tmp_path / "whole", batches)).results(), tmp_path / "one")
 
     parts, kept = tmp_path / "parts", Outcome()
-    for count in (2, 5):
+    for count in (1, 3):
         write_batches(parts, batches[:count])
         start(statistics(spark, parts).results(), tmp_path / "two", kept).awaitTermination()
     assert sorted(map(str, kept.rows)) == sorted(map(str, whole.rows))
     assert len(whole.rows) > 20
 
     with pytest.raises(StreamingQueryException) as failure:
-        run(statistics(spark, write_batches(parts, rows(2, 6)), "general").results(), tmp_path / "two")
+        run(statistics(spark, write_batches(parts, rows(2, 4)), "general").results(), tmp_path / "two")
     said = root_cause(failure.value)
     assert "evaluator: the checkpoint has columnar, the query has general\n  start the changed query" in said
 
 
 def test_late_rows_are_the_same_for_all_evaluators(spark: SparkSession, tmp_path: Path) -> None:
-    batches = [*rows(3, 3)[:-1], *rows(3, 1)[:-1]]  # the last batch repeats the times of the first
+    batches = [*rows(3, 2)[:-1], *rows(3, 1)[:-1]]  # the last batch repeats the times of the first
     folder = write_batches(tmp_path / "stream", batches)
     columnar = run(statistics(spark, folder).results(), tmp_path / "columnar")
     general = run(statistics(spark, folder, "general").results(), tmp_path / "general")
