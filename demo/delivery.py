@@ -45,7 +45,7 @@ def deliver(flown: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         `id`, `origin`, `carrier`, `tailnum`, `distance`, `dep_delay`, `departure` (in
-        punctuations, what they promise), `end` (always null: not known yet), `new_end` (in revisions), `change`
+        punctuations, the watermark), `end` (always null: not known yet), `new_end` (in revisions), `change`
         ("insert", "revise", "punctuate" or "close") and `delivered`. The one "close" row comes last.
 
     Raises:

@@ -24,7 +24,7 @@ class System(ABC):
     Attributes:
         name: In tables and on the command line.
         needs_spark: True if it runs in the session.
-        closes_all: True if it puts out all windows when the input ends, the incomplete ones too.
+        closes_all: True if it emits all windows when the input ends, the incomplete ones too.
         members: What is in a window: the rows whose `at` lies in it, or the events whose lifetime overlaps it.
     """
 

@@ -36,7 +36,7 @@ class Binding:
         module: The module.
         select: Makes the module's input of an event's payload.
         meter: Measures its calls.
-        called: What evaluators call: the module, or what stands before one that does not accept every payload.
+        called: The object that evaluators call: the module, or a wrapper of one that does not accept every payload.
         plain: Makes its results plain data; None if they are already.
     """
 
@@ -126,14 +126,14 @@ class EvaluatorQuery:
         ends_move = self.has_ids or self.is_edge
         is_early = isinstance(self.emit, EarlyEmission)
         is_cut = self.timestamps is TimestampPolicy.TIME_BOUND
-        is_promised = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
+        is_kept = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
         derived = {
             "is_operator": bool(modules) and modules[0].is_operator,
             "ends_move": ends_move,
             "follows_open_windows": is_early or self.emit is EmitPolicy.EAGER,
             "is_cut_at_changes": is_cut,
             "corrects": self.late.corrects,
-            "is_time_bound": is_cut or is_promised,
+            "is_time_bound": is_cut or is_kept,
             "waits_for_ends": waits_for_ends(modules, self.clip, self.timestamps, ends_move=ends_move),
             "hides_later_ends": is_cut and ends_move and any(module.reads_times for module in modules),
         }

@@ -19,7 +19,7 @@ TIMED: Final = 32
 """So many calls are timed, all of them."""
 
 STRIDE: Final = 31
-"""From then on one of so many is timed, and stands for the others. A prime: methods are called in turn."""
+"""From then on one call of so many is timed, as a sample. A prime: methods are called in turn."""
 
 _NEVER: Final = 2**62
 
@@ -104,12 +104,12 @@ class Meter:
         self._long = LongCalls(self._long.number + is_new, max(self._long.longest, nanoseconds))
 
     def take_long(self) -> LongCalls:
-        """Return the calls that ran for long since it was last asked, and start anew."""
+        """Return the calls that ran for long since the last call of this method, and start anew."""
         found, self._long = self._long, LongCalls()
         return found
 
     def take(self) -> int:
-        """Return the nanoseconds since it was last asked, and start anew.
+        """Return the nanoseconds since the last call of this method, and start anew.
 
         How many calls are timed first changes from time to time: calls that come in the same order in each batch all
         get their turn.

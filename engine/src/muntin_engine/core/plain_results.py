@@ -1,6 +1,6 @@
 """Results as plain data: a list that a module returns as an array, or as anything else that can be read through.
 
-A column takes such a list as it is. Where a result may be taken back it is kept, compared and stored, so all are made
+A column takes such a list as it is. Where a result may be retracted it is kept, compared and stored, so all are made
 plain where they come out of the module, and no emission is stricter than another.
 """
 

@@ -57,7 +57,7 @@ class Accepted:
 class Choosy:
     """A module behind its own methods, with states that count the payloads in them.
 
-    Where there are none the module is not asked, and the result is null; an operator then has no rows. What a module
+    Where there are none the module is not called, and the result is null; an operator then has no rows. What a module
     says of nothing itself by `empty_result` holds instead, as its result or its one row.
     """
 

@@ -39,7 +39,7 @@ class OutputBlob:
 
     Attributes:
         stream: `results`, `late` or `rejected`; or the name of a metric.
-        rows: How many rows it stands for; or the value of the metric.
+        rows: The number of its rows; or the value of the metric.
         data: The rows as an Arrow IPC stream; None for a value alone.
     """
 

@@ -29,7 +29,7 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     are spread; `where`, what new events must meet, if there is a filter; `progress`, what says how complete the input
     is; `late`, what becomes of rows that come behind that;
     `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
-    windows are put out, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
+    windows are emitted, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
     `output`, when a window is complete; and `lag`, how far the output's watermark is behind the input's, and why.
     """
     plans = [*inner, plan]

@@ -1,7 +1,8 @@
 """Adding changelogs up, in Spark SQL.
 
 Every change is one or two terms of a sum: an insertion adds a row, a retraction takes one away, and a revision takes
-it away with the end it had and adds it with the new one. What is left over stands, whatever the order of the terms.
+it away with the end it had and adds it with the new one. The rows that are left over
+are live, whatever the order of the terms.
 """
 
 from __future__ import annotations

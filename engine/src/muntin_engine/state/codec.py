@@ -140,7 +140,7 @@ class Codec:
 
 
 def number_of(value: Any) -> bool | int | float | str | bytes:
-    """Return the Python value that a NumPy scalar stands for.
+    """Return the Python value of a NumPy scalar.
 
     Raises:
         StateError: It is an array, or a scalar without an exact counterpart.

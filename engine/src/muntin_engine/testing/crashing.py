@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from muntin import EarlyEmission, EmitPolicy, StreamError
 from muntin.policies import parse_policy
 from muntin.testing import Script, WindowedQuery
-from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.error import RestartError
+from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_engine.testing.searching import Search, smallest
 
 
@@ -69,11 +69,11 @@ def crash_everywhere(
         >>> crash_everywhere(script, WindowedQuery(tumbling(10), [Computation(Total())])).steps
         3
     """
-    asked = Asked(script, query, emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit))
-    if not asked.batches:
+    tested = QueryUnderTest(script, query, emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit))
+    if not tested.batches:
         raise StreamError("the script has no steps, so nothing can happen between them\n  add some, and .close() it")
-    found = Search(asked, tolerance).first(asked.evaluators)
+    found = Search(tested, tolerance).first(tested.evaluators)
     if found is not None:
         told = smallest(found, tolerance)
         raise RestartError(told) from told.error
-    return Survived(asked.evaluators, len(asked.batches))
+    return Survived(tested.evaluators, len(tested.batches))

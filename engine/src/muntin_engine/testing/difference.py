@@ -12,8 +12,8 @@ from muntin.testing.batches import Step
 from muntin.testing.timeline import spell_value
 from muntin_engine.core.changes import Timing
 from muntin_engine.errors import StateError
-from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.following import LiveResult, Mishap
+from muntin_engine.testing.query_under_test import QueryUnderTest
 
 _IN_THE_STATE: Final = (
     "keep all that a result depends on in the state, as plain data:\n"
@@ -50,7 +50,7 @@ class OutputDifference:
     """A mishap that shows in the output.
 
     Attributes:
-        asked: The query and its stream.
+        tested: The query and its stream.
         evaluator: What evaluated it.
         mishap: What happened.
         place: The step after which the output is another, or which raised.
@@ -60,7 +60,7 @@ class OutputDifference:
         only_after: The one step after which it need happen; None if it must happen several times.
     """
 
-    asked: Asked
+    tested: QueryUnderTest
     evaluator: str
     mishap: Mishap
     place: int
@@ -79,8 +79,8 @@ class OutputDifference:
     @property
     def facts(self) -> str:
         """The facts of the difference."""
-        emit = "early results" if isinstance(self.asked.emit, EarlyEmission) else f"{self.asked.emit} results"
-        what = f"{emit} of {self.asked.query.window}, evaluator {self.evaluator}, {self._when}:"
+        emit = "early results" if isinstance(self.tested.emit, EarlyEmission) else f"{self.tested.emit} results"
+        what = f"{emit} of {self.tested.query.window}, evaluator {self.evaluator}, {self._when}:"
         if self.error is not None:
             return f"{what}\nstep {self.place + 1} raised {type(self.error).__name__}: {self.error}"
         return f"{what}\nafter step {self.place + 1} the output is another"
@@ -89,8 +89,8 @@ class OutputDifference:
     def drawing(self) -> str:
         """The stream, with the mishap, and the lines of the output that differ."""
         one, other = _LABELS[self.mishap]
-        bars = [_bar(one, line, self.asked) for line in self.wanted]
-        bars += [_bar(other, line, self.asked) for line in self.got]
+        bars = [_bar(one, line, self.tested) for line in self.wanted]
+        bars += [_bar(other, line, self.tested) for line in self.got]
         return draw_steps(self._steps(), ["", *bars] if bars else [])
 
     @property
@@ -103,7 +103,7 @@ class OutputDifference:
         return f"with {again} run again, as after a crash before its state was kept"
 
     def _steps(self) -> Iterator[Step]:
-        steps = [step for step in self.asked.script.steps if not isinstance(step, Boundary)]
+        steps = [step for step in self.tested.script.steps if not isinstance(step, Boundary)]
         for place, step in enumerate(steps[: self.place + 1]):
             yield step
             if self.mishap is Mishap.RESTART and self.only_after in (None, place) and place < self.place:
@@ -126,7 +126,7 @@ def _is_same(line: LiveResult, other: LiveResult, tolerance: float) -> bool:
     return line._replace(value=None) == other._replace(value=None) and equal(line.value, other.value, tolerance)
 
 
-def _bar(label: str, line: LiveResult, asked: Asked) -> Bar:
+def _bar(label: str, line: LiveResult, tested: QueryUnderTest) -> Bar:
     name = label if line.key is None else f"{label} {line.key!r}"
     early = f", early, firing {line.firing}" if line.timing is Timing.EARLY else ""
-    return Bar(name, line.start, line.end, f"{spell_value(line.value, asked.query)}{early}")
+    return Bar(name, line.start, line.end, f"{spell_value(line.value, tested.query)}{early}")

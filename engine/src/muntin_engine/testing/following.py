@@ -15,8 +15,8 @@ from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.meaning import live_output, progress_of
+from muntin_engine.testing.query_under_test import QueryUnderTest
 
 
 class Mishap(StrEnum):
@@ -69,11 +69,13 @@ class LiveOutput:
         return [line for _, _, line in self._lines]
 
 
-def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Iterator[list[LiveResult]]:
+def follow(
+    tested: QueryUnderTest, evaluator: str, mishap: Mishap, only_after: int | None = None
+) -> Iterator[list[LiveResult]]:
     """Yield the live output after each step.
 
     Args:
-        asked: The query and its stream.
+        tested: The query and its stream.
         evaluator: What evaluates it.
         mishap: What happens.
         only_after: The step after which it happens, or which crashes; None for every one.
@@ -82,53 +84,53 @@ def follow(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None 
         Exception: Whatever the module, or the engine on its behalf, raises.
     """
     cells, live = MemoryCells(), LiveOutput()
-    names = {number: key for key, number in asked.keys.items()}
-    process = _start(asked, evaluator, cells)
-    for place, batch in enumerate(asked.batches):
-        arrived = progress_of(asked.query.window, batch)
+    names = {number: key for key, number in tested.keys.items()}
+    process = _start(tested, evaluator, cells)
+    for place, batch in enumerate(tested.batches):
+        arrived = progress_of(tested.query.window, batch)
         happens = only_after in (None, place)
         if happens and mishap is Mishap.CRASH:
-            _crash(process, cells, list(_rows(asked, batch)), arrived)
-        for (key,), change in process.take(list(_rows(asked, batch)), arrived):
+            _crash(process, cells, list(_rows(tested, batch)), arrived)
+        for (key,), change in process.take(list(_rows(tested, batch)), arrived):
             live.apply(key, names[key], change)
         if happens and mishap is Mishap.RESTART:
-            process = _start(asked, evaluator, cells)
+            process = _start(tested, evaluator, cells)
         yield live.lines()
 
 
-def meant(asked: Asked) -> Iterator[list[LiveResult]]:
+def meant(tested: QueryUnderTest) -> Iterator[list[LiveResult]]:
     """Yield the live output after each step, by the reference evaluator; of early results, the final ones."""
     stream, progress = StreamHistory(), Progress()
-    for batch in asked.batches:
+    for batch in tested.batches:
         for step in batch.changes:
             stream.take(step)
-        progress = progress.advance(progress_of(asked.query.window, batch))
+        progress = progress.advance(progress_of(tested.query.window, batch))
         events = {key: list(fold(changes).values()) for key, changes in stream.accepted.items()}
-        yield [line for key, some in events.items() for line in _meant(asked, key, some, progress)]
+        yield [line for key, some in events.items() for line in _meant(tested, key, some, progress)]
 
 
-def _meant(asked: Asked, key: Hashable, events: list[Event[Any]], progress: Progress) -> Iterator[LiveResult]:
-    emit = EmitPolicy.FINAL if isinstance(asked.emit, EarlyEmission) else asked.emit
-    for row in live_output(asked.meaning, emit, events, progress):
+def _meant(tested: QueryUnderTest, key: Hashable, events: list[Event[Any]], progress: Progress) -> Iterator[LiveResult]:
+    emit = EmitPolicy.FINAL if isinstance(tested.emit, EarlyEmission) else tested.emit
+    for row in live_output(tested.meaning, emit, events, progress):
         yield LiveResult(key, row.window, row.start, row.end, row.value)
 
 
-def _start(asked: Asked, evaluator: str, cells: MemoryCells) -> InMemory:
+def _start(tested: QueryUnderTest, evaluator: str, cells: MemoryCells) -> InMemory:
     """Return a new process that finds in the cells what those before it wrote."""
-    return evaluator_named(evaluator).in_memory(asked.plan(evaluator), cells, asked.codec)
+    return evaluator_named(evaluator).in_memory(tested.plan(evaluator), cells, tested.codec)
 
 
-def _rows(asked: Asked, batch: Batch) -> Iterator[tuple[Key, InputChange]]:
+def _rows(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputChange]]:
     """Yield the rows of a step as evaluators take them."""
     for step in batch.changes:
         change = step.change
         yield (
-            (asked.keys[step.key],),
+            (tested.keys[step.key],),
             InputChange(
-                asked.ids[change.id] if asked.has_ids else None,
+                tested.ids[change.id] if tested.has_ids else None,
                 change.event.start,
                 change.event.end,
-                asked.values(change.event.payload),
+                tested.values(change.event.payload),
                 None if isinstance(change, Insertion) else change.new_end,
             ),
         )

@@ -20,8 +20,8 @@ from muntin import (
 from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
-from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.difference import OutputDifference
+from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_engine.testing.searching import Search
 from muntin_engine.testing.streams import scripts
 
@@ -51,8 +51,8 @@ class RestartTrial(Trial):
             kind: What kind of stream is drawn, see `scripts`.
             emit: The emission of results.
         """
-        asked = self._asked(kind, emit)
-        self._expect_none(asked, asked.evaluators[:1])
+        tested = self._tested(kind, emit)
+        self._expect_none(tested, tested.evaluators[:1])
 
     @property
     def kinds_over_slices(self) -> list[str]:
@@ -61,19 +61,19 @@ class RestartTrial(Trial):
 
     def survives_over_slices(self, kind: str) -> bool:
         """Raise unless no restart shows in the output of the evaluators over slices; return whether there is any."""
-        asked = self._asked(kind, EmitPolicy.FINAL)
-        self._expect_none(asked, asked.evaluators[1:])
-        return len(asked.evaluators) > 1
+        tested = self._tested(kind, EmitPolicy.FINAL)
+        self._expect_none(tested, tested.evaluators[1:])
+        return len(tested.evaluators) > 1
 
-    def _asked(self, kind: str, emit: EmitPolicy | EarlyEmission) -> Asked:
+    def _tested(self, kind: str, emit: EmitPolicy | EarlyEmission) -> QueryUnderTest:
         window = self.draw(st.sampled_from(_sufficient(self._windows, self._module.needs)))
         clip = self.draw(st.sampled_from([each for each in ClipPolicy if each in self._module.accepted_clips]))
         timestamps = self.draw(st.sampled_from(_timestamps(self._module)))
         query = WindowedQuery(window, [Computation(self._module)], clip, timestamps)
-        return Asked(self.draw(scripts(self._payloads, kind)), query, emit)
+        return QueryUnderTest(self.draw(scripts(self._payloads, kind)), query, emit)
 
-    def _expect_none(self, asked: Asked, evaluators: Sequence[str]) -> None:
-        search = Search(asked, self.tolerance)
+    def _expect_none(self, tested: QueryUnderTest, evaluators: Sequence[str]) -> None:
+        search = Search(tested, self.tolerance)
         found = search.first(evaluators)
         if found is not None:
             told = search.alone(found)

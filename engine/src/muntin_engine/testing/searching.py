@@ -10,22 +10,22 @@ from typing import NamedTuple
 from muntin import EarlyEmission, MuntinError, Refinement, TimestampPolicy
 from muntin.testing import Script, smallest_failing
 from muntin_engine.core.changes import Timing
-from muntin_engine.testing.asked import Asked
 from muntin_engine.testing.difference import OutputDifference, bag_difference
 from muntin_engine.testing.following import LiveResult, Mishap, follow, meant
+from muntin_engine.testing.query_under_test import QueryUnderTest
 
 
 class Search:
     """Runs a query in all ways, and compares."""
 
-    def __init__(self, asked: Asked, tolerance: float) -> None:
+    def __init__(self, tested: QueryUnderTest, tolerance: float) -> None:
         """Prepare to look.
 
         Args:
-            asked: The query and its stream.
+            tested: The query and its stream.
             tolerance: Within which numbers in results are equal.
         """
-        self._asked = asked
+        self._tested = tested
         self._tolerance = tolerance
         self._straight: dict[str, _OutputHistory] = {}
 
@@ -46,28 +46,28 @@ class Search:
         """
         straight = self._run_straight(evaluator)
         if straight.error is not None:
-            return OutputDifference(self._asked, evaluator, Mishap.NOTHING, len(straight.steps), error=straight.error)
+            return OutputDifference(self._tested, evaluator, Mishap.NOTHING, len(straight.steps), error=straight.error)
         if mishap is Mishap.NOTHING:
-            seen = _seen_against_reference(self._asked, straight, self._tolerance)
+            seen = _seen_against_reference(self._tested, straight, self._tolerance)
         else:
-            other = _record(self._asked, evaluator, mishap, only_after)
+            other = _record(self._tested, evaluator, mishap, only_after)
             seen = _seen(straight.steps, other, self._tolerance)
         if seen is None:
             return None
         is_chance = mishap is not Mishap.SECOND_RUN and self.difference(evaluator, Mishap.SECOND_RUN)
-        return is_chance or OutputDifference(self._asked, evaluator, mishap, *seen, only_after=only_after)
+        return is_chance or OutputDifference(self._tested, evaluator, mishap, *seen, only_after=only_after)
 
     def alone(self, found: OutputDifference) -> OutputDifference:
         """Return the difference that a single mishap makes; the one that was found, if a single one is not enough."""
         if found.mishap not in (Mishap.RESTART, Mishap.CRASH):
             return found
-        places = range(len(self._asked.batches))
+        places = range(len(self._tested.batches))
         alone = (self.difference(found.evaluator, found.mishap, place) for place in places)
         return next((one for one in alone if one is not None), found)
 
     def _run_straight(self, evaluator: str) -> _OutputHistory:
         if evaluator not in self._straight:
-            self._straight[evaluator] = _record(self._asked, evaluator, Mishap.NOTHING)
+            self._straight[evaluator] = _record(self._tested, evaluator, Mishap.NOTHING)
         return self._straight[evaluator]
 
 
@@ -76,14 +76,14 @@ def smallest(found: OutputDifference, tolerance: float) -> OutputDifference:
 
     def on(script: Script) -> OutputDifference | None:
         try:
-            again = Search(replace(found.asked, script=script), tolerance).difference(found.evaluator, found.mishap)
+            again = Search(replace(found.tested, script=script), tolerance).difference(found.evaluator, found.mishap)
         except MuntinError:  # the evaluator cannot run what is left
             return None
         is_alike = again is not None and (again.mishap, type(again.error)) == (found.mishap, type(found.error))
         return again if is_alike else None
 
-    best = on(smallest_failing(found.asked.script, lambda script: on(script) is not None)) or found
-    return Search(best.asked, tolerance).alone(best)
+    best = on(smallest_failing(found.tested.script, lambda script: on(script) is not None)) or found
+    return Search(best.tested, tolerance).alone(best)
 
 
 @dataclass(slots=True)
@@ -103,10 +103,10 @@ class _Seen(NamedTuple):
     error: Exception | None = None
 
 
-def _record(asked: Asked, evaluator: str, mishap: Mishap, only_after: int | None = None) -> _OutputHistory:
+def _record(tested: QueryUnderTest, evaluator: str, mishap: Mishap, only_after: int | None = None) -> _OutputHistory:
     record = _OutputHistory()
     try:
-        for lines in follow(asked, evaluator, mishap, only_after):
+        for lines in follow(tested, evaluator, mishap, only_after):
             record.steps.append(lines)
     except Exception as error:  # a module may raise anything
         record.error = error
@@ -123,13 +123,13 @@ def _seen(wanted: Sequence[Sequence[LiveResult]], record: _OutputHistory, tolera
     return None
 
 
-def _seen_against_reference(asked: Asked, straight: _OutputHistory, tolerance: float) -> _Seen | None:
+def _seen_against_reference(tested: QueryUnderTest, straight: _OutputHistory, tolerance: float) -> _Seen | None:
     """Compare with the reference evaluator, which knows of no early results, nor in which pieces results stand."""
-    if asked.query.timestamps is TimestampPolicy.TIME_BOUND:
-        return None  # the same stands at each tick, but what was shortened and continued is in two pieces
-    if not isinstance(asked.emit, EarlyEmission):
-        return _seen(list(meant(asked)), straight, tolerance)
-    if asked.emit.refinement is Refinement.DISCARD:
+    if tested.query.timestamps is TimestampPolicy.TIME_BOUND:
+        return None  # the same rows are live at each tick, but one that was shortened and continued is in two pieces
+    if not isinstance(tested.emit, EarlyEmission):
+        return _seen(list(meant(tested)), straight, tolerance)
+    if tested.emit.refinement is Refinement.DISCARD:
         return None  # a final result then holds what no early one held
     finals = [[line._replace(firing=0) for line in lines if line.timing is Timing.FINAL] for lines in straight.steps]
-    return _seen(list(meant(asked)), _OutputHistory(list(finals)), tolerance)
+    return _seen(list(meant(tested)), _OutputHistory(list(finals)), tolerance)

@@ -20,7 +20,7 @@ class Sink(ABC):
     has no rows. Only `write` must be there.
 
     Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
-    same number and the same rows, in any order. Nothing else comes twice. A sink that takes back, replaces or
+    same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or
     recognises what it wrote under that number has each row exactly once.
 
     Example:
@@ -75,7 +75,7 @@ class Sink(ABC):
 
         Args:
             watermark: The tick before which nothing changes in any micro-batch after the one that is written next: a
-                later result starts at or after it, and so does one that is taken back. It never goes back.
+                later result starts at or after it, and so does one that is retracted. It never goes back.
         """
         return
 

@@ -147,9 +147,9 @@ class TriggerState(NamedTuple):
 
     Attributes:
         state: The trigger's own state; None once it is finished.
-        is_finished: True if the trigger is not asked again.
-        clock: The reading of the clock at which it wants to be asked.
-        max_event_time: The max event time at which it wants to be asked.
+        is_finished: True if the trigger is not called again.
+        clock: The reading of the clock at which it wakes up.
+        max_event_time: The max event time at which it wakes up.
         firings: The number of firings so far.
         is_changed: True if its members changed since the last firing.
         since: The last number that its key had given out then: what came later has a larger one.
@@ -164,7 +164,7 @@ class TriggerState(NamedTuple):
     since: int = EARLIEST
 
     def wakes(self, clock: int, max_event_time: int) -> bool:
-        """True if the trigger wants to be asked."""
+        """True if the trigger wakes up."""
         return self.clock <= clock or self.max_event_time <= max_event_time
 
 

@@ -218,7 +218,7 @@ class KeyState:
         return self.serial
 
     def anonymous_ids(self, starts: Sequence[int]) -> Sequence[Hashable]:
-        """Return what names events that have no ids, from their starts; they cannot equal one of the input."""
+        """Make ids for events that have none, from their starts; they cannot equal one of the input."""
         first = self.serial + 1
         self.serial += len(starts)
         serials = range(first, self.serial + 1)

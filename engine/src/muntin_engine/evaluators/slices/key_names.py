@@ -12,7 +12,7 @@ _NESTED: Final = frozenset({list, dict, tuple})
 
 
 class NestedKey:
-    """Stands for a key that holds a list or a struct, and so cannot be looked up by itself."""
+    """A stand-in for a key that holds a list or a struct, and so cannot be looked up by itself."""
 
     __slots__ = ("_name", "key")
 
@@ -43,6 +43,6 @@ def names_of(keys: Sequence[Key]) -> Sequence[Hashable]:
 
 
 def key_of(name: Any) -> Key:
-    """Return the key that a name stands for."""
+    """Return the key of a name."""
     key: Key = name.key if isinstance(name, NestedKey) else name
     return key

@@ -14,10 +14,10 @@ from muntin_engine.evaluators.slices.key_names import key_of
 class WindowRuns:
     """The results of windows, as parallel lists.
 
-    One entry stands for neighbouring windows of a key that have the very same rows, and so the same results.
+    One entry covers neighbouring windows of a key that have the very same rows, and so the same results.
 
     Attributes:
-        names: What stands for the keys; see `keys`.
+        names: The names of the keys; see `keys`.
         firsts: The number of the first window of each run.
         lasts: The number of the window after the last.
         values: By module, its results.

@@ -1,1 +1,1 @@
-"""Sessions of Spark: found, started, prepared, and asked what they are."""
+"""Sessions of Spark: find, start, prepare and describe them."""

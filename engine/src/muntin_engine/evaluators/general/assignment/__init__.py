@@ -1,4 +1,4 @@
-"""Which windows there are: one assigner for all kinds, and faster ones for some."""
+"""Assigners, which find the windows that exist: one for all kinds, and faster ones for some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every way of cutting the axis can answer, and the plainest way: a fixed grid that no event changes."""
+"""The contract of assigners, which cut the axis, and the plainest one: a fixed grid that no event changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Assigner(ABC):
     """The windows of one key. It hears of the events that come and go, and keeps what it needs of them.
 
     Windows are ordered by start, and so by end too. Those that start before the *frontier* are closed: they have
-    been put out for good and are never mentioned again.
+    been emitted as final and are never mentioned again.
 
     Attributes:
         frontier: The start of the earliest window that may still change.

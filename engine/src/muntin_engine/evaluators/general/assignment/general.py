@@ -1,4 +1,4 @@
-"""Windows of any kind: the kind is asked, and nothing is known of it."""
+"""Windows of any kind: its methods are called, and nothing else is known of it."""
 
 from __future__ import annotations
 

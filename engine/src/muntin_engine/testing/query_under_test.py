@@ -35,7 +35,7 @@ _TICKS: Final = "bigint"
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryUnderTest:
     """A script, a query of it, and the emission of its results.
 
     Attributes:
