@@ -52,7 +52,7 @@ def make_windows(name: str, *values: object) -> WindowKind:
 
 
 def usages() -> Iterator[str]:
-    """Yield how windows are written in a shell.
+    """Yield the usage of each function of windows in a shell.
 
     Example:
         >>> next(usage for usage in usages() if usage.startswith("hopping"))

@@ -1,4 +1,4 @@
-"""What the rows of one task say of the progress of the input, and the external events among them."""
+"""The progress of the input, as the rows of one task imply it, and the external events among them."""
 
 from __future__ import annotations
 

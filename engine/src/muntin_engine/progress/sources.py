@@ -1,4 +1,4 @@
-"""How far each source of the input is, from what the tasks of a micro-batch have seen of it."""
+"""The watermark of each source of the input, from the observations by the tasks of a micro-batch."""
 
 from __future__ import annotations
 

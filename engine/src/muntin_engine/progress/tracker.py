@@ -1,4 +1,4 @@
-"""How far the input is, from what all tasks saw in a micro-batch, and how far behind that windows close.
+"""The progress of the input, from the observations of all tasks, and the lateness after which windows close.
 
 Every bucket computes this for itself from the same observations, so all of them close their windows in the same
 micro-batch, and none needs to ask another.

@@ -1,4 +1,4 @@
-"""Where a bucket keeps its state: named cells of bytes, with a checksum each, and how much they hold."""
+"""The storage of a bucket's state: named cells of bytes, with a checksum each, and their sizes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whether a state is one of the query that wants it, or of an older version of it.
+"""Compatibility of stored state with a query, or with an older version of it.
 
-Each bucket numbers the schema versions that it has seen, and what it stores says by number which one wrote it. So a
-state may be read long after the versions that came in between, and nothing is rewritten because a module is new.
+Each bucket numbers the schema versions that it has seen, and each part of its state has the number of the one that
+wrote it. So a state may be read several versions later, and nothing is rewritten because a module is new.
 """
 
 from __future__ import annotations
