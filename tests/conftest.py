@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import settings
 
+from muntin.testing.laws import law
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
@@ -34,6 +36,7 @@ QUICK: Final = {
 
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")
+law.CROWDED = settings(law.CROWDED, max_examples=3)  # `make torture` draws fresh modules and windows
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -26,8 +26,8 @@ SETTINGS: Final = settings(
     phases=(Phase.generate, Phase.shrink),
 )
 
-_CROWDED: Final = settings(SETTINGS, max_examples=3)
-"""Fewer, as each takes as long as many small ones."""
+CROWDED = settings(SETTINGS, max_examples=8)
+"""Settings of laws over windows of hundreds of members: fewer examples, as each takes as long as many small ones."""
 
 Reason: TypeAlias = Callable[[Any], str | None]
 """Says why a law does not apply to a module; None if it does."""
@@ -123,7 +123,7 @@ def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
 
     try:
         if stated.is_random:
-            (_CROWDED if stated.crowd else SETTINGS)(given(st.data())(example))()
+            (CROWDED if stated.crowd else SETTINGS)(given(st.data())(example))()
         else:
             example(None)
     except Exception:
