@@ -34,14 +34,23 @@ QUICK: Final = {
 """Settings of the session that save processor time in every micro-batch and change no result."""
 
 
+PROGRAMS: Final = (
+    "tests/tutorial/",
+    "tests/demo/test_answers",
+    "tests/spark/",
+    "tests/house/test_session",
+    "tests/house/test_java",
+)
+"""How the names of tests begin that start programs, each with a JVM of its own."""
+
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")
 law.CROWDED = settings(law.CROWDED, max_examples=3)  # `make torture` draws fresh modules and windows
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with Spark, which takes longest."""
-    items.sort(key=lambda item: not uses_spark(item.nodeid))
+    """Start with what takes longest, so that no process works alone at the end: Spark, then programs with their own."""
+    items.sort(key=lambda item: (not uses_spark(item.nodeid), not item.nodeid.startswith(PROGRAMS)))
 
 
 @pytest.hookimpl(optionalhook=True)

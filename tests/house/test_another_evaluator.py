@@ -16,7 +16,7 @@ from muntin_engine.plan import Plan, planner
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.testing import asked, crash_everywhere
+from muntin_engine.testing import crash_everywhere, query_under_test
 from tests.plan.plans import plan_of, planned
 from tests.spark.modules import Members
 from tests.spark_units.tasks import arrived, rows, task_of
@@ -59,7 +59,7 @@ class Total(IncrementalAggregate[int, int, int]):
 def another(monkeypatch: pytest.MonkeyPatch) -> None:
     all_of_them = (Echo(), *registry.EVALUATORS)
     monkeypatch.setitem(registry._BY_NAME, Echo.name, all_of_them[0])
-    for module in (registry, planner, asked):
+    for module in (registry, planner, query_under_test):
         monkeypatch.setattr(module, "EVALUATORS", all_of_them)
 
 
