@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from muntin.testing.laws import law
 
@@ -45,6 +46,8 @@ PROGRAMS: Final = (
 
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")
+# Else it draws literals of the modules that are loaded, and examples depend on the tests that a process ran before.
+providers._get_local_constants = providers.Constants
 law.CROWDED = settings(law.CROWDED, max_examples=3)  # `make torture` draws fresh modules and windows
 
 

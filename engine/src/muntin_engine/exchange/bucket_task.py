@@ -165,7 +165,7 @@ def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iter
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Put off looking for cycles: rows are in none, and walking over a batch again and again takes most of it."""
+    """Disable cyclic GC during a batch: rows hold no cycles, and collections would dominate."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -176,13 +176,13 @@ def _without_collector() -> Iterator[None]:
 
 
 def _said(task: TaskPayload, arrived: ArrivedInput) -> Progress:
-    """Return the progress with what the rows do not say themselves: the end of a static input."""
+    """Return the progress of an input; a static one is complete after its rows."""
     return replace(arrived.progress, watermark=INFINITY) if task.is_static else arrived.progress
 
 
 def _skipped(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
     """Return the numbers of rows that each module did not accept, and of those left out, by metric."""
-    names = [*map(skipped_metric, task.choosy_labels), "filtered"]
+    names = [*map(skipped_metric, task.plan.choosy_labels), "filtered"]
     return dict(zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False))
 
 
@@ -192,7 +192,7 @@ def _side_output(task: TaskPayload, stream: str, rows: list[SideOutputRow]) -> I
 
 
 def _metrics(task: TaskPayload, *metrics: Mapping[str, int]) -> Iterator[OutputBlob]:
-    """Yield the values of metrics. Nobody reads those of a static input, and nothing is added to a sum by a zero."""
+    """Yield the values of metrics. Static inputs report no metrics; zeros of sums are omitted."""
     if not task.is_static:
         values = {name: value for some in metrics for name, value in some.items()}
         yield from (OutputBlob(name, value) for name, value in values.items() if value or name in LEVELS)

@@ -64,7 +64,7 @@ class ReadRows(NamedTuple):
         rows: The rows with their problems.
         progress: The progress they carry.
         observed: What they show of each source.
-        skipped: How many insertions each of `TaskPayload.choosy_labels` does not accept.
+        skipped: How many insertions each of `Plan.choosy_labels` does not accept.
         filtered: How many insertions the query's filter leaves out.
     """
 
@@ -87,7 +87,7 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
     """
     durations, progress = Durations(task), [Progress()] * len(task.inputs)
     observed, signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
-    skipped = [0] * (len(task.choosy_labels) + 1)
+    skipped = [0] * (len(task.plan.choosy_labels) + 1)
     lifts = evaluator_named(task.plan.choice.evaluator).lifts_rows
     for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
         for given, part in by_side(task, batch):
@@ -170,7 +170,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
 
 def _skipped(task: InputTask, columns: Mapping[str, pa.Array], is_new: BoolArray) -> list[int]:
     """Return the number of new events that each module does not accept."""
-    skipped = {label: np.zeros(len(is_new), np.bool_) for label in task.choosy_labels}
+    skipped = {label: np.zeros(len(is_new), np.bool_) for label in task.plan.choosy_labels}
     for read in task.reads:
         skipped[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
     return [int(np.count_nonzero(is_new & some)) for some in skipped.values()]

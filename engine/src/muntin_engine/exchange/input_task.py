@@ -110,13 +110,3 @@ class InputTask:
             for place, field in zip(module.columns, module.reads, strict=True)
             if forbids_null(field)
         )
-
-    @cached_property
-    def choosy_labels(self) -> list[str]:
-        """The labels of modules, of whatever input, that do not accept every row, in the query's metrics."""
-        return choosy_labels(self.plan)
-
-
-def choosy_labels(plan: Plan) -> list[str]:
-    """Return the labels of modules that do not accept every row, in the query's metrics."""
-    return [label for label, module in zip(plan.module_labels, plan.modules, strict=True) if module.is_choosy]

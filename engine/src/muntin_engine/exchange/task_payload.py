@@ -17,7 +17,7 @@ from muntin_engine.core.meter import Meter, clock
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.exchange.bucket_ids import bucket_ids
-from muntin_engine.exchange.input_task import InputColumns, InputTask, choosy_labels
+from muntin_engine.exchange.input_task import InputColumns, InputTask
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.windowed import windowed_query
 from muntin_engine.state.codec import Codec, records_of
@@ -77,7 +77,7 @@ class TaskPayload:
 
     @cached_property
     def inputs(self) -> tuple[InputTask, ...]:
-        """The reads by modules that do not accept every null."""
+        """The inputs, as the tasks that read their rows see them."""
         return tuple(
             InputTask(self.plan, side, self.keys, columns, self.time_type) for side, columns in enumerate(self.columns)
         )
@@ -87,11 +87,6 @@ class TaskPayload:
         """The input of a query that has only one."""
         (only,) = self.inputs
         return only
-
-    @cached_property
-    def choosy_labels(self) -> list[str]:
-        """The labels of modules that do not accept every row, in the query's metrics."""
-        return choosy_labels(self.plan)
 
     @cached_property
     def buckets(self) -> tuple[int, ...]:
@@ -122,7 +117,7 @@ class TaskPayload:
     @cached_property
     def key_names(self) -> tuple[str, ...]:
         """The names of the key columns in the projected inputs."""
-        return tuple(f"k{place}" for place in range(len(self.keys)))
+        return self.inputs[0].key_names
 
     @cached_property
     def outputs(self) -> tuple[Field, ...]:

@@ -103,6 +103,11 @@ class Plan:
         return [module.module.name if self.is_operator else module.output for module in self.modules]
 
     @property
+    def choosy_labels(self) -> list[str]:
+        """The labels of the modules that do not accept every row."""
+        return [label for label, module in zip(self.module_labels, self.modules, strict=True) if module.is_choosy]
+
+    @property
     def says_when_complete(self) -> bool:
         """True if every input can close windows; one that cannot would hold the others back for ever."""
         return all(given.says_when_complete for given in self.inputs)

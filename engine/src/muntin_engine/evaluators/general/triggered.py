@@ -177,7 +177,7 @@ class TriggeredEmission(Emission):
         return output
 
     def _retract_removed(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
-        """Forget the windows that are no more, or have lost all their members, and retract what stands of them."""
+        """Retract the live output of windows that were removed or lost all their members, and forget these windows."""
         output: list[OutputChange] = []
         for window in sorted(affected, key=by_extent):
             entry, change = state.windows.get(window), affected[window]
