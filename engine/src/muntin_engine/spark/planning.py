@@ -64,31 +64,31 @@ class _Stream:
     """An event stream with what the query reads of it.
 
     Attributes:
-        asked: The stream, as the query writer describes it.
+        request: The stream, as the query writer describes it.
         roles: The columns that make its rows events.
         keys: Those that it is grouped by.
         tested: The conditions on its insertions.
         inputs: The columns that modules read.
     """
 
-    asked: InputRequest
+    request: InputRequest
     roles: Mapping[str, spark_types.StructField]
     keys: Sequence[spark_types.StructField]
     tested: Sequence[spark_types.StructField]
     inputs: _Inputs
 
     @classmethod
-    def of(cls, asked: InputRequest) -> _Stream:
+    def of(cls, request: InputRequest) -> _Stream:
         """Return a stream of which no module has read anything yet."""
-        given = {f"k{place}": key for place, key in enumerate(asked.keys)}
-        conditions = {str(place): condition for place, condition in enumerate(asked.conditions)}
-        times = {"start": "at"} if asked.end is None else {}
+        given = {f"k{place}": key for place, key in enumerate(request.keys)}
+        conditions = {str(place): condition for place, condition in enumerate(request.conditions)}
+        times = {"start": "at"} if request.end is None else {}
         return cls(
-            asked,
-            _fields_of(asked.df, {name: getattr(asked, name) for name in _ROLES}, times),
-            list(_fields_of(asked.df, given, dict.fromkeys(given, "key")).values()),
-            list(_fields_of(asked.df, conditions, dict.fromkeys(conditions, "where")).values()),
-            _Inputs(asked.df),
+            request,
+            _fields_of(request.df, {name: getattr(request, name) for name in _ROLES}, times),
+            list(_fields_of(request.df, given, dict.fromkeys(given, "key")).values()),
+            list(_fields_of(request.df, conditions, dict.fromkeys(conditions, "where")).values()),
+            _Inputs(request.df),
         )
 
     @property
@@ -102,8 +102,8 @@ class _Stream:
         Raises:
             QueryError: It has integer times, and sources that follow a clock.
         """
-        asked, idle = self.asked, self.asked.progress.idle
-        if asked.unit is not None and idle is not None and idle.lag is not None:
+        request, idle = self.request, self.request.progress.idle
+        if request.unit is not None and idle is not None and idle.lag is not None:
             raise QueryError(
                 "a source that is idle follows a clock, and integer times do not\n"
                 "  give events() timestamps, for example F.timestamp_millis('at'), or leave the lag out"
@@ -116,25 +116,25 @@ class _Stream:
         )
         return Input(
             columns,
-            scale.resolve(asked.progress),
-            asked.sources,
-            scale.resolve(asked.late, "late"),
-            len(asked.heartbeats),
-            has_clock=asked.clock is not None,
-            is_edge=asked.is_edge,
-            name=asked.name,
+            scale.resolve(request.progress),
+            request.sources,
+            scale.resolve(request.late, "late"),
+            len(request.heartbeats),
+            has_clock=request.clock is not None,
+            is_edge=request.is_edge,
+            name=request.name,
         )
 
     def projected(self, buckets: int, scale: AxisScale) -> Projection:
         """Return its columns that the query reads."""
-        asked = self.asked
+        request = self.request
         if "id" in self.roles:
             arrow_type_of(self.roles["id"].dataType)
         types = tuple(map(_key_type, self.keys))
         heartbeats = [
-            replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in asked.heartbeats
+            replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in request.heartbeats
         ]
-        projected = with_marks(_project(asked, buckets, self.inputs), heartbeats, asked.clock, asked.unit)
+        projected = with_marks(_project(request, buckets, self.inputs), heartbeats, request.clock, request.unit)
         return Projection(projected, types, tuple(self.inputs.types), "change" in projected.columns)
 
 
@@ -143,14 +143,19 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     """Return the projected inputs of a query, and its plan.
 
     Raises:
-        QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, or
-            what the planner raises.
+        QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, the
+            results of a query are one of several inputs, or what the planner raises.
     """
     first, *others = streams = [_Stream.of(stream) for stream in request.streams]
     events = request.events
-    if any(other.asked.df.isStreaming != events.df.isStreaming for other in others):
+    if any(other.request.df.isStreaming != events.df.isStreaming for other in others):
         raise QueryError("the inputs of a query are all streams, or all static DataFrames; got both")
-    if any(other.axis is not first.axis or other.asked.unit != events.unit for other in others):
+    if others and any(stream.inner for stream in request.streams):
+        raise QueryError(
+            "the results of a query cannot be one of several inputs yet: got as_events() beside another stream\n"
+            "  write the results with write(results=...), and read them as a stream of their own"
+        )
+    if any(other.axis is not first.axis or other.request.unit != events.unit for other in others):
         raise QueryError("the inputs of a query have times of one kind, and of one unit if they are integers")
     axis = first.axis
     scale = AxisScale(axis, events.unit, first.roles["start"].name)

@@ -73,12 +73,12 @@ def local_session(
         SparkStartError: The JVM or Spark in it did not start; the error says why and names the log.
         SessionConflictError: A session is running that differs in settings which cannot change while it runs.
     """
-    asked = local_settings(name, cores, conf or {})
+    settings = local_settings(name, cores, conf or {})
     if log is not None:
-        asked[LOG_SETTING] = os.path.abspath(log)
+        settings[LOG_SETTING] = os.path.abspath(log)
     if jvm_is_dead():
         end_jvm()
-    return _start(asked) if SparkContext._active_spark_context is None else _adapt(asked)
+    return _start(settings) if SparkContext._active_spark_context is None else _adapt(settings)
 
 
 def stop_session(spark: SparkSession) -> None:
@@ -135,10 +135,10 @@ def _new_log() -> str:
     return path
 
 
-def _adapt(asked: Mapping[str, str]) -> SparkSession:
+def _adapt(settings: Mapping[str, str]) -> SparkSession:
     spark = SparkSession.builder.getOrCreate()
-    changeable = {key: value for key, value in asked.items() if spark.conf.isModifiable(key)}
-    fixed = {key: value for key, value in asked.items() if key not in changeable and key != "spark.app.name"}
+    changeable = {key: value for key, value in settings.items() if spark.conf.isModifiable(key)}
+    fixed = {key: value for key, value in settings.items() if key not in changeable and key != "spark.app.name"}
     has = {key: spark.conf.get(key, None) for key in fixed}
     if differences := {key: (has[key], value) for key, value in fixed.items() if not _is_same(key, has[key], value)}:
         raise SessionConflictError(differences)
@@ -147,6 +147,6 @@ def _adapt(asked: Mapping[str, str]) -> SparkSession:
     return spark
 
 
-def _is_same(key: str, has: str | None, asked: str) -> bool:
+def _is_same(key: str, has: str | None, wanted: str) -> bool:
     """Compare two values of a setting; a JVM may have more options than are asked for, and has some of Spark's own."""
-    return has == asked or (key == _JAVA_OPTIONS and set(asked.split()) <= set((has or "").split()))
+    return has == wanted or (key == _JAVA_OPTIONS and set(wanted.split()) <= set((has or "").split()))
