@@ -14,7 +14,6 @@ from docs.website.names import entries_of
 
 _PAGES: Final = Path(__file__).parents[1] / "reference/api"
 
-_OUR_RULES: Final = re.compile(r"\s\([A-Z]{2}-\d[^()]*\)|,\s[A-Z]{2}-\d+(?=\))")
 _EXAMPLE: Final = re.compile(r"^( *)Example:$", re.MULTILINE)
 
 
@@ -28,13 +27,13 @@ class HouseDocstrings(griffe.Extension):
 
 
 def as_read(docstring: str) -> str:
-    """Return a docstring with `Example:` as the section that it is, and without the numbers of our own rules.
+    r"""Return a docstring with `Example:` as the section that it is.
 
     Example:
-        >>> as_read("Return windows one after the other (SI-32).")
-        'Return windows one after the other.'
+        >>> as_read("Return one.\n\nExample:")
+        'Return one.\n\nExamples:'
     """
-    return _EXAMPLE.sub(r"\1Examples:", _OUR_RULES.sub("", docstring))
+    return _EXAMPLE.sub(r"\1Examples:", docstring)
 
 
 @cache

@@ -75,7 +75,7 @@ class SessionEndedError(SetupError):
     """The Spark session has ended: it was stopped, or the process that it ran in is gone.
 
     Attributes:
-        reason: How that showed.
+        reason: The sign of it.
     """
 
     def __init__(self, reason: str) -> None:
@@ -114,7 +114,7 @@ class StateMismatchError(StateError):
 
     Attributes:
         differences: Where the two differ.
-        remedies: What would let the query go on, besides changing it back.
+        remedies: Ways to let the query go on, besides changing it back.
         checkpoint: The checkpoint; empty where a worker found out, which does not know its path.
     """
 
@@ -158,10 +158,10 @@ class SinkError(MuntinError, RuntimeError):
     """A sink failed to write a micro-batch.
 
     Attributes:
-        output: What it takes: `results`, `late`, `rejected` or `progress`.
+        output: The output that it takes: `results`, `late`, `rejected` or `progress`.
         sink: The sink.
         batch_id: The number of the micro-batch.
-        reason: What the sink said; what Spark adds to that is in the cause.
+        reason: The sink's message; Spark's additions are in the cause.
     """
 
     def __init__(self, output: str, sink: str, batch_id: int, reason: str) -> None:
@@ -180,7 +180,7 @@ class NotShippableError(SetupError):
     """A package cannot be sent to the workers.
 
     Attributes:
-        package: What was named.
+        package: The name that was given.
         reason: Why not.
     """
 
@@ -199,7 +199,7 @@ class WorkerEnvironmentError(SetupError):
 
     Attributes:
         troubles: By where it is, a host and a Python there, what is wrong; where no worker answered, what Spark said.
-        remedies: What to do, one line each.
+        remedies: The remedies, one line each.
     """
 
     def __init__(self, troubles: Mapping[str, Sequence[str]], remedies: Sequence[str]) -> None:

@@ -43,8 +43,8 @@ class Metric:
 
     Attributes:
         name: Its name among the observed metrics.
-        unit: What it counts.
-        total: How the values of several buckets become one.
+        unit: The unit that it counts.
+        total: The way in which the values of several buckets become one.
         is_level: True if it says how things stand after the batch, and is null when no bucket was asked; otherwise it
             says what happened in the batch, and is zero when nothing did.
     """
@@ -218,7 +218,7 @@ def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
     Args:
         metrics_name: The name of such queries.
         plan: The query.
-        source: What tells its input from others.
+        source: The name that tells its input from others.
     """
     told = hashlib.sha256(json.dumps([plan.identity(), source], default=str).encode()).hexdigest()[:8]
     return _APART.join([metrics_name, plan.spelled_window, told])

@@ -49,10 +49,10 @@ class Component:
     function of the writer's own adds, are rounded at each step.
 
     Attributes:
-        merge: How two values become one.
+        merge: The operation that makes one of two values.
         dtype: The NumPy type of the values, by its full name, such as `"float64"` or `"datetime64[us]"`.
-        identity: What merging leaves as it is, for a vector in every place; for datetime64 and timedelta64 it may be an
-            integer.
+        identity: The value that changes nothing when merged, for a vector in every place; for datetime64 and
+            timedelta64 it may be an integer.
         shape: Empty for a number; the lengths of a vector's axes otherwise.
         function: For `Merge.CUSTOM`: takes two arrays of values, with the values along the first axis, and returns the
             merged ones. A NumPy ufunc of two operands is one.

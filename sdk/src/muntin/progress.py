@@ -199,7 +199,7 @@ def bounded_disorder(rows: int) -> BoundedDisorder:
     still come. The bound depends on which rows came, not on their order.
 
     Args:
-        rows: How many, 0 to `MOST_ROWS`; 0 is the same as `ordered`.
+        rows: The number of rows, 0 to `MOST_ROWS`; 0 is the same as `ordered`.
 
     Raises:
         PolicyError: It is not in that range.
@@ -222,7 +222,7 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
     Args:
         rows: Move when the number of rows seen passes a multiple of this.
         span: Move to multiples of this alone: the last one not after the newest start less the delay.
-        delay: How far behind the newest start the input is taken to be complete.
+        delay: The distance behind the newest start at which the input is taken to be complete.
 
     Raises:
         PolicyError: Not exactly one of `rows` and `span` is given, it is not above zero, or the delay is negative.

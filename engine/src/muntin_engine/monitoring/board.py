@@ -25,7 +25,7 @@ class BoardLine:
     """A line of a board.
 
     Attributes:
-        label: What it is about.
+        label: Its subject.
         last: Its value in the last batch, or the last one known.
         total: Over all batches; empty where that means nothing.
         history: A little picture of the last batches.

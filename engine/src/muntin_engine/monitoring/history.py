@@ -26,7 +26,7 @@ class History:
         seconds: Seconds over all batches that were seen: all of them together as `batch`, and those of each stage.
         modules: The same of each module.
         long_calls: Over all batches that were seen, how many calls of each module ran for too long.
-        longest_calls: How many seconds the longest of them took.
+        longest_calls: The seconds that the longest of them took.
         skipped: Over all batches that were seen, how many new events each module was not given.
     """
 

@@ -20,22 +20,22 @@ class BatchMetrics:
         query: The name under which the query reports (`Query.named`).
         batch: The number of the batch.
         started: When Spark started it.
-        seconds: How long all of it took, from looking for rows to committing.
+        seconds: The duration of all of it, from looking for rows to committing.
         accepted: Rows that took effect.
         late: Rows that came too late.
         rejected: Rows that make no sense where they came.
         filtered: New events that a filter left out.
         results: Emitted rows.
-        retractions: How many of these take an earlier result back, or end it earlier.
-        early: How many of them are of windows that are not final.
+        retractions: The number of these that retract an earlier result, or end it earlier.
+        early: The number of them that are of windows that are not final.
         keys: Keys that the batch brought rows of.
         windows_closed: Windows of keys, with members, that are final since this batch.
         windows_open: Windows that have begun and are not complete.
         windows_revisable: Windows of keys that are out and may still be corrected, or whose trigger waits.
         keys_held: Keys that have state.
         events_held: Events that are kept for them.
-        state_bytes: What the state takes.
-        bytes_written: What was written of it in this batch.
+        state_bytes: The size of the state.
+        bytes_written: The bytes of it written in this batch.
         watermark: No later row may change anything before this tick; `INFINITY` if the input has ended.
         output_watermark: No later result changes anything before it.
         newest: The largest start of an event so far.
@@ -43,7 +43,7 @@ class BatchMetrics:
         is_time: True if ticks are microseconds since the epoch.
         stages: Seconds of work by stage, over all tasks; they add up to more than passed where tasks run side by side.
         modules: Seconds of work inside each module, which are part of those of the stages.
-        long_calls: How many calls of a module ran for longer than the watchdog allows, for those that had any.
+        long_calls: The number of a module's calls that ran for longer than the watchdog allows, for those that had any.
         longest_calls: For how many seconds the longest of these was seen running.
         skipped: By module, how many new events it was not given, because it does not read a null in them.
     """

@@ -34,10 +34,10 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
 
     Args:
         query: A `StreamingQuery` that contains one Muntin query or several.
-        refresh: How many seconds to wait between looks.
+        refresh: The seconds to wait between looks.
 
     Raises:
-        QueryError: What is watched is no streaming query.
+        QueryError: The thing to watch is no streaming query.
         SetupError: In a terminal: rich is not installed.
         ValueError: The time between looks is not above zero.
     """

@@ -17,7 +17,7 @@ def check_plans(plans: Sequence[Plan], stored: Sequence[QueryIdentity], checkpoi
 
     Args:
         plans: The plans, that of the query last.
-        stored: What the states in the checkpoint depend on, in the same order.
+        stored: The properties that the states in the checkpoint depend on, in the same order.
         checkpoint: The checkpoint, for the error.
 
     Raises:

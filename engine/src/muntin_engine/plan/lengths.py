@@ -79,7 +79,7 @@ class AxisScale:
 
         Args:
             policy: A window, a progress policy, a trigger or any other dataclass with lengths, at any depth; or one.
-            name: What it is called, for messages.
+            name: Its name, for messages.
 
         Raises:
             QueryError: A length of time on an axis that does not measure time, or that is no whole number of its unit;

@@ -30,7 +30,7 @@ class ModulePlan:
         reads: For each of them, what the module reads of it.
         select: Picks the module's payload out of a row of all inputs; `SKIPPED` if the module does not accept it.
         result: The type of its result, with type variables bound.
-        form: What computes on arrays for columns of these types; None if nothing does.
+        form: The computation on arrays for columns of these types; None if there is none.
         known: As `reads`, with type variables bound.
         side: The place of its input among those of the query.
     """

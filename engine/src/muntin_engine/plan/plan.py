@@ -42,13 +42,13 @@ class Plan:
 
     Attributes:
         inputs: The inputs; more than one only if an evaluator takes several.
-        axis: Whether ticks are microseconds or anything else that grows.
-        window: How the axis is cut.
-        clip: What time-sensitive modules see of their events.
-        timestamps: Which lifetime the output gets.
+        axis: The kind of ticks: microseconds, or anything else that grows.
+        window: The windows.
+        clip: The part of lifetimes that time-sensitive modules see.
+        timestamps: The lifetime that the output gets.
         emit: The emission of results.
         modules: One operator, or any number of aggregates.
-        buckets: Over how many buckets keys are spread. Part of a checkpoint.
+        buckets: The number of buckets over which keys are spread. Part of a checkpoint.
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
         wanted: The name of the evaluator that was asked for; None to have the cheapest one that is right.

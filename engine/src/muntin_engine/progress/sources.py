@@ -57,7 +57,7 @@ def merged(observations: Iterable[Observation], keep: int) -> list[Observation]:
 
     Args:
         observations: In any order.
-        keep: How many of the largest starts are to be kept.
+        keep: The number of largest starts to keep.
 
     Example:
         >>> [seen.rows for seen in merged([Observation("a", 1, 1), Observation("b", 2, 1), Observation("a", 3, 2)], 0)]

@@ -33,7 +33,7 @@ class ProgressTracker:
     Cost: a constant per source and observation, and per start kept, if the disorder is bounded by rows.
 
     Attributes:
-        policy: What says how far a source is.
+        policy: The policy that derives the watermark of a source.
         sources: The declared sources; none if the input is one source without a name.
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
     """
@@ -59,9 +59,9 @@ class ProgressTracker:
 
         Args:
             before: The progress before it.
-            tracked: What was kept of the micro-batch before.
-            arrived: What its rows say of all sources together.
-            observed: What its tasks have seen of each source.
+            tracked: The state kept from the micro-batch before.
+            arrived: The progress that its rows carry, of all sources together.
+            observed: The observations of each source by its tasks.
         """
         now = before.advance(arrived)
         if self.needs_observations:

@@ -138,7 +138,7 @@ def adapt(
         payload: The type of a payload.
         result: The type of a result.
         capabilities: Which optional methods the code can do.
-        options: What the writer says.
+        options: The writer's options.
 
     Raises:
         ModuleDefinitionError: The class cannot be used in a query.

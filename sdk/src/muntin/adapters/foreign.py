@@ -20,7 +20,7 @@ class Foreign:
     Attributes:
         code: The class or the instance.
         module: The name of the module that it becomes.
-        shape: What it must look like, for errors.
+        shape: The expected form, for errors.
         protocols: The names of the classes that only declare methods. What is inherited from one is not implemented.
     """
 
@@ -86,7 +86,7 @@ class Foreign:
         """Return the type of a payload, if it is not given from the parameters of the method that takes one.
 
         Args:
-            given: What the writer says; None for nothing.
+            given: The writer's statement; None for none.
             method: The method.
             after: The parameter before the payload, for the error; none if the payload comes first.
 

@@ -32,7 +32,7 @@ def stored(value: Any, fresh: Any, path: str = "it") -> Any:
     Args:
         value: The value.
         fresh: One of the same kind, without events, as `restored` will get it.
-        path: What the value is called in an error.
+        path: The name of the value in an error.
 
     Raises:
         ModuleContractError: A part of it cannot be stored, or would not be known again.
@@ -63,7 +63,7 @@ def restored(state: Any, fresh: Any) -> Any:
     """Undo `stored`: return a new value that equals the one that it was given.
 
     Args:
-        state: What it returned, maybe read from a checkpoint since.
+        state: The returned state, maybe read from a checkpoint since.
         fresh: A new value of the same kind, without events. It becomes the result if it is an object.
     """
     if is_plain(fresh):

@@ -40,7 +40,7 @@ def from_sketch(
 
     Args:
         sketch: The class, whose constructor's parameters a query may give.
-        get: What the result is: the name of a method of the sketch, or a function of it.
+        get: The result: the name of a method of the sketch, or a function of it.
         union: Returns a new union, for a sketch that is merged by one: it has `update(sketch)` and `get_result()`.
         options: See `AdapterOptions`.
 

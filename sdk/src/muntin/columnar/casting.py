@@ -16,9 +16,9 @@ def as_component(component: Component, returned: object, count: int, whence: str
     anything.
 
     Args:
-        component: What the values are.
-        returned: What the function returned.
-        count: How many values there should be.
+        component: The component that the values are of.
+        returned: The value that the function returned.
+        count: The expected number of values.
         whence: Which values they are, for errors.
 
     Raises:

@@ -18,7 +18,7 @@ def contributions(module: OnArrays, payloads: PayloadArrays, count: int) -> dict
     Args:
         module: The module.
         payloads: Arrays, as `payload_arrays` makes them.
-        count: How many payloads they are.
+        count: The number of payloads.
 
     Returns:
         By the name of each component that is lifted, an array of n values. Where there is none, `lift` is not called.

@@ -19,7 +19,7 @@ def results_of(module: OnArrays, components: Mapping[str, Array | Ragged], count
     Args:
         module: The module.
         components: By name, an array of the n windows' values; of collected values, a `Ragged`.
-        count: How many windows they are.
+        count: The number of windows.
 
     Raises:
         ModuleContractError: The module returned another number of results.

@@ -320,9 +320,9 @@ def finished(component: Component, sums: Sums, counts: IntArray) -> FloatArray:
     """Return sums, or their means, as `compute_results` gets them: an array of the component's type.
 
     Args:
-        component: What they are of.
+        component: The component that they are of.
         sums: n sums.
-        counts: How many payloads each is of.
+        counts: The number of payloads in each.
     """
     values = sums.over(counts) if component.merge is Merge.MEAN else sums.rounded()
     return values.astype(component.dtype, copy=False)

@@ -36,7 +36,7 @@ def top_n(module: str | type[Module], n: int, *, largest: bool = True) -> type[A
     Args:
         module: An aggregate that gives a map, such as `grouping_by("stats.average")`. Its parameters and its
             capabilities stay.
-        n: How many; fewer if there are fewer.
+        n: The most results; fewer if there are fewer.
         largest: False for the smallest, smallest first.
 
     Raises:

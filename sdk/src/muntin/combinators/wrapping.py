@@ -203,11 +203,11 @@ def wrap(  # everything that a module says of itself
 
     Args:
         cls: The other one.
-        way: How it is wrapped.
-        description: What is added to its name, and to its version.
+        way: The way in which it is wrapped.
+        description: The text added to its name, and to its version.
         payload: The type of a payload.
         result: The type of a result.
-        attributes: What is defined besides.
+        attributes: Further definitions.
         state: The type of a state; by default the wrapped module's, counted if the way counts.
     """
     suffix, version = description

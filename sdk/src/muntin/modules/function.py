@@ -23,7 +23,7 @@ class Function(Generic[A, R]):
     Attributes:
         name: `"<plugin>.<function>"`, the name a query uses; in SQL the dot becomes an underscore.
         version: The function's version.
-        implementation: What is called.
+        implementation: The callable.
         result: The type of the value, from the return annotation or from the decorator.
         is_vectorized: True if it takes and returns whole pandas Series instead of single values.
     """

@@ -33,7 +33,7 @@ class Module:
         decimal_digits: Where a result's type is that of a column, and that is a decimal: how many digits more than the
             column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
-        decimal_places: How many of these digits come after the decimal point, such as the 4 of an average, as in Spark.
+        decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark.
         accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
         is_time_sensitive: True for the base classes that see events and the window.
         is_operator: True for the four that return rows, false for the four that return one value.
@@ -43,7 +43,7 @@ class Module:
         contract: Its guarantee about the lifetimes that it returns.
         exact_up_to: For a module whose results are approximations beyond some number of members: up to how many its
             laws hold, and are tried. None, the default, if they hold for any number.
-        needs: What it needs of a query's windows, and the policies it is made for; nothing, unless it says so. Where
+        needs: Its needs of a query's windows, and the policies it is made for; nothing, unless it says so. Where
             that depends on a parameter it is a property.
     """
 

@@ -44,7 +44,7 @@ class Needs:
 
         Args:
             window: The windows.
-            axis: What ticks measure, for the words.
+            axis: The unit of ticks, for the words.
         """
         if not isinstance(window, self.windows):
             instead = self.windows[0].suggest(self.reach, axis)

@@ -38,7 +38,7 @@ def taken_by(function: Callable[..., object], skipped: int = 0) -> list[str] | N
 
     Args:
         function: The function.
-        skipped: How many come first that are not meant, such as `self`.
+        skipped: The number of leading parameters to leave out, such as `self`.
     """
     parameters = list(signature_of(function).parameters.values())
     taken = [part.name for part in parameters if part.kind in _BY_PLACE and part.default is part.empty]

@@ -21,7 +21,7 @@ def spread_of(function: Callable[..., object], payload: object, skipped: int = 0
     Args:
         function: The function that takes a payload.
         payload: The type.
-        skipped: How many parameters come before the payload.
+        skipped: The number of parameters before the payload.
     """
     taken = taken_by(function, skipped)
     if taken == []:

@@ -37,8 +37,8 @@ def misfit(field: Field, value: object, *, is_result: bool = False) -> str | Non
     A type variable and `Any` take every value. NumPy's numbers are numbers, and its booleans booleans.
 
     Args:
-        field: What is declared.
-        value: What is there.
+        field: The declared field.
+        value: The value that is there.
         is_result: True for what a module returns: None is then null whatever is declared, since a column of results
             can always hold it; only the keys of a map cannot.
 

@@ -50,7 +50,7 @@ def events(
     """Return events that overlap a window; some reach beyond it on either side.
 
     Args:
-        payloads: What they carry.
+        payloads: The strategy for their payloads.
         window: The window.
         open_ends: Let some of them have no end.
     """

@@ -38,12 +38,12 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
     Args:
         seed: Where the randomness starts.
         keys: Each event belongs to one of them; its id is a number no other event of the stream has.
-        events: How many events are inserted.
+        events: The number of insertions.
         starts: Where events start; they last up to a third of it, and longer after revisions.
         payload: Makes a payload.
-        disorder: How much later than its sync time a change may arrive, in ticks of the stream's own progress.
+        disorder: The most by which a change may arrive later than its sync time, in ticks of the stream's own progress.
         punctuation: The probability of punctuation after each change.
-        closed: Whether punctuation at `INFINITY` ends the stream; None leaves it to the seed.
+        closed: True if punctuation at `INFINITY` ends the stream; None leaves it to the seed.
         again: The probability that an event has the id of another one, which starts at another tick; and that an event
             is inserted again after it was retracted, with another payload.
 

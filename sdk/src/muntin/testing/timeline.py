@@ -51,7 +51,7 @@ def draw_steps(steps: Iterable[Step], below: Iterable[Bar | str] = ()) -> str:
 
     Args:
         steps: The stream.
-        below: What is drawn below it along the same ruler, for example its output.
+        below: Further drawings below it along the same ruler, for example its output.
 
     Example:
         >>> from muntin import Revision

@@ -18,7 +18,7 @@ class AfterCount(Trigger):
     """Fires once, when so many members have come; made by `after_count`.
 
     Attributes:
-        count: How many.
+        count: The number of events.
     """
 
     name: ClassVar[str] = "after_count"

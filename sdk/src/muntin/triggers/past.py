@@ -19,7 +19,7 @@ class Past(Trigger):
 
     Attributes:
         part: The place as a share of the window's extent: 0 is its start, 1 its end.
-        delay: How many ticks after that.
+        delay: The number of ticks after that.
     """
 
     name: ClassVar[str] = "past"
@@ -60,7 +60,7 @@ def past_end(delay: Duration = 0) -> Trigger:
     an id that lets events be revised, the window is usually still open: this is Beam's and Flink's on-time result.
 
     Args:
-        delay: How long after the end; a negative number of ticks is before it.
+        delay: The time after the end; a negative number of ticks is before it.
 
     Raises:
         DurationError: The delay cannot be read.

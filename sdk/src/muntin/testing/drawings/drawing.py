@@ -18,7 +18,7 @@ class Drawing:
 
     Attributes:
         rows: Bars, and text between them. An empty text is a gap.
-        title: What it shows, in a few words; a picture's alternative text begins with it.
+        title: The subject, in a few words; a picture's alternative text begins with it.
 
     Example:
         >>> drawing = Drawing([Bar("a", 1, 4), Bar("b", 3, 8)], "two events")

@@ -30,7 +30,7 @@ def calling(what: str, remedy: str | None = _ANY_PAYLOAD) -> Iterator[None]:
 
     Args:
         what: The function.
-        remedy: What the writer does about an exception; None if the law that is tried says so.
+        remedy: The remedy for an exception; None if the law that is tried says so.
     """
     try:
         yield

@@ -23,8 +23,8 @@ class Crowd:
     They are drawn as four numbers and not one by one: that is fast, and gets small fast.
 
     Attributes:
-        count: How many members.
-        variety: How many different payloads they have at most; these come in turn.
+        count: The number of members.
+        variety: The most different payloads that they have; these come in turn.
         first: Which payload is the first.
         seed: Where the randomness of their times starts.
     """

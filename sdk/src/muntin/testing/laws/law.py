@@ -40,10 +40,10 @@ class Law:
     Attributes:
         name: The name of its test method, as words.
         statement: One sentence.
-        remedy: What a writer does whose module breaks it.
-        is_random: Whether it is tried on random streams, or once.
+        remedy: The remedy for a writer whose module breaks it.
+        is_random: True if it is tried on random streams, False if once.
         does_not_apply: Says for a module why the law does not apply to it; None where it does.
-        crowd: How many members a window may have beyond the few that are drawn one by one.
+        crowd: The most members that a window may have beyond the few that are drawn one by one.
     """
 
     name: str
@@ -60,7 +60,7 @@ def law(
     """Make a method `(self, trial)` of a laws class the test of the law that its name and docstring state.
 
     Args:
-        remedy: What a writer does whose module breaks it.
+        remedy: The remedy for a writer whose module breaks it.
         does_not_apply: Says for a module why the law does not apply to it; its test is then skipped.
         is_random: False if one trial without random data is enough.
     """

@@ -37,7 +37,7 @@ class ModuleTrial(Trial):
 
     Attributes:
         subject: The module in its window.
-        clip: What the module sees of its events.
+        clip: The part of lifetimes that the module sees.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class ModuleTrial(Trial):
         Args:
             law: The law that is tried.
             module: The module.
-            payloads: What the payloads of the first few members are drawn from.
+            payloads: The strategy for payloads of the first few members.
             tolerance: Relative and absolute, for numbers in results.
-            data: What Hypothesis draws from.
+            data: The source of Hypothesis' draws.
             many: Payloads for many members, if the law has a crowd.
         """
         super().__init__(law, f"{module.name} {getattr(module, 'version', 'without a version')}", tolerance, data)

@@ -20,7 +20,7 @@ class CallError(Exception):
     """A method of the module raised, or a state or result cannot be used by any engine.
 
     Attributes:
-        remedy: What the writer does about it; None if the law that was tried says so.
+        remedy: The remedy for the writer; None if the law that was tried says so.
         method: The method that raised; empty if none did.
     """
 

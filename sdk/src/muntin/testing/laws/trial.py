@@ -24,7 +24,7 @@ class Trial:
         law: The law that is tried.
         module: The module's name and version.
         tolerance: Relative and absolute, for numbers in results.
-        stream: What was drawn, for the report.
+        stream: The stream that was drawn, for the report.
     """
 
     def __init__(self, law: Law, module: str, tolerance: float, data: Any) -> None:

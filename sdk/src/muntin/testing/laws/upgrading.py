@@ -21,7 +21,7 @@ class OldState:
 
     Attributes:
         version: That version.
-        members: What it had seen: payloads, or events as a time-sensitive module gets them.
+        members: The members that it had seen: payloads, or events as a time-sensitive module gets them.
         state: The state as plain data, with dicts of their fields for dataclasses and named tuples.
         window: The window, for a time-sensitive module.
 

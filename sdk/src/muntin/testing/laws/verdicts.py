@@ -127,7 +127,7 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
 
     Args:
         subject: An instance of a module or a trigger, or a function.
-        attributes: What a laws class may set, for example `payloads`, `arguments` or `tolerance`.
+        attributes: Attributes that a laws class may set, for example `payloads`, `arguments` or `tolerance`.
 
     Example:
         >>> from muntin import Aggregate

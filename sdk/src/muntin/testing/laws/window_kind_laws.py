@@ -22,7 +22,7 @@ class WindowKindLaws(Conformance):
 
     Attributes:
         kind: Windows of the kind under test, with lengths of a few ticks, or of a few times `scale`.
-        scale: How many ticks a step of the random streams is; for a kind whose lengths are fixed, such as days.
+        scale: The number of ticks in a step of the random streams; for a kind whose lengths are fixed, such as days.
 
     Example:
         >>> from muntin import hopping

@@ -26,7 +26,7 @@ class WindowKindTrial(Trial):
 
     Attributes:
         kind: The windows.
-        scale: How many ticks a step is.
+        scale: The number of ticks in a step.
     """
 
     def __init__(self, law: Law, kind: WindowKind, scale: int, data: object) -> None:

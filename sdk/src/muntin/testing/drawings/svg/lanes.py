@@ -26,7 +26,7 @@ class Lane:
     Attributes:
         label: The text before them; only the first of several lanes of one kind has it.
         top: Where it begins.
-        height: How high it is.
+        height: Its height.
         bars: With their numbers among those of their kind.
     """
 
