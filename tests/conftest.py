@@ -47,7 +47,7 @@ PROGRAMS: Final = (
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.load_profile("repeatable")
 # Else it draws literals of the modules that are loaded, and examples depend on the tests that a process ran before.
-providers._get_local_constants = providers.Constants
+providers._get_local_constants = providers.Constants  # type: ignore[attr-defined]
 law.CROWDED = settings(law.CROWDED, max_examples=3)  # `make torture` draws fresh modules and windows
 
 

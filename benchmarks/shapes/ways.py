@@ -11,9 +11,8 @@ from typing import TypeAlias
 from benchmarks.shapes.largest import LargestOfAll, LargestSoFar, Touched
 from benchmarks.shapes.rows import Arrival, NumberedRows, group
 from muntin import HoppingWindows
-from muntin_engine.core.changes import InputChange
+from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.core.keys import Key
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket

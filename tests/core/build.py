@@ -16,9 +16,8 @@ from muntin import (
     WindowKind,
     tumbling,
 )
-from muntin_engine.core.changes import InputChange, OutputChange, Progress
+from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment import Assigner, assigner_of
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket

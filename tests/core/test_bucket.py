@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, EmitPolicy, ModuleFailedError, tumbling
-from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.errors import StateError, StateMismatchError
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState

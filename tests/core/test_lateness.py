@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, Lateness, LatePolicy, correct, early, tumbling
 from muntin.triggers import each, past_part
-from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec

@@ -14,9 +14,8 @@ from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing
 from muntin.testing.stream_history import StreamHistory
-from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
+from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.keys import Key
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata

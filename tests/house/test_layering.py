@@ -68,7 +68,7 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.registry",
     "muntin_engine.evaluators.slices.evaluator",
 )
-ASKED_BY_TASKS = ("muntin_engine.evaluators.batch", "muntin_engine.evaluators.registry")
+ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
 TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
@@ -112,7 +112,7 @@ LAYERS = (
             (*PLAIN, *ARRAYS, *ASKED_BY_TASKS, "muntin_engine.metrics", "muntin_engine.workers"),
             never=TESTING,
         )
-        for name in ("bucket_task", "distribute", "source_counts")
+        for name in ("bucket_task", "distribute")
     ),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),

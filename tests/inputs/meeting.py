@@ -8,12 +8,10 @@ from typing import Any, cast
 import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY, Aggregate
-from muntin_engine.core.changes import InputChange, Reason, Rejection
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key, Reason, Rejection
 from muntin_engine.evaluators import registry
-from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated, progress_metrics
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
-from muntin_engine.evaluators.progress_metrics import progress_metrics
 from muntin_engine.exchange.arrays import extents, result_table
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.module_plan import ModulePlan

@@ -17,13 +17,10 @@ from muntin import Axis, ClipPolicy, EmitPolicy, QueryError, TimestampPolicy, or
 from muntin.schemas import describe
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.bucket_task import collect, run_bucket
+from muntin_engine.exchange.bucket_task import names_of_counts, run_bucket
 from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.input_task import InputColumns
-from muntin_engine.exchange.sides import SIDE, shared_name
-from muntin_engine.exchange.source_counts import names_of_counts
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.shuffle import SIDE, collect, from_blob, shared_name
+from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan

@@ -16,7 +16,7 @@ from muntin import QueryError, tumbling
 from muntin_engine import Query, events, module
 from muntin_engine.api.query import WindowedStream
 from muntin_engine.api.request import ModuleCall
-from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.spark.pipeline import evaluated
 from tests.inputs.meeting import Codes, Kilometres
 from tests.inputs.streams import Result, Ride, Row, Toll, expected, of

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from muntin import ClipPolicy, PolicyError, QueryError, TimestampPolicy, TypeMismatchError, snapshot, tumbling
 from muntin_engine import Query, events, module
-from muntin_engine.exchange.bucket_ids import bucket_ids, murmur3
+from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from tests.spark.modules import Count, Members, Total
 from tests.spark.running import collect
 

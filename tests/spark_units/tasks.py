@@ -21,10 +21,8 @@ from muntin import (
 )
 from muntin.schemas import Field, describe
 from muntin_engine.evaluators.registry import evaluator_named
-from muntin_engine.exchange.bucket_ids import bucket_ids
-from muntin_engine.exchange.bucket_task import Arrived, collect
-from muntin_engine.exchange.input_task import InputColumns
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.shuffle import Arrived, collect
+from muntin_engine.exchange.task_payload import InputColumns, TaskPayload, bucket_ids
 from muntin_engine.plan import Choice, Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.spark.distributor import Distributor

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from muntin import Aggregate, bounded_delay
-from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells
 from tests.spark.modules import Members

@@ -22,8 +22,8 @@ from muntin import (
 )
 from muntin.schemas import describe
 from muntin_engine.evaluators.over_slices import processing as slice_processing
-from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.workers.settings import WorkerSettings

@@ -11,8 +11,8 @@ import pytest
 from muntin import EARLIEST, INFINITY, hopping
 from muntin_engine.core.changes import Progress
 from muntin_engine.exchange import distribute
-from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.distribute import read_rows
+from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 from tests.spark_units.tasks import IDS, rows, sent, task_of

@@ -9,10 +9,8 @@ import pyarrow as pa
 
 from muntin import early
 from muntin.triggers import every_count, on_signal, repeat, when
-from muntin_engine.exchange.distribute import read_rows
-from muntin_engine.exchange.input_task import InputColumns
-from muntin_engine.exchange.observing import signals_in
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.distribute import read_rows, signals_in
+from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.state.cells import MemoryCells
 from tests.spark_units.tasks import IDS, TICKS, arrived, rows, sent, task_of
 from tests.spark_units.test_bucket_task import run

@@ -10,7 +10,7 @@ import pytest
 
 from muntin import INFINITY
 from muntin.schemas import describe
-from muntin_engine.core.nulls import forbids
+from muntin_engine.core.skipping import forbids
 from muntin_engine.exchange.distribute import read_rows
 from muntin_engine.exchange.problems import PROBLEMS
 from muntin_engine.exchange.task_payload import TaskPayload

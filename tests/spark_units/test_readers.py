@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.exchange.blobs import to_blob
 from muntin_engine.exchange.readers import BlobReader, EventReader, WatermarkReader
+from muntin_engine.exchange.shuffle import to_blob
 
 EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
 NARROW = pa.struct([("start", pa.int32()), ("end", pa.int32())])

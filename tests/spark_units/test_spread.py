@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from muntin_engine.exchange.bucket_ids import bucket_ids, murmur3
+from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from muntin_engine.plan import MOST_BUCKETS
 
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from muntin import INFINITY
-from muntin_engine.exchange.distribute import read_rows
-from muntin_engine.exchange.observing import signals_in
+from muntin_engine.exchange.distribute import read_rows, signals_in
 from muntin_engine.exchange.problems import PROBLEMS
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.value_flags import unreadable

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from muntin import EARLIEST, INFINITY, BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy
 from muntin_engine.progress import Observation, merged
-from muntin_engine.progress.sources import starts_kept
+from muntin_engine.progress.tracker import starts_kept
 
 
 class Row(NamedTuple):

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from muntin import EARLIEST, INFINITY, Event, HoppingWindows, IncrementalAggregate
 from muntin.testing import Computation, evaluate
 from muntin.testing import WindowedQuery as ReferenceQuery
-from muntin_engine.core.changes import Progress
+from muntin_engine.core.changes import Key, Progress
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.keys import Key
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.evaluators.slices.runs import WindowRuns

@@ -1,13 +1,37 @@
-"""The input and output of evaluators: changes, rejected rows, and progress."""
+"""The input and output of evaluators: keys, changes, rejected rows, and progress."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from math import isnan
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import EARLIEST, Window
+
+Key: TypeAlias = tuple[Any, ...]
+"""The values of a query's key columns; null is a key like any other."""
+
+_NAN: Final = float("nan")
+
+
+def canonical(value: object) -> Any:
+    """Return a key such that equal keys are written alike, equal as in Spark's grouping.
+
+    There 0.0 and -0.0 are one key, and so are all NaNs, also inside lists, structs and maps.
+
+    Example:
+        >>> canonical((-0.0, [float("nan")], None, "a"))
+        (0.0, [nan], None, 'a')
+    """
+    if isinstance(value, float):
+        return _NAN if isnan(value) else value + 0.0
+    if isinstance(value, list | tuple):
+        return type(value)([canonical(part) for part in value])
+    if isinstance(value, dict):
+        return {canonical(name): canonical(part) for name, part in value.items()}
+    return value
 
 
 class InputChange(NamedTuple):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from muntin_engine.core.changes import InputChange, Progress, Rejection
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
+from muntin_engine.core.window_grid import open_windows
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import Observation
 
 
@@ -69,3 +70,11 @@ class Evaluated:
     metrics: Mapping[str, int]
     rejections: Sequence[tuple[Key, Rejection]] = field(default_factory=tuple)
     late: int = 0
+
+
+def progress_metrics(task: TaskPayload, now: Progress) -> dict[str, int]:
+    """Return the metrics of progress; unknown ones are left out."""
+    grids = task.plan.steps or [grid for grid in [task.plan.window.grid()] if grid is not None]
+    metrics = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
+    count = open_windows(grids, now.watermark, now.horizon)
+    return metrics if count is None else {**metrics, "windows_open": count}

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from muntin_engine.core.changes import InputChange, OutputChange, Progress
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan

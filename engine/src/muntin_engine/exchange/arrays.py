@@ -18,8 +18,8 @@ from muntin import INFINITY, ModuleContractError, Window
 from muntin.columnar.arrays import IntArray
 from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
-from muntin_engine.core.keys import Key
-from muntin_engine.core.nulls import is_tuple
+from muntin_engine.core.changes import Key
+from muntin_engine.core.skipping import is_tuple
 from muntin_engine.exchange.task_payload import TaskPayload
 
 _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from muntin import INFINITY, LatePolicy, ModuleFailedError
-from muntin_engine.core.changes import Progress
+from muntin_engine.core.changes import Rejection
 from muntin_engine.evaluators.batch import BucketBatch, InputReport
 from muntin_engine.evaluators.registry import evaluator_named
-from muntin_engine.exchange.blobs import to_blob
-from muntin_engine.exchange.distribute import PROGRESS
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import take_in
-from muntin_engine.exchange.observing import unpack_observations
-from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, side_output_table
-from muntin_engine.exchange.sides import SIDE
-from muntin_engine.exchange.source_counts import count_sources
+from muntin_engine.exchange.shuffle import Arrived, to_blob
+from muntin_engine.exchange.side_output import side_output_row, side_output_table
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
+from muntin_engine.plan import Input
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import Cells, CheckedCells
 from muntin_engine.workers.watchdog import overseen
@@ -48,66 +46,6 @@ class OutputBlob:
     data: bytes | None = None
 
 
-@dataclass(slots=True)
-class ArrivedInput:
-    """The part of one input in what arrives at a bucket.
-
-    Attributes:
-        rows: Blobs of rows.
-        progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
-        observed: The observations of each source by each task.
-    """
-
-    rows: list[bytes] = field(default_factory=list)
-    progress: Progress = field(default_factory=Progress)
-    observed: list[Observation] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Arrived:
-    """The part of a micro-batch that arrives at a bucket.
-
-    Attributes:
-        inputs: The part of each input.
-        partials: Blobs of partial states.
-        signals: The names of the external events in it.
-        durations: The durations of tasks of the map side; only one bucket gets them.
-        skipped: The number of rows that each module did not accept, and that the query's filter left out; only one
-            bucket gets them.
-    """
-
-    inputs: list[ArrivedInput]
-    partials: list[bytes] = field(default_factory=list)
-    signals: frozenset[str] = frozenset()
-    durations: list[bytes] = field(default_factory=list)
-    skipped: list[list[int]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, inputs: int) -> Arrived:
-        """Return an empty micro-batch of so many inputs."""
-        return cls([ArrivedInput() for _ in range(inputs)])
-
-
-def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
-    """Collect exchanged rows of so many inputs into what arrives at a bucket."""
-    arrived = Arrived.of(inputs)
-    for row in rows:
-        of_input = arrived.inputs[row[SIDE] if inputs > 1 else 0]
-        of_input.progress = of_input.progress.advance(Progress(*(row[name] for name in PROGRESS)))
-        if row["observed"] is not None:
-            of_input.observed += unpack_observations(bytes(row["observed"]))
-        if row["rows"] is not None:
-            of_input.rows.append(bytes(row["rows"]))
-        if row["partials"] is not None:
-            arrived.partials.append(bytes(row["partials"]))
-        arrived.signals |= frozenset(row["signals"] or ())
-        if row["skipped"] is not None:
-            arrived.skipped.append(list(row["skipped"]))
-        if row["durations"] is not None:
-            arrived.durations.append(bytes(row["durations"]))
-    return arrived
-
-
 def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
     """Evaluate a micro-batch for one bucket.
 
@@ -120,23 +58,25 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
     Raises:
         ModuleFailedError: A module raised an exception.
     """
-    checked = CheckedCells(cells, f"bucket {bucket}")
     try:
         with overseen(task.worker, task.plan.axis):
-            yield from _run(task, bucket, checked, arrived)
+            yield from _run(task, bucket, CheckedCells(cells, f"bucket {bucket}"), arrived)
     except ModuleFailedError as error:
         error.say_window(task.plan.axis.spell_interval)
         raise
 
 
-def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iterator[OutputBlob]:
-    durations = Durations(task)
+def _run(task: TaskPayload, number: int, cells: CheckedCells, arrived: Arrived) -> Iterator[OutputBlob]:
+    durations, inputs = Durations(task), task.plan.inputs
     with _without_collector():
         with durations.of("intake"):
             intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
         reports = [
-            InputReport(_said(task, of_input), of_input.observed, key_watermarks)
-            for of_input, key_watermarks in zip(arrived.inputs, intake.key_watermarks, strict=True)
+            # a static input is complete after its rows
+            InputReport(
+                replace(part.progress, watermark=INFINITY) if task.is_static else part.progress, part.observed, own
+            )
+            for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)
         ]
         batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
         with durations.of("evaluate"):
@@ -150,17 +90,28 @@ def _run(task: TaskPayload, number: int, cells: Cells, arrived: Arrived) -> Iter
             blob = to_blob(table)
         yield OutputBlob(RESULTS, table.num_rows, blob)
     late = [(key, rejection) for key, rejection in found.rejections if rejection.is_late]
-    drops = [given.late.policy is LatePolicy.DROP for given in task.plan.inputs]
+    drops = [given.late.policy is LatePolicy.DROP for given in inputs]
     kept = [(key, rejection) for key, rejection in late if not drops[rejection.change.side]]
     if found.late + len(late) > len(kept):
         yield OutputBlob(LATE, found.late + len(late) - len(kept))
-    yield from _side_output(task, LATE, [side_output_row(task, key, rejection) for key, rejection in kept])
-    observed = [of_input.observed for of_input in arrived.inputs]
-    counts = count_sources(task, number, observed, (rejection for _, rejection in late))
-    yield from (OutputBlob(name, count) for name, count in counts.items())
     rejected = (side_output_row(task, key, rejection) for key, rejection in found.rejections if not rejection.is_late)
-    yield from _side_output(task, REJECTED, [*intake.rejected, *rejected])
-    yield from _metrics(task, found.metrics, _skipped(task, arrived), durations.metrics(arrived.durations))
+    side_outputs = {
+        LATE: [side_output_row(task, key, rejection) for key, rejection in kept],
+        REJECTED: [*intake.rejected, *rejected],
+    }
+    for stream, rows in side_outputs.items():
+        if rows:
+            yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows, len(inputs))))
+    if any(given.sources for given in inputs):
+        observed = [part.observed for part in arrived.inputs]
+        counts = count_sources(task, number, observed, (rejection for _, rejection in late))
+        yield from (OutputBlob(name, count) for name, count in counts.items())
+    if not task.is_static:  # static inputs report no metrics
+        names = [*map(skipped_metric, task.choosy_labels), "filtered"]
+        skipped = zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False)
+        metrics = {**found.metrics, "bytes_written": cells.written, **dict(skipped)}
+        metrics |= durations.metrics(arrived.durations)
+        yield from (OutputBlob(name, value) for name, value in metrics.items() if value or name in LEVELS)
 
 
 @contextmanager
@@ -175,24 +126,38 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _said(task: TaskPayload, arrived: ArrivedInput) -> Progress:
-    """Return the progress of an input; a static one is complete after its rows."""
-    return replace(arrived.progress, watermark=INFINITY) if task.is_static else arrived.progress
+def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
+    """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
+
+    Where there are several inputs, a source goes by `<input>.<source>`. Partial states do not say which source their
+    rows came from, so a query over slices has the first kind alone.
+    """
+    sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
+    late = () if evaluator_named(task.plan.choice.evaluator).lifts_rows else sources
+    return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 
-def _skipped(task: TaskPayload, arrived: Arrived) -> dict[str, int]:
-    """Return the numbers of rows that each module did not accept, and of those left out, by metric."""
-    names = [*map(skipped_metric, task.plan.choosy_labels), "filtered"]
-    return dict(zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False))
+def count_sources(
+    task: TaskPayload, bucket: int, observed: Sequence[Sequence[Observation]], late: Iterable[Rejection] = ()
+) -> Mapping[str, int]:
+    """Return the counts of a micro-batch by their names.
+
+    Args:
+        task: The query.
+        bucket: Whose counts. Every bucket hears what was observed; the first one counts it.
+        observed: For each input, what each task saw of each source: the insertions, without those that are bad in
+            themselves.
+        late: The bucket's late rows.
+    """
+    inputs = task.plan.inputs
+    changes = [rejection.change for rejection in late if inputs[rejection.change.side].sources]
+    counts = Counter(f"late_{_name(inputs[change.side], change.source)}" for change in changes)
+    for given, heard in zip(inputs, observed, strict=True):
+        if given.sources and bucket == task.buckets[0]:
+            for some in heard:
+                counts[f"rows_{_name(given, some.source)}"] += some.rows
+    return {name: count for name, count in counts.items() if count}
 
 
-def _side_output(task: TaskPayload, stream: str, rows: list[SideOutputRow]) -> Iterator[OutputBlob]:
-    if rows:
-        yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows, len(task.inputs))))
-
-
-def _metrics(task: TaskPayload, *metrics: Mapping[str, int]) -> Iterator[OutputBlob]:
-    """Yield the values of metrics. Static inputs report no metrics; zeros of sums are omitted."""
-    if not task.is_static:
-        values = {name: value for some in metrics for name, value in some.items()}
-        yield from (OutputBlob(name, value) for name, value in values.items() if value or name in LEVELS)
+def _name(given: Input, source: str | None) -> str:
+    return f"{given.name}.{source}" if given.name else str(source)

@@ -6,8 +6,7 @@ input, so a bucket knows the exact watermark of the very micro-batch it is in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Sequence
 from operator import add
 from typing import Any, Final, NamedTuple
 
@@ -15,38 +14,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import INFINITY, ModuleFailedError
-from muntin.columnar.arrays import BoolArray
+from muntin import EARLIEST, INFINITY, ModuleFailedError
+from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
+from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import evaluator_named
-from muntin_engine.exchange.blobs import to_blob
 from muntin_engine.exchange.durations import Durations
-from muntin_engine.exchange.input_task import InputTask
-from muntin_engine.exchange.observing import GoodRows, observe, pack_observations, progress_of, signals_in
-from muntin_engine.exchange.problems import CHANGES, INSERT, PUNCTUATE, RETRACT, UNKNOWN, RowTimes, find_problems
-from muntin_engine.exchange.sides import SIDE, by_side
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.value_flags import flags, forbidden_nulls
-from muntin_engine.progress import Observation, merged
-
-PROGRESS: Final = tuple(part.name for part in fields(Progress))
-"""The columns of progress, in the order in which `Progress` takes them."""
-
-EXCHANGE: Final = pa.schema(
-    [
-        ("bucket", pa.int32()),
-        ("rows", pa.binary()),
-        ("partials", pa.binary()),
-        ("observed", pa.binary()),
-        *((name, pa.int64()) for name in PROGRESS),
-        ("signals", pa.list_(pa.string())),
-        ("durations", pa.binary()),
-        ("skipped", pa.list_(pa.int64())),
-    ]
+from muntin_engine.exchange.problems import (
+    CHANGES,
+    CLOCK,
+    CLOSE,
+    INSERT,
+    PUNCTUATE,
+    PUNCTUATE_KEY,
+    RETRACT,
+    SIGNAL,
+    UNKNOWN,
+    RowTimes,
+    find_problems,
 )
-"""What crosses the shuffle: blobs of rows or of partial states, and for each task, bucket and input one row of
-progress, with what the task observed of each source, and signals. The first of these has the task's durations, too, and
-how many rows each module did not accept. With several inputs, `exchange_schema` adds the side of each row."""
+from muntin_engine.exchange.shuffle import by_side, exchanged, pack_observations, to_blob
+from muntin_engine.exchange.task_payload import InputTask, TaskPayload
+from muntin_engine.exchange.value_flags import flags, forbidden_nulls, unreadable
+from muntin_engine.plan import LATEST
+from muntin_engine.plan.lengths import microseconds_of
+from muntin_engine.progress import Observation, merged
 
 MOST_ROWS: Final = 100_000
 """After how many rows a task sends its blobs; also after `MOST_BYTES`."""
@@ -64,8 +56,8 @@ class ReadRows(NamedTuple):
         rows: The rows with their problems.
         progress: The progress they carry.
         observed: What they show of each source.
-        skipped: How many insertions each of `Plan.choosy_labels` does not accept.
-        filtered: How many insertions the query's filter leaves out.
+        skipped: The number of insertions that each of `Plan.choosy_labels` does not accept.
+        filtered: The number of insertions that the query's filter leaves out.
     """
 
     rows: pa.Table
@@ -75,11 +67,6 @@ class ReadRows(NamedTuple):
     filtered: int
 
 
-def exchange_schema(inputs: int) -> pa.Schema:
-    """Return the schema of what crosses the shuffle, for so many inputs."""
-    return EXCHANGE if inputs == 1 else EXCHANGE.append(pa.field(SIDE, pa.int32()))
-
-
 def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one task as blobs for their buckets, or what their partial states are; then their progress.
 
@@ -87,8 +74,9 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
     """
     durations, progress = Durations(task), [Progress()] * len(task.inputs)
     observed, signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
-    skipped = [0] * (len(task.plan.choosy_labels) + 1)
-    lifts = evaluator_named(task.plan.choice.evaluator).lifts_rows
+    skipped = [0] * (len(task.choosy_labels) + 1)
+    evaluator = evaluator_named(task.plan.choice.evaluator)
+    lifts = evaluator.lifts_rows
     for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
         for given, part in by_side(task, batch):
             side = given.side
@@ -98,9 +86,10 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
                 if sources:
                     observed[side] = merged([*observed[side], *sources], given.tracker.starts_kept)
                 skipped = list(map(add, skipped, [*unaccepted, filtered]))
-                signals |= signals_in(part)
+                if "signal" in part.schema.names:
+                    signals |= signals_in(part)
             with durations.of("lift" if lifts else "distribute"):
-                sent = list(_lifted(task, rows) if lifts else _blobs(task, rows, side))
+                sent = list(_lifted(task, evaluator, rows) if lifts else _blobs(task, rows, side))
             yield from sent
     to_one = {"durations": durations.pack(), "skipped": skipped}
     count = len(task.buckets)
@@ -108,7 +97,7 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
     for side, (seen, some) in enumerate(zip(progress, observed, strict=True)):
         told = {"signals": sorted(signals), "observed": pack_observations(some) if some else None}
         to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
-        yield _exchange(task, list(task.buckets), {**to_all, **({} if side else first)}, seen, side)
+        yield exchanged(task, list(task.buckets), {**to_all, **({} if side else first)}, seen, side)
 
 
 def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -123,95 +112,6 @@ def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
         yield pa.concat_batches(waiting)
 
 
-def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
-    """Return the rows of one input with their problems, and what they say.
-
-    The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
-    with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a key is.
-    """
-    kind = _kinds(task, batch)
-    times = _times(task, batch, kind)
-    problem = find_problems(task, batch, kind, times)
-    columns = {"bucket": batch.column("bucket"), "problem": problem, "start": times.start, "end": times.end}
-    if task.columns.has_changes:
-        columns |= {"change": batch.column("change"), "new_end": times.new_end}
-    if "id" in batch.schema.names:
-        columns["id"] = _in_utc(batch.column("id"))
-    source = batch.column("source") if task.tracker.sources else None
-    if source is not None:
-        columns["source"] = source
-    is_new, is_met = flags(pc.equal(kind, INSERT)), np.ones(len(batch), np.bool_)
-    if task.given.columns.conditions:
-        is_met = flags(batch.column("kept"))
-    is_filtered = is_new & ~is_met
-    own_names = task.own_payload_names
-    types = task.keys + task.columns.payload
-    for name, data_type in zip(task.key_names + task.payload_names, types, strict=True):
-        if name in task.key_names or name in own_names:
-            columns[name] = batch.column(name).cast(data_type, safe=False)
-    is_row = flags(pc.or_(pc.less(kind, PUNCTUATE), pc.is_valid(problem)))
-    if task.given.keeps_filtered:
-        # only where it may be revised is what is left out known, without a payload; a retraction may repeat the payload
-        is_told = is_new | np.logical_or.reduce([flags(pc.is_valid(columns[name])) for name in own_names] or [is_new])
-        is_left_out = pa.array(is_told & ~is_met)
-        columns |= {name: pc.if_else(is_left_out, None, columns[name]) for name in own_names}
-        columns[task.payload_names[-1]] = pa.array(is_met, mask=~is_told)
-        is_row &= ~is_filtered | flags(pc.is_null(problem))
-    else:
-        is_row &= ~is_filtered
-    rows = pa.table(columns)
-    kept = rows if is_row.all() else rows.filter(pa.array(is_row))
-    good = GoodRows.of(kind, times, source, problem)
-    skipped = _skipped(task, columns, is_new & is_met & flags(pc.is_null(problem)))
-    return ReadRows(
-        kept, progress_of(task, good), list(observe(task, good)), skipped, int(np.count_nonzero(is_filtered))
-    )
-
-
-def _skipped(task: InputTask, columns: Mapping[str, pa.Array], is_new: BoolArray) -> list[int]:
-    """Return the number of new events that each module does not accept."""
-    skipped = {label: np.zeros(len(is_new), np.bool_) for label in task.plan.choosy_labels}
-    for read in task.reads:
-        skipped[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
-    return [int(np.count_nonzero(is_new & some)) for some in skipped.values()]
-
-
-def _kinds(task: InputTask, batch: pa.RecordBatch) -> pa.Array:
-    """Return the place of each change among `CHANGES`; `UNKNOWN` for any other text, and for null."""
-    if not task.columns.has_changes:
-        return pa.array(np.full(len(batch), INSERT, np.int32))
-    return pc.fill_null(pc.index_in(batch.column("change"), pa.array(CHANGES)), UNKNOWN)
-
-
-def _times(task: InputTask, batch: pa.RecordBatch, kind: pa.Array) -> RowTimes:
-    """Return the times of the rows. A point ends after a tick, and who deletes an event ends it at its start."""
-    start = _ticks(batch.column("start"))
-    if task.given.is_point:
-        end = pc.add(start, 1)
-    elif "end" in batch.schema.names:
-        end = _ticks(batch.column("end"))
-    else:
-        end = pa.nulls(len(batch), pa.int64())
-    new_end = _ticks(batch.column("new_end")) if "new_end" in batch.schema.names else pa.nulls(len(batch), pa.int64())
-    is_insert = pc.equal(kind, INSERT)
-    return RowTimes(
-        start,
-        pc.if_else(pc.and_(is_insert, pc.is_null(end)), INFINITY, end),
-        pc.if_else(is_insert, None, pc.if_else(pc.equal(kind, RETRACT), start, new_end)),
-    )
-
-
-def _ticks(times: pa.Array) -> pa.Array:
-    """Return times as integer ticks: microseconds since the epoch in UTC for timestamps."""
-    return times.cast(pa.int64())
-
-
-def _in_utc(values: pa.Array) -> pa.Array:
-    """Return timestamps as such in UTC, whatever the session's zone, and other values as they are."""
-    has_zone = pa.types.is_timestamp(values.type) and values.type.tz is not None
-    return values.cast(pa.timestamp("us", tz="UTC")) if has_zone else values
-
-
 def _blobs(task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[pa.RecordBatch]:
     """Yield one blob for each bucket that has rows; the rows of a bucket keep their order."""
     if not rows.num_rows:
@@ -221,30 +121,172 @@ def _blobs(task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[pa.Reco
     ordered = rows.drop_columns(["bucket"]).take(pa.array(order))
     places, starts, counts = np.unique(bucket[order], return_index=True, return_counts=True)
     blobs = [to_blob(ordered.slice(start, count)) for start, count in zip(starts, counts, strict=True)]
-    yield _exchange(task, [task.buckets[place] for place in places], {"rows": blobs}, Progress(), side)
+    yield exchanged(task, [task.buckets[place] for place in places], {"rows": blobs}, Progress(), side)
 
 
-def _lifted(task: TaskPayload, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+def _lifted(task: TaskPayload, evaluator: Evaluator, rows: pa.Table) -> Iterator[pa.RecordBatch]:
     """Yield the partial states of the good rows for each bucket that has any, and the other rows as they are."""
     problems = rows.column("problem")
     if problems.null_count < len(problems):
         yield from _blobs(task, rows.filter(pc.is_valid(problems)))
         rows = rows.filter(pc.is_null(problems))
     try:
-        lifted = list(evaluator_named(task.plan.choice.evaluator).lift(task, rows))
+        lifted = list(evaluator.lift(task, rows))
     except ModuleFailedError as error:
         error.say_window(task.plan.axis.spell_interval)
         raise
     blobs = [blob.blob for blob in lifted]
-    yield _exchange(task, [task.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
+    yield exchanged(task, [task.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
 
 
-def _exchange(
-    task: TaskPayload, buckets: list[int], blobs: Mapping[str, Sequence[object]], progress: Progress, side: int = 0
-) -> pa.RecordBatch:
-    given: dict[str, Sequence[Any]] = {"bucket": buckets, SIDE: [side] * len(buckets), **blobs}
-    given |= {name: [getattr(progress, name)] * len(buckets) for name in PROGRESS}
-    nothing = [None] * len(buckets)
-    schema = exchange_schema(len(task.inputs))
-    columns = [pa.array(given.get(field.name, nothing), field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+class GoodRows(NamedTuple):
+    """The rows of a batch that have no problem of their own; a time is `EARLIEST` where a row has none.
+
+    Attributes:
+        kind: What each does, as a place among `CHANGES`.
+        start: The starts.
+        end: The ends.
+        new_end: The new ends.
+        source: The sources they are of; None if the input has none.
+    """
+
+    kind: IntArray
+    start: IntArray
+    end: IntArray
+    new_end: IntArray
+    source: pa.Array | None
+
+    def where(self, is_wanted: BoolArray) -> GoodRows:
+        """Return some of the rows."""
+        source = None if self.source is None else self.source.filter(pa.array(is_wanted))
+        kind, start, end, new_end = (values[is_wanted] for values in self[:4])
+        return GoodRows(kind, start, end, new_end, source)
+
+    def punctuation(self) -> int:
+        """Return the largest punctuation; one beyond all times closes the stream."""
+        latest = int(self.start[self.kind == PUNCTUATE].max(initial=EARLIEST))
+        return INFINITY if latest >= LATEST or (self.kind == CLOSE).any() else latest
+
+
+def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
+    """Return the rows of one input with their problems, and what they say.
+
+    The rows have the columns `bucket`, `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
+    with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a key is.
+    """
+    kind = np.full(len(batch), INSERT, np.int32)
+    if task.columns.has_changes:
+        kind = pc.index_in(batch.column("change"), pa.array(CHANGES)).fill_null(UNKNOWN).to_numpy()
+    times = _times(task, batch, kind)
+    problem = find_problems(task, batch, kind, times)
+    is_good = flags(problem.is_null())
+    columns = {"bucket": batch.column("bucket"), "problem": problem, "start": times.start, "end": times.end}
+    if task.columns.has_changes:
+        columns |= {"change": batch.column("change"), "new_end": times.new_end}
+    if "id" in batch.schema.names:
+        ids = batch.column("id")
+        has_zone = pa.types.is_timestamp(ids.type) and ids.type.tz is not None  # that of the session
+        columns["id"] = ids.cast(pa.timestamp("us", tz="UTC")) if has_zone else ids
+    source = batch.column("source") if task.tracker.sources else None
+    if source is not None:
+        columns["source"] = source
+    is_new, is_met = kind == INSERT, np.ones(len(batch), np.bool_)
+    if task.given.columns.conditions:
+        is_met = flags(batch.column("kept"))
+    is_filtered = is_new & ~is_met
+    own_names = task.own_payload_names
+    types = task.keys + task.columns.payload
+    for name, data_type in zip(task.key_names + task.payload_names, types, strict=True):
+        if name in task.key_names or name in own_names:
+            columns[name] = batch.column(name).cast(data_type, safe=False)
+    is_row = (kind < PUNCTUATE) | ~is_good
+    if task.keeps_filtered:
+        # only where it may be revised is what is left out known, without a payload; a retraction may repeat the payload
+        is_told = is_new | np.logical_or.reduce([flags(columns[name].is_valid()) for name in own_names] or [is_new])
+        is_left_out = pa.array(is_told & ~is_met)
+        columns |= {name: pc.if_else(is_left_out, None, columns[name]) for name in own_names}
+        columns[task.payload_names[-1]] = pa.array(is_met, mask=~is_told)
+        is_row &= ~is_filtered | is_good
+    else:
+        is_row &= ~is_filtered
+    rows = pa.table(columns)
+    kept = rows if is_row.all() else rows.filter(pa.array(is_row))
+    start, end, new_end = (ticks.fill_null(EARLIEST).to_numpy() for ticks in times)
+    good = GoodRows(kind, start, end, new_end, source)
+    good = good if is_good.all() else good.where(is_good)
+    observed = list(observe(task, good)) if task.tracker.needs_observations else []
+    skipped = {label: np.zeros(len(batch), np.bool_) for label in task.choosy_labels}
+    for read in task.reads:
+        skipped[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
+    counts = [int(np.count_nonzero(is_new & is_met & is_good & some)) for some in skipped.values()]
+    return ReadRows(kept, progress_of(task, good), observed, counts, int(np.count_nonzero(is_filtered)))
+
+
+def _times(task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> RowTimes:
+    """Return the times of the rows as ticks: microseconds since the epoch in UTC for timestamps.
+
+    A point ends after a tick, and who deletes an event ends it at its start.
+    """
+    names, nothing = batch.schema.names, pa.nulls(len(batch), pa.int64())
+    start = batch.column("start").cast(pa.int64())
+    if task.given.is_point:
+        end = pc.add(start, 1)
+    else:
+        end = batch.column("end").cast(pa.int64()) if "end" in names else nothing
+    new_end = batch.column("new_end").cast(pa.int64()) if "new_end" in names else nothing
+    is_insert = pa.array(kind == INSERT)
+    return RowTimes(
+        start,
+        pc.if_else(pc.and_(is_insert, end.is_null()), INFINITY, end),
+        pc.if_else(is_insert, None, pc.if_else(pa.array(kind == RETRACT), start, new_end)),
+    )
+
+
+def progress_of(task: InputTask, rows: GoodRows) -> Progress:
+    """Return the progress of the whole input by explicit rows: punctuation, readings, times; a policy adds the rest.
+
+    The horizon is past every start, known end and punctuation, be it of a key.
+    """
+    kind, start, is_event = rows.kind, rows.start, rows.kind < PUNCTUATE_KEY
+    newest = int(start[kind == INSERT].max(initial=EARLIEST))
+    ends = np.concatenate([rows.end[is_event], rows.new_end[is_event]])
+    latest = int(ends[ends < INFINITY].max(initial=EARLIEST))
+    is_mark = ((kind == PUNCTUATE_KEY) | (kind == PUNCTUATE)) & (start < LATEST)
+    horizon = max(
+        EARLIEST if newest == EARLIEST else newest + 1,
+        EARLIEST if latest == EARLIEST else latest + task.plan.window.reach,
+        int(start[is_mark].max(initial=EARLIEST)),
+    )
+    of_all = rows if rows.source is None else rows.where(flags(rows.source.is_null()))
+    clock = int(start[kind == CLOCK].max(initial=EARLIEST))
+    if clock > EARLIEST:
+        clock = microseconds_of(clock, task.plan.unit)
+    return Progress(of_all.punctuation(), horizon, newest, clock)
+
+
+def observe(task: InputTask, rows: GoodRows) -> Iterator[Observation]:
+    """Yield an observation of each source with rows."""
+    spoken, count = rows.where(rows.kind < CLOCK), task.tracker.starts_kept
+    for source in [None] if spoken.source is None else pc.unique(spoken.source).to_pylist():
+        own = spoken
+        if spoken.source is not None:
+            own = spoken.where(flags(spoken.source.is_null() if source is None else pc.equal(spoken.source, source)))
+        if not len(own.kind):
+            continue
+        starts = own.start[own.kind == INSERT]
+        latest = np.partition(starts, len(starts) - count)[-count:] if 0 < count < len(starts) else starts
+        several = tuple(sorted(latest.tolist(), reverse=True)) if count else ()
+        yield Observation(source, int(starts.max(initial=EARLIEST)), len(starts), several, own.punctuation())
+
+
+def signals_in(batch: pa.RecordBatch) -> frozenset[str]:
+    """Return the names of the signals in some projected rows.
+
+    Cost: two vectorised passes over the rows of a query that has signals; none for others.
+    """
+    if not {"signal", "change"} <= set(batch.schema.names):
+        return frozenset()
+    is_signal = pc.fill_null(pc.equal(batch.column("change"), CHANGES[SIGNAL]), False)
+    names = pc.drop_null(batch.column("signal").filter(is_signal))
+    known = pc.unique(names)
+    return frozenset(known.filter(pa.array(~unreadable(known))).to_pylist())

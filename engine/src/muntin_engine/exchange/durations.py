@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -31,15 +31,9 @@ class Durations:
         if task.is_timed:
             self._take()
 
-    @contextmanager
-    def of(self, stage: str) -> Iterator[None]:
-        """Metric a stage. One stage must not be inside another."""
-        if not self._stages:
-            yield
-            return
-        started = self._stages[stage].now()
-        yield
-        self._stages[stage].since(started)
+    def of(self, stage: str) -> AbstractContextManager[None]:
+        """Measure a stage. One stage must not be inside another."""
+        return _Timed(self._stages[stage]) if self._stages else _UNTIMED
 
     def pack(self) -> bytes | None:
         """Return the times as bytes, to be added to those of a bucket."""
@@ -72,3 +66,20 @@ class Durations:
         long = [meter.take_long() for meter in modules]
         counts, longest = [calls.number for calls in long], [calls.longest for calls in long]
         return np.array(spent, _WIRE), np.array(counts, _WIRE), np.array(longest, _WIRE)
+
+
+_UNTIMED: Final = nullcontext()
+
+
+class _Timed:
+    """Adds the time of a block to a meter, unless it fails."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+
+    def __enter__(self) -> None:
+        self._started = self._meter.now()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is None:
+            self._meter.since(self._started)

@@ -13,14 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY
-from muntin_engine.core.changes import InputChange
+from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.core.keys import Key
-from muntin_engine.exchange.blobs import from_blob
-from muntin_engine.exchange.input_task import InputTask
 from muntin_engine.exchange.problems import CHANGES, PROBLEMS, PUNCTUATE_KEY, Problem
+from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.side_output import SideOutputRow, row_as_json
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.plan import LATEST
 
 _NOT_IN_PYTHON: Final = (OverflowError, ValueError)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY
-from muntin.columnar.arrays import BoolArray
+from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Reason
-from muntin_engine.exchange.input_task import InputTask
+from muntin_engine.exchange.task_payload import InputTask
 from muntin_engine.exchange.value_flags import flags, unreadable
 from muntin_engine.plan import LATEST
 
@@ -32,8 +32,7 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class RowTimes:
+class RowTimes(NamedTuple):
     """The times of some rows as ticks, null where a row has none."""
 
     start: pa.Array
@@ -56,7 +55,7 @@ PROBLEMS: Final = (
 """What can be wrong with the times, the key, the source, the change or a value of a row."""
 
 
-def find_problems(task: InputTask, batch: pa.RecordBatch, kind: pa.Array, times: RowTimes) -> pa.Array:
+def find_problems(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes) -> pa.Array:
     """Return the place among `PROBLEMS` of the first problem of each row; null where there is none.
 
     Args:
@@ -65,19 +64,24 @@ def find_problems(task: InputTask, batch: pa.RecordBatch, kind: pa.Array, times:
         kind: What each does, as a place among `CHANGES`.
         times: Their times.
     """
-    is_insert = flags(pc.equal(kind, INSERT))
-    is_revision = flags(pc.is_in(kind, pa.array([REVISE, RETRACT], kind.type)))
+    is_insert, is_signal, names = kind == INSERT, kind == SIGNAL, batch.schema.names
+    is_revision = (kind == REVISE) | (kind == RETRACT)
     is_event = is_insert | is_revision
+    start, end, new_end = (ticks.fill_null(0).to_numpy() for ticks in times)
+    is_far = (start >= LATEST) | (start <= -LATEST)
+    for ends in (end, new_end):  # which may be infinite
+        is_far |= ((ends >= LATEST) & (ends != INFINITY)) | (ends <= -LATEST)
     found = [
-        flags(pc.equal(kind, UNKNOWN)),
-        flags(pc.is_null(times.start)) & ~flags(pc.is_in(kind, pa.array([CLOSE, SIGNAL], kind.type))),
-        flags(pc.equal(kind, REVISE)) & flags(pc.is_null(times.new_end)),
-        _has_no_id(batch, is_insert, is_revision),
-        _has_no_signal(batch, flags(pc.equal(kind, SIGNAL))),
-        is_event & _is_out_of_range(times),
-        is_insert & flags(pc.less_equal(times.end, times.start)),
-        _has_no_source(task, batch, is_event, kind),
-        flags(pc.equal(kind, PUNCTUATE_KEY)) & (not task.tracker.policy.by_key),
+        kind == UNKNOWN,
+        flags(times.start.is_null()) & (kind != CLOSE) & ~is_signal,
+        (kind == REVISE) & flags(times.new_end.is_null()),
+        # without a column of ids nothing can be revised
+        is_event & flags(batch.column("id").is_null()) if "id" in names else is_revision,
+        is_signal & flags(batch.column("signal").is_null()) if "signal" in names else is_signal,
+        is_event & is_far,
+        is_insert & (end <= start),
+        _is_undeclared(task, batch, is_event, kind) if task.tracker.sources else np.zeros(len(batch), np.bool_),
+        (kind == PUNCTUATE_KEY) & (not task.tracker.policy.by_key),
         _is_unreadable(task, batch, kind, is_event),
     ]
     codes = np.full(len(batch), UNKNOWN, np.int16)
@@ -86,47 +90,20 @@ def find_problems(task: InputTask, batch: pa.RecordBatch, kind: pa.Array, times:
     return pa.array(codes, mask=codes == UNKNOWN)
 
 
-def _has_no_id(batch: pa.RecordBatch, is_insert: BoolArray, is_revision: BoolArray) -> BoolArray:
-    """Flag the rows that need an id and have none; without a column of ids nothing can be revised."""
-    if "id" not in batch.schema.names:
-        return is_revision
-    return (is_insert | is_revision) & flags(pc.is_null(batch.column("id")))
-
-
-def _has_no_signal(batch: pa.RecordBatch, is_signal: BoolArray) -> BoolArray:
-    """Flag the signals without a name."""
-    if "signal" not in batch.schema.names:
-        return is_signal
-    return is_signal & flags(pc.is_null(batch.column("signal")))
-
-
-def _has_no_source(task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, kind: pa.Array) -> BoolArray:
+def _is_undeclared(task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, kind: IntArray) -> BoolArray:
     """Flag the rows of undeclared sources; punctuation may have no source, and then counts for all."""
-    if not task.tracker.sources:
-        return np.zeros(len(batch), np.bool_)
     source = batch.column("source")
     is_declared = flags(pc.is_in(source, pa.array(task.tracker.sources, pa.string())))
-    return ~is_declared & (is_event | flags(pc.is_valid(source))) & flags(pc.less(kind, CLOCK))
+    is_undeclared: BoolArray = ~is_declared & (is_event | flags(source.is_valid())) & (kind < CLOCK)
+    return is_undeclared
 
 
-def _is_unreadable(task: InputTask, batch: pa.RecordBatch, kind: pa.Array, is_event: BoolArray) -> BoolArray:
+def _is_unreadable(task: InputTask, batch: pa.RecordBatch, kind: IntArray, is_event: BoolArray) -> BoolArray:
     """Flag the rows that hold a value, among those that are read, without a counterpart in Python."""
-    is_keyed, is_signal = is_event | flags(pc.equal(kind, PUNCTUATE_KEY)), flags(pc.equal(kind, SIGNAL))
-    readers = dict.fromkeys(task.key_names, is_keyed) | dict.fromkeys(("id", *task.payload_names), is_event)
+    readers = dict.fromkeys(task.key_names, is_event | (kind == PUNCTUATE_KEY))
+    readers |= dict.fromkeys(("id", *task.payload_names), is_event) | {"signal": kind == SIGNAL}
     found = np.zeros(len(batch), np.bool_)
-    for name, is_read in (readers | {"signal": is_signal}).items():
+    for name, is_read in readers.items():
         if name in batch.schema.names and is_read.any():
             found |= is_read & unreadable(batch.column(name))
     return found
-
-
-def _is_out_of_range(times: RowTimes) -> BoolArray:
-    """Flag the rows that have a time too far from 0; an end may be infinite."""
-    found = _is_far(times.start)
-    for ends in (times.end, times.new_end):
-        found |= _is_far(ends) & flags(pc.not_equal(ends, INFINITY))
-    return found
-
-
-def _is_far(ticks: pa.Array) -> BoolArray:
-    return flags(pc.or_(pc.greater_equal(ticks, LATEST), pc.less_equal(ticks, -LATEST)))

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.exchange.blobs import from_blob
+from muntin_engine.exchange.shuffle import from_blob
 
 CHANGE: Final = "__muntin_change"
 """The column in which rows of an `EventReader` say what they do."""

@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from muntin import INFINITY, moment
 from muntin_engine.core.changes import Rejection
-from muntin_engine.exchange.input_task import InputTask
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 
 SIDE_OUTPUT: Final = pa.schema(
     [("reason", pa.string()), ("message", pa.string()), ("row", pa.string()), ("late_by", pa.int64())]

@@ -1,12 +1,12 @@
-"""A planned query as it travels to the workers."""
+"""A planned query as it travels to the workers, and each input of it as the tasks that read its rows see it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -14,15 +14,116 @@ from muntin import Module
 from muntin.schemas import Field
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.meter import Meter, clock
+from muntin_engine.core.skipping import forbids_null
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
-from muntin_engine.exchange.bucket_ids import bucket_ids
-from muntin_engine.exchange.input_task import InputColumns, InputTask
-from muntin_engine.plan.plan import Plan
-from muntin_engine.plan.windowed import windowed_query
+from muntin_engine.plan import MOST_BUCKETS, Input, Plan
+from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec, records_of
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.workers.settings import WorkerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class InputColumns:
+    """The form in which the columns of an input travel.
+
+    Attributes:
+        payload: The Arrow types in which the columns `i0`, `i1`, ... travel. Where events that a filter leaves out are
+            kept, the last one says which they are.
+        has_changes: True if rows say what they do; otherwise each is an insertion.
+    """
+
+    payload: tuple[pa.DataType, ...]
+    has_changes: bool = False
+
+
+@dataclass(frozen=True)
+class Read:
+    """A read of a column by a module.
+
+    Attributes:
+        place: The place of the column in the payload of its input.
+        field: The type that the module reads.
+        reader: The label of the module in the query's metrics.
+    """
+
+    place: int
+    field: Field
+    reader: str
+
+
+@dataclass(frozen=True)
+class InputTask:
+    """One input of a query, as the tasks that read its rows see it.
+
+    Attributes:
+        plan: The plan of the query.
+        side: The place of the input among those of the query.
+        keys: The Arrow types in which the key columns travel.
+        columns: The form in which the other columns travel.
+        time_type: The type of times in the results.
+        given: The input in the plan.
+        tracker: The tracker of its progress.
+        key_names: The names of the key columns.
+        payload_names: The names of the columns that make the payload.
+        own_payload_names: The names of those that are of the input, and not made of its filter.
+        keeps_filtered: True if events that its filter leaves out are kept for what may still be said of them.
+        choosy_labels: The labels of the modules of the query that do not accept every row.
+        reads: The reads by modules that do not accept every null.
+    """
+
+    plan: Plan
+    side: int
+    keys: tuple[pa.DataType, ...]
+    columns: InputColumns
+    time_type: pa.DataType
+    given: Input = field(init=False, repr=False, compare=False)
+    tracker: ProgressTracker = field(init=False, repr=False, compare=False)
+    key_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    payload_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    own_payload_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    keeps_filtered: bool = field(init=False, repr=False, compare=False)
+    choosy_labels: list[str] = field(init=False, repr=False, compare=False)
+    reads: tuple[Read, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        given = self.plan.inputs[self.side]
+        payload_names = tuple(f"i{place}" for place in range(len(self.columns.payload)))
+        keeps_filtered = given.keeps_filtered
+        derived = {
+            "given": given,
+            "tracker": ProgressTracker(given.progress, given.sources, self.plan.steps),
+            "key_names": tuple(f"k{place}" for place in range(len(self.keys))),
+            "payload_names": payload_names,
+            "own_payload_names": payload_names[:-1] if keeps_filtered else payload_names,
+            "keeps_filtered": keeps_filtered,
+            "choosy_labels": self.plan.choosy_labels,
+            "reads": tuple(
+                Read(place, part, label)
+                for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
+                if module.side == self.side
+                for place, part in zip(module.columns, module.reads, strict=True)
+                if forbids_null(part)
+            ),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def carried_names(self) -> tuple[str, ...]:
+        """The names of all columns of its projected rows."""
+        named = self.given.columns
+        roles = ("end", "id", "new_end", "signal", "source")
+        return (
+            "bucket",
+            "start",
+            *(role for role in roles if getattr(named, role) is not None),
+            *(["change"] if self.columns.has_changes else []),
+            *(["kept"] if named.conditions else []),
+            *self.key_names,
+            *self.own_payload_names,
+        )
 
 
 @dataclass(frozen=True)
@@ -68,12 +169,17 @@ class TaskPayload:
     @cached_property
     def query(self) -> EvaluatorQuery:
         """The query in the evaluators' terms."""
-        return windowed_query(self.plan, self.meters)
+        return self.plan.evaluator_query(self.meters)
 
     @cached_property
     def forms(self) -> tuple[BoundForm, ...]:
         """The modules' columnar forms, if the evaluator computes with them."""
         return bound_forms(self.plan, self.meters)
+
+    @cached_property
+    def choosy_labels(self) -> list[str]:
+        """The labels of the modules that do not accept every row."""
+        return self.inputs[0].choosy_labels
 
     @cached_property
     def inputs(self) -> tuple[InputTask, ...]:
@@ -128,3 +234,43 @@ class TaskPayload:
     def time_type(self) -> pa.DataType:
         """The type of times in the results."""
         return self.results.field("window").type.field("start").type
+
+
+_MASK: Final = 0xFFFFFFFF
+_SEED: Final = 42
+
+
+@cache
+def bucket_ids(buckets: int) -> tuple[int, ...]:
+    """Return the ids of a number of buckets, at most `MOST_BUCKETS`, that Spark's hash partitioner spreads evenly.
+
+    A small integer lands in state partition `murmur3(id) mod n`, which maps 0..7 onto only six of eight partitions.
+    The ids here are searched for: the i-th has a hash whose lowest bits are i. So the first n ids cover each of m
+    partitions equally often for every power of two m that divides n, and nearly so for any other m; the ids of a
+    smaller number of buckets are the first of a larger one.
+
+    Example:
+        >>> [murmur3(id) % 4 for id in bucket_ids(4)]
+        [0, 1, 2, 3]
+    """
+    found: dict[int, int] = {}
+    candidate = 0
+    while len(found) < MOST_BUCKETS:
+        found.setdefault(murmur3(candidate) % MOST_BUCKETS, candidate)
+        candidate += 1
+    return tuple(found[place] for place in range(buckets))
+
+
+def murmur3(value: int) -> int:
+    """Return Spark's hash of an int column: MurmurHash3 (x86, 32 bits) of four bytes with seed 42."""
+    mixed = _rotate(value * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
+    state = (_rotate(_SEED ^ mixed, 13) * 5 + 0xE6546B64) & _MASK
+    state ^= 4
+    state = (state ^ state >> 16) * 0x85EBCA6B & _MASK
+    state = (state ^ state >> 13) * 0xC2B2AE35 & _MASK
+    state ^= state >> 16
+    return state - 2**32 if state >= 2**31 else state
+
+
+def _rotate(value: int, places: int) -> int:
+    return (value << places | value >> 32 - places) & _MASK

@@ -6,7 +6,6 @@ from muntin_engine.plan.columns import Columns, NamedColumn, check_columns
 from muntin_engine.plan.inputs import Input, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
 from muntin_engine.plan.plan import LATEST, Plan
-from muntin_engine.plan.windowed import windowed_query
 
 __all__ = [
     "LATEST",
@@ -23,5 +22,4 @@ __all__ = [
     "check_sources",
     "check_trigger",
     "plan_module",
-    "windowed_query",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Final
 
 from muntin import (
@@ -22,7 +23,8 @@ from muntin.named_windows import to_dict
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import RegularWindows
-from muntin_engine.core.evaluator_query import waits_for_ends
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
+from muntin_engine.core.meter import Meter
 from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
@@ -233,6 +235,27 @@ class Plan:
         kept = self.choice.uses_forms
         modules = (replace(module, parameters={}, form=module.form if kept else None) for module in self.modules)
         return replace(self, modules=tuple(modules))
+
+    def evaluator_query(self, meters: Sequence[Meter]) -> EvaluatorQuery:
+        """Return a plan of one input in the terms of the evaluators, with what measures the calls of each module."""
+        given = self.input
+        return EvaluatorQuery(
+            axis=self.axis,
+            window=self.window,
+            bindings=tuple(
+                Binding(module.module, module.select, meter) for module, meter in zip(self.modules, meters, strict=True)
+            ),
+            clip=self.clip,
+            timestamps=self.timestamps,
+            emit=self.emission,
+            contract=self.contract,
+            is_edge=given.is_edge,
+            has_ids=given.columns.id is not None,
+            expressions={expression: itemgetter(place) for expression, place in self.expressions.items()},
+            late=given.late,
+            keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
+            waits_for_watermark=given.late.corrects and self.emit is EmitPolicy.FINAL,
+        )
 
     def compatibility(self) -> Compatibility:
         """Return the query's identity, with the modules that may continue from older versions."""

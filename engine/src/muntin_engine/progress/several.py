@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from muntin_engine.core.changes import Progress
-from muntin_engine.progress.sources import Observation
-from muntin_engine.progress.tracker import ProgressTracker, Tracked
+from muntin_engine.progress.tracker import Observation, ProgressTracker, Tracked
 
 
 class InputsProgress(NamedTuple):

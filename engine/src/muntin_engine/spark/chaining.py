@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import QueryError, Refinement, TimestampPolicy
-from muntin_engine.exchange.bucket_ids import bucket_ids
 from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
+from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
 from muntin_engine.spark.types import arrow_schema_of
 

@@ -18,13 +18,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
-from muntin_engine.exchange.bucket_task import LATE, RESULTS
-from muntin_engine.exchange.distribute import exchange_schema
-from muntin_engine.exchange.input_task import InputColumns
+from muntin_engine.exchange.bucket_task import LATE, RESULTS, names_of_counts
 from muntin_engine.exchange.readers import BlobReader
+from muntin_engine.exchange.shuffle import exchange_schema
 from muntin_engine.exchange.side_output import side_output_schema
-from muntin_engine.exchange.source_counts import names_of_counts
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, reported_name
 from muntin_engine.plan import Plan, check_trigger, planner
 from muntin_engine.spark.chaining import event_rows

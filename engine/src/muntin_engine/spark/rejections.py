@@ -23,8 +23,8 @@ from pyspark import SparkContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
-from muntin_engine.exchange.blobs import from_blob
 from muntin_engine.exchange.bucket_task import ACCEPTED, REJECTED, OutputBlob
+from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.spark.session.kinds import AnySession
 
 LOG: Final = logging.getLogger("muntin.rejected")

@@ -62,7 +62,8 @@ class BucketProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
-        from muntin_engine.exchange.bucket_task import collect, run_bucket
+        from muntin_engine.exchange.bucket_task import run_bucket
+        from muntin_engine.exchange.shuffle import collect
         from muntin_engine.spark.shipping.packed_task import open_task
 
         task = open_task(self._task)

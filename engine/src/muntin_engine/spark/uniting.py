@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.exchange.sides import SIDE, shared_name
+from muntin_engine.exchange.shuffle import SIDE, shared_name
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import Projection

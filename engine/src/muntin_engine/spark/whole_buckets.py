@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.exchange.bucket_task import Arrived, OutputBlob, collect, run_bucket
+from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket
+from muntin_engine.exchange.shuffle import Arrived, collect
 from muntin_engine.spark.rejections import Teller
 from muntin_engine.spark.shipping.packed_task import open_task
 from muntin_engine.spark.stateful import OUTPUT

@@ -49,9 +49,12 @@ CHECKSUM_BYTES: Final = 4
 
 
 class CheckedCells:
-    """Other cells.
+    """Other cells, with a checksum each.
 
     Cost: a pass of CRC-32 over what is read and written, about a millisecond per megabyte, and a copy of it.
+
+    Attributes:
+        written: How many bytes were written since these were made, without checksums.
     """
 
     def __init__(self, cells: Cells, owner: str = "") -> None:
@@ -61,6 +64,7 @@ class CheckedCells:
             cells: They.
             owner: Whose they are, for an error to say.
         """
+        self.written = 0
         self._cells = cells
         self._owner = owner
 
@@ -75,6 +79,7 @@ class CheckedCells:
 
     def put(self, name: str, data: bytes) -> None:
         """Set a cell."""
+        self.written += len(data)
         self._cells.put(name, seal(name, data))
 
     def remove(self, name: str) -> None:
@@ -84,7 +89,7 @@ class CheckedCells:
 
 def seal(name: str, data: bytes) -> bytes:
     """Return the bytes of a cell with their checksum, in which the name counts: a cell is not another's."""
-    return _checksum(name, data) + data
+    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little") + data
 
 
 def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
@@ -94,13 +99,11 @@ def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
         StateError: They are not what was sealed under this name.
     """
     data = sealed[CHECKSUM_BYTES:]
-    if len(sealed) < CHECKSUM_BYTES or _checksum(name, data) != sealed[:CHECKSUM_BYTES]:
+    if len(sealed) < CHECKSUM_BYTES or zlib.crc32(data, zlib.crc32(name.encode())) != int.from_bytes(
+        sealed[:CHECKSUM_BYTES], "little"
+    ):
         raise damaged(name, f"its {len(sealed):,} bytes do not have the checksum that they were written with", owner)
     return data
-
-
-def _checksum(name: str, data: bytes) -> bytes:
-    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little")
 
 
 def damaged(name: str, reason: str, owner: str = "") -> StateError:
@@ -110,31 +113,6 @@ def damaged(name: str, reason: str, owner: str = "") -> StateError:
         "  nothing was computed from it: restore the checkpoint from a copy, or start with a new checkpoint;\n"
         "  look at the disk, or whatever keeps the checkpoint, before"
     )
-
-
-class MeasuredCells:
-    """Other cells.
-
-    Attributes:
-        written: How many bytes were written since these were made.
-    """
-
-    def __init__(self, cells: Cells) -> None:
-        self.written = 0
-        self._cells = cells
-
-    def get(self, name: str) -> bytes | None:
-        """Return a cell's bytes, or None if it is empty."""
-        return self._cells.get(name)
-
-    def put(self, name: str, data: bytes) -> None:
-        """Set a cell."""
-        self.written += len(data)
-        self._cells.put(name, data)
-
-    def remove(self, name: str) -> None:
-        """Empty a cell."""
-        self._cells.remove(name)
 
 
 class HeldState(NamedTuple):

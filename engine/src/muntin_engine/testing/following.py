@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from muntin import EarlyEmission, EmitPolicy, Event, Insertion, Window, fold
 from muntin.testing import Batch, equal
 from muntin.testing.stream_history import StreamHistory
-from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress, Timing
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.state.cells import MemoryCells

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import canonical
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.core.keys import canonical
 
 DENSE: Final = 4
 """Counting in a table is used where it has at most so many cells per value; above that, hashing."""

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.results import python_values
-from muntin_engine.core.changes import InputChange
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.meter import Meter
 from muntin_engine.evaluators.columnar.column_arrays import column_of
 from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import canonical
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.core.keys import canonical
 
 
 class KeyTable:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin import ModuleFailedError, Window
 from muntin.columnar import Sums
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.columnar.coding import compress, encode, first_places, number, product

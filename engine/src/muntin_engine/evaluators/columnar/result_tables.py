@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin import INFINITY, ModuleFailedError, Window
 from muntin.columnar.arrays import Array
 from muntin.schemas import Field, Scalar, ScalarKind, spell
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.columnar.failing import failing_window
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.columnar.store import Closed

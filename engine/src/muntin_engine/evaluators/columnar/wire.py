@@ -14,7 +14,7 @@ import pyarrow as pa
 from muntin.columnar import Sums
 from muntin.columnar.arrays import Array
 from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials, Values
-from muntin_engine.exchange import blobs
+from muntin_engine.exchange import shuffle
 
 _HEAD = ("slice", "key", "rows")
 
@@ -26,7 +26,7 @@ def to_blob(keys: pa.Table, partials: Partials) -> bytes:
     if partials.lasts is not None:
         arrays["last"] = pa.array(partials.lasts)
     arrays |= {_name(part): _to_arrow(part, values) for part, values in partials.parts.items()}
-    blob: bytes = msgpack.packb([blobs.to_blob(keys), blobs.to_blob(pa.table(arrays))])
+    blob: bytes = msgpack.packb([shuffle.to_blob(keys), shuffle.to_blob(pa.table(arrays))])
     return blob
 
 
@@ -37,7 +37,7 @@ def from_blob(blob: bytes, parts: Sequence[Part]) -> tuple[pa.Table, Partials]:
         blob: The bytes.
         parts: The parts of the query's partial states.
     """
-    keys, table = map(blobs.from_blob, msgpack.unpackb(blob))
+    keys, table = map(shuffle.from_blob, msgpack.unpackb(blob))
     slices, codes, rows = (_to_numpy(table.column(name)) for name in _HEAD)
     held = {part: table.column(_name(part)) for part in parts if _name(part) in table.column_names}
     lasts = _to_numpy(table.column("last")) if "last" in table.column_names else None

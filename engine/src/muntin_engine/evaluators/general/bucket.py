@@ -14,9 +14,8 @@ from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
 from muntin import EARLIEST, EarlyEmission, EmitPolicy, LatePolicy, Window
-from muntin_engine.core.changes import InputChange, OutputChange, Progress, Rejection
+from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.keys import Key, canonical
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows

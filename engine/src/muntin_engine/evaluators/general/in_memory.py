@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muntin_engine.core.changes import InputChange, OutputChange, Progress
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.core.meter import Meter
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.plan.plan import Plan
-from muntin_engine.plan.windowed import windowed_query
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 
@@ -18,7 +16,7 @@ class GeneralInMemory:
     """Evaluates windows from their events."""
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
-        query = windowed_query(plan, [Meter() for _ in plan.modules])
+        query = plan.evaluator_query([Meter() for _ in plan.modules])
         self._bucket = Bucket(query, cells, codec, plan.identity())
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:

@@ -9,21 +9,18 @@ import pyarrow as pa
 
 from muntin import INFINITY, EarlyEmission, Window
 from muntin.schemas import Struct
-from muntin_engine.core.changes import OutputChange, OutputKind, Timing
-from muntin_engine.core.keys import Key
-from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+from muntin_engine.core.changes import Key, OutputChange, OutputKind, Timing
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated, progress_metrics
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.progress_metrics import progress_metrics
 from muntin_engine.exchange.arrays import MisfitError, Source, extents, part_of, result_table
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.state.cells import Cells, MeasuredCells
+from muntin_engine.state.cells import Cells
 
 
 def process(task: TaskPayload, cells: Cells, batch: BucketBatch) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state."""
-    measured = MeasuredCells(cells)
     said = batch.report
-    result = Bucket(task.query, measured, task.codec, task.identity, task.input.tracker).process(
+    result = Bucket(task.query, cells, task.codec, task.identity, task.input.tracker).process(
         batch.changes,
         said.progress,
         observed=said.observed,
@@ -40,7 +37,6 @@ def process(task: TaskPayload, cells: Cells, batch: BucketBatch) -> Evaluated:
         "keys_held": result.held.keys,
         "events_held": result.held.events,
         "state_bytes": result.held.bytes,
-        "bytes_written": measured.written,
         **progress_metrics(task, result.progress),
     }
     tables = result_tables(task, result.output)

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from muntin import TimestampPolicy
-from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import settled
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket

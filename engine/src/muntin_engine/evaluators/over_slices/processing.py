@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from muntin import TimestampPolicy
 from muntin_engine.core.slice_grid import output_watermark
-from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated, progress_metrics
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
-from muntin_engine.evaluators.progress_metrics import progress_metrics
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.state.cells import Cells, MeasuredCells
+from muntin_engine.state.cells import Cells
 from muntin_engine.state.kept_stores import KeptStores
 
 Output = TypeVar("Output")
@@ -45,16 +44,14 @@ def process_slices(
     """
     _KEPT.most = task.worker.kept_bytes
     kept = KeptStores() if task.is_static else _KEPT
-    measured, name = MeasuredCells(cells), (task.name, bucket)
-    said, tracker = batch.report, task.input.tracker
-    of_slices = SliceBucket(task.grids, make_store, measured, task.codec, task.compatibility, kept, name, tracker)
+    said, tracker, name = batch.report, task.input.tracker, (task.name, bucket)
+    of_slices = SliceBucket(task.grids, make_store, cells, task.codec, task.compatibility, kept, name, tracker)
     result = of_slices.process(batch.partials, said.progress, said.observed)
     at_end = task.query.timestamps is TimestampPolicy.POINT_AT_END
     metrics = {
         "keys": result.keys,
         "windows_closed": sum(count(complete.output) for complete in result.output),
         "state_bytes": result.held.bytes,
-        "bytes_written": measured.written,
         **progress_metrics(task, result.progress),
     }
     watermark = output_watermark(task.grids, result.progress.watermark, at_end=at_end)

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate, groupby
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import Key
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.slices.key_names import names_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from muntin_engine.core.changes import InputChange
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.meter import Meter
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.over_slices.in_memory import SlicesInMemory
@@ -15,7 +14,6 @@ from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.evaluators.slices.states import StateStore
 from muntin_engine.plan.plan import Plan
-from muntin_engine.plan.windowed import windowed_query
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 
@@ -25,7 +23,7 @@ class StatesInMemory(SlicesInMemory):
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
         super().__init__(plan, cells, codec)
-        bindings = windowed_query(plan, [Meter() for _ in plan.modules]).bindings
+        bindings = plan.evaluator_query([Meter() for _ in plan.modules]).bindings
         slices = [grid for grid in self.grids if isinstance(grid, SliceGrid)]
         self._query = SlicedQuery.of(slices, bindings, len(plan.input.columns.payload), codec)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
+from muntin_engine.core.changes import Key, canonical
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.core.keys import Key, canonical
 
 _NESTED: Final = frozenset({list, dict, tuple})
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from muntin import Window
 from muntin.schemas import Field
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import window_tables
 from muntin_engine.evaluators.slices.runs import WindowRuns

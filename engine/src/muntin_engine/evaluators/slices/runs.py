@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from muntin_engine.core.keys import Key
+from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.slices.key_names import key_of
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin import Axis, Window
+from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.keys import Key
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.slices.adaptive import AdaptivePolicy, Mode

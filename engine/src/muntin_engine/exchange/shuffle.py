@@ -1,0 +1,181 @@
+"""What crosses the shuffle, and its form: blobs of rows or of partial states, with the progress that tasks saw.
+
+With one input nothing is added and nothing is taken apart. Otherwise a column says the side of a row, the place of its
+input. Buckets, keys and times are of the same types in all inputs and share columns; ids and payloads are not, and have
+columns of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+import pyarrow as pa
+
+from muntin_engine.core.changes import Progress
+from muntin_engine.exchange.task_payload import InputTask, TaskPayload
+from muntin_engine.progress import Observation
+from muntin_engine.state.codec import Codec
+
+_CODEC: Final = Codec()
+
+SIDE: Final = "side"
+"""The column that says the place of a row's input, where there are several."""
+
+
+PROGRESS: Final = tuple(part.name for part in fields(Progress))
+"""The columns of progress, in the order in which `Progress` takes them."""
+
+EXCHANGE: Final = pa.schema(
+    [
+        ("bucket", pa.int32()),
+        ("rows", pa.binary()),
+        ("partials", pa.binary()),
+        ("observed", pa.binary()),
+        *((name, pa.int64()) for name in PROGRESS),
+        ("signals", pa.list_(pa.string())),
+        ("durations", pa.binary()),
+        ("skipped", pa.list_(pa.int64())),
+    ]
+)
+"""What crosses the shuffle: blobs of rows or of partial states, and for each task, bucket and input one row of
+progress, with what the task observed of each source, and signals. The first of these has the task's durations, too, and
+how many rows each module did not accept. With several inputs, `exchange_schema` adds the side of each row."""
+
+
+def exchange_schema(inputs: int) -> pa.Schema:
+    """Return the schema of what crosses the shuffle, for so many inputs."""
+    return EXCHANGE if inputs == 1 else EXCHANGE.append(pa.field(SIDE, pa.int32()))
+
+
+def exchanged(
+    task: TaskPayload, buckets: list[int], blobs: Mapping[str, Sequence[object]], progress: Progress, side: int = 0
+) -> pa.RecordBatch:
+    """Return rows of the exchange for some buckets.
+
+    Args:
+        task: The query.
+        buckets: Their ids.
+        blobs: Other columns by name; null where there is none.
+        progress: The progress in each row.
+        side: The place of the input.
+    """
+    given: dict[str, Sequence[Any]] = {"bucket": buckets, SIDE: [side] * len(buckets), **blobs}
+    given |= {name: [getattr(progress, name)] * len(buckets) for name in PROGRESS}
+    nothing = [None] * len(buckets)
+    schema = exchange_schema(len(task.inputs))
+    columns = [pa.array(given.get(field.name, nothing), field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def shared_name(side: int, name: str) -> str:
+    """Return the name of a projected column where the rows of several inputs are in one table.
+
+    Example:
+        >>> shared_name(1, "start"), shared_name(1, "i0"), shared_name(1, "id")
+        ('start', 's1_i0', 's1_id')
+    """
+    return f"s{side}_{name}" if name == "id" or name.startswith("i") else name
+
+
+def by_side(task: TaskPayload, batch: pa.RecordBatch) -> Iterator[tuple[InputTask, pa.RecordBatch]]:
+    """Yield the rows of each input that has any in a batch, under the names of their projection.
+
+    Cost: nothing with one input; otherwise a copy of the rows.
+    """
+    if len(task.inputs) == 1:
+        yield task.input, batch
+        return
+    sides = batch.column(SIDE).to_numpy()
+    for given in task.inputs:
+        is_of_it = sides == given.side
+        if is_of_it.any():
+            rows = batch.filter(pa.array(is_of_it))
+            columns = [rows.column(shared_name(given.side, name)) for name in given.carried_names]
+            yield given, pa.record_batch(columns, names=list(given.carried_names))
+
+
+def to_blob(table: pa.RecordBatch | pa.Table) -> bytes:
+    """Return a table as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write(table)
+    blob: bytes = sink.getvalue().to_pybytes()
+    return blob
+
+
+def from_blob(blob: bytes) -> pa.Table:
+    """Return the table that `to_blob` wrote."""
+    with pa.ipc.open_stream(blob) as reader:
+        return reader.read_all()
+
+
+@dataclass(slots=True)
+class ArrivedInput:
+    """The part of one input in what arrives at a bucket.
+
+    Attributes:
+        rows: Blobs of rows.
+        progress: The progress of the whole input, as all tasks of the map side saw it in this batch.
+        observed: The observations of each source by each task.
+    """
+
+    rows: list[bytes] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
+    observed: list[Observation] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Arrived:
+    """The part of a micro-batch that arrives at a bucket.
+
+    Attributes:
+        inputs: The part of each input.
+        partials: Blobs of partial states.
+        signals: The names of the external events in it.
+        durations: The durations of tasks of the map side; only one bucket gets them.
+        skipped: The number of rows that each module did not accept, and that the query's filter left out; only one
+            bucket gets them.
+    """
+
+    inputs: list[ArrivedInput]
+    partials: list[bytes] = field(default_factory=list)
+    signals: frozenset[str] = frozenset()
+    durations: list[bytes] = field(default_factory=list)
+    skipped: list[list[int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, inputs: int) -> Arrived:
+        """Return an empty micro-batch of so many inputs."""
+        return cls([ArrivedInput() for _ in range(inputs)])
+
+
+def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
+    """Collect exchanged rows of so many inputs into what arrives at a bucket."""
+    arrived = Arrived.of(inputs)
+    for row in rows:
+        of_input = arrived.inputs[row[SIDE] if inputs > 1 else 0]
+        of_input.progress = of_input.progress.advance(Progress(*(row[name] for name in PROGRESS)))
+        if row["observed"] is not None:
+            of_input.observed += unpack_observations(bytes(row["observed"]))
+        if row["rows"] is not None:
+            of_input.rows.append(bytes(row["rows"]))
+        if row["partials"] is not None:
+            arrived.partials.append(bytes(row["partials"]))
+        arrived.signals |= frozenset(row["signals"] or ())
+        if row["skipped"] is not None:
+            arrived.skipped.append(list(row["skipped"]))
+        if row["durations"] is not None:
+            arrived.durations.append(bytes(row["durations"]))
+    return arrived
+
+
+def pack_observations(observations: Iterable[Observation]) -> bytes:
+    """Return observations as bytes, those of one source as one."""
+    return _CODEC.pack([observation.to_data() for observation in observations])
+
+
+def unpack_observations(data: bytes) -> list[Observation]:
+    """Return the observations that `pack_observations` wrote."""
+    return [Observation.from_data(part) for part in _CODEC.unpack(data)]
