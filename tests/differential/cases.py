@@ -19,6 +19,7 @@ from muntin import (
     count_by_end,
     count_by_start,
     hopping,
+    session,
     snapshot,
     tumbling,
 )
@@ -43,6 +44,8 @@ WINDOWS: dict[str, WindowKind] = {
     "snapshot": snapshot(),
     **{f"count by start {n}": count_by_start(n) for n in (1, 2, 3)},
     **{f"count by end {n}": count_by_end(n) for n in (1, 2, 3)},
+    "session": session(4),
+    "session of one tick": session(1),
 }
 
 

@@ -21,6 +21,7 @@ from tests.differential.test_inputs import samples
 from tests.differential.test_time_bound import (
     EVERY_OTHER_WINDOW,
     FIXED_VALUES,
+    MOVING_WINDOWS,
     a_fifth,
     follow_every_tick,
     time_bound,
@@ -78,10 +79,11 @@ def test_at_each_tick_stands_what_keys_say_that_are_further_than_the_input(windo
     [lambda case, _: FilteredRun(filtered(case)), lambda case, _: CorrectingRun(case, waits=False), KeyRun],
     ids=["filter", "late rows", "keys"],
 )
-def test_so_it_does_for_snapshots(start: Callable[[Case, Script], Run]) -> None:
+@pytest.mark.parametrize("window", MOVING_WINDOWS)
+def test_so_it_does_for_windows_whose_ends_move(window: str, start: Callable[[Case, Script], Run]) -> None:
     for shape in FIXED_VALUES:
         for seed in range(3):
-            case = time_bound("snapshot", shape, ClipPolicy.NONE)
+            case = time_bound(window, shape, ClipPolicy.NONE)
             stream = case.another_stream(seed, in_order=start is KeyRun)
             check(case, stream, following(start, has_windows=False))
 

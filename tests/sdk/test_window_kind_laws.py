@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muntin import WindowKind, count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin import WindowKind, count_by_end, count_by_start, hopping, session, snapshot, tumbling
 from muntin.testing import LawError, WindowKindLaws, laws_of
 from tests.hostile.muntin_hostile.windows import HOSTILE_KINDS, Each
 
@@ -20,6 +20,8 @@ OWN: list[WindowKind] = [
     count_by_start(1),
     count_by_start(3),
     count_by_end(2),
+    session(1),
+    session(5),
     Each(),
 ]
 

@@ -17,6 +17,7 @@ from muntin import (
     count_by_end,
     count_by_start,
     hopping,
+    session,
     snapshot,
     tumbling,
 )
@@ -30,6 +31,7 @@ SPECIFICATIONS = [
     snapshot(),
     count_by_start(3),
     count_by_end(1),
+    session("30 minutes"),
 ]
 
 
@@ -52,6 +54,7 @@ def test_a_specification_spells_itself() -> None:
         "snapshot()",
         "count_by_start(3)",
         "count_by_end(1)",
+        "session(1800000000)",
     ]
 
 
@@ -62,6 +65,8 @@ def test_a_specification_spells_itself() -> None:
         (lambda: hopping(5, -1), "a hopping window needs a size and a hop above zero, got 5 and -1"),
         (lambda: tumbling(5, reach=-1), "the reach of a window cannot be negative, got -1"),
         (lambda: count_by_start(0), "a count window needs a whole number above zero, got 0"),
+        (lambda: session(0), "a session window needs a gap above zero, got 0"),
+        (lambda: session("-5 minutes"), "a session window needs a gap above zero, got 'minus 5 minutes'"),
         (lambda: CountWindows(1, "middle"), "a count window counts by 'start' or by 'end', got 'middle'"),  # type: ignore[arg-type]
     ],
 )
@@ -72,7 +77,7 @@ def test_a_specification_without_windows_is_refused(make: Callable[[], object], 
 
 
 @pytest.mark.parametrize(
-    "data", [{}, {"kind": "session"}, {"kind": "hopping", "size": 5}, {"kind": "snapshot", "n": 1}]
+    "data", [{}, {"kind": "session"}, {"kind": "trip"}, {"kind": "hopping", "size": 5}, {"kind": "snapshot", "n": 1}]
 )
 def test_data_that_is_no_specification_is_refused(data: dict[str, Any]) -> None:
     with pytest.raises(WindowError, match="is not a window specification; kinds are hopping, snapshot, count"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from muntin import count_by_end, hopping, snapshot, tumbling
+from muntin import count_by_end, hopping, session, snapshot, tumbling
 from muntin.testing import random_stream, shuffle, split
 from tests.spark.modules import Count, Echo, Lifetimes, Members, Total
 from tests.spark.running import collect_together, run_together, setting, stream_of
@@ -17,6 +17,8 @@ CASES = {
     "snapshot": Case(snapshot(), (Lifetimes, Count), clip="full"),
     "operator": Case(tumbling(8, reach=3), (Echo,), timestamps="clip"),
     "speculative": Case(hopping(9, 5, 1), (Total, Members), emit="speculative"),
+    "session": Case(session(4), (Lifetimes, Count), clip="full"),
+    "eager session": Case(session(2), (Total, Members), emit="eager"),
     "eager snapshot": Case(snapshot(), (Members,), emit="eager"),
     "eager operator": Case(count_by_end(2), (Echo,), timestamps="point_at_end", emit="eager"),
 }

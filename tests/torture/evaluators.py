@@ -22,6 +22,7 @@ from muntin import (
     count_by_start,
     hopping,
     installed,
+    session,
     snapshot,
     tumbling,
 )
@@ -44,6 +45,7 @@ WINDOWS = (
     tumbling(6, reach=4),
     hopping(12, 4, reach=6),
     snapshot(),
+    session(4),
     count_by_start(2),
     count_by_end(3),
 )

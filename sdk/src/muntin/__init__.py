@@ -66,6 +66,7 @@ from muntin.triggers import Decision, Trigger, TriggerView
 from muntin.windows import (
     CountWindows,
     HoppingWindows,
+    SessionWindows,
     SnapshotWindows,
     Stretches,
     Window,
@@ -73,6 +74,7 @@ from muntin.windows import (
     count_by_end,
     count_by_start,
     hopping,
+    session,
     snapshot,
     tumbling,
 )
@@ -130,6 +132,7 @@ __all__ = [
     "QueryError",
     "Refinement",
     "Revision",
+    "SessionWindows",
     "SnapshotWindows",
     "StreamError",
     "Stretches",
@@ -167,6 +170,7 @@ __all__ = [
     "punctuate_every",
     "punctuated",
     "retraction",
+    "session",
     "snapshot",
     "ticks",
     "tumbling",

@@ -12,10 +12,11 @@ from muntin.errors import MuntinError, ParameterError, WindowError
 from muntin.windows.count import CountWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
+from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
 
 OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
-    kind.name: kind for kind in (HoppingWindows, SnapshotWindows, CountWindows)
+    kind.name: kind for kind in (HoppingWindows, SnapshotWindows, CountWindows, SessionWindows)
 }
 """Muntin's own kinds by name."""
 

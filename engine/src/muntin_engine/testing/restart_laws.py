@@ -18,6 +18,7 @@ from muntin import (
     WindowKind,
     count_by_start,
     hopping,
+    session,
     snapshot,
     tumbling,
 )
@@ -63,6 +64,7 @@ class RestartLaws(ModuleLaws):
         hopping(3, 5),
         tumbling(6, reach=4),
         snapshot(),
+        session(5),
         count_by_start(2),
     )
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from muntin.axis import INFINITY
 from muntin.events import Event
-from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, Stretches, Window, WindowKind
+from muntin.windows import CountWindows, HoppingWindows, SessionWindows, SnapshotWindows, Stretches, Window, WindowKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,22 @@ def _counted_tick(kind: CountWindows, event: Event[object]) -> tuple[int, int]:
     return counted, min(counted + 1, INFINITY)
 
 
+def _sessions(kind: SessionWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    del horizon
+    sessions: list[tuple[int, int]] = []
+    for event in sorted(events, key=lambda event: event.start):
+        first, last = event.start, INFINITY if event.end == INFINITY else event.end - 1
+        if sessions and first - sessions[-1][1] <= kind.gap:
+            first, latest = sessions.pop()
+            last = max(last, latest)
+        sessions.append((first, last))
+    return [Window(first, min(last + kind.gap, INFINITY)) for first, last in sessions]
+
+
+def _lifetime_and_gap(kind: SessionWindows, event: Event[object]) -> tuple[int, int]:
+    return event.start, min(event.end - 1 + kind.gap, INFINITY)
+
+
 def _asked(kind: WindowKind, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     """Return the whole cut of all stretches, none of them forgotten; up to the horizon where it would not end."""
     stretches = [(start, end) for start, end in (_membership(kind, event) for event in events) if start < end]
@@ -93,4 +109,5 @@ _DEFINED: Final[Mapping[type[WindowKind], WindowMeaning]] = {
     HoppingWindows: WindowMeaning(_hopping, _prolonged),
     SnapshotWindows: WindowMeaning(_snapshots, _lifetime, closes_late=True),
     CountWindows: WindowMeaning(_counts, _counted_tick, is_known_at_end=True),
+    SessionWindows: WindowMeaning(_sessions, _lifetime_and_gap, closes_late=True),
 }

@@ -9,6 +9,7 @@ from muntin.windows.extent import Window
 from muntin.windows.hopping import HoppingWindows, hopping, tumbling
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import RegularWindows
+from muntin.windows.session import SessionWindows, session
 from muntin.windows.settling import first_open_window, next_frontier
 from muntin.windows.snapshot import SnapshotWindows, snapshot
 from muntin.windows.stretches import Stretches
@@ -17,6 +18,7 @@ __all__ = [
     "CountWindows",
     "HoppingWindows",
     "RegularWindows",
+    "SessionWindows",
     "SnapshotWindows",
     "Stretches",
     "Window",
@@ -26,6 +28,7 @@ __all__ = [
     "first_open_window",
     "hopping",
     "next_frontier",
+    "session",
     "snapshot",
     "tumbling",
 ]

@@ -1,0 +1,96 @@
+"""Session windows: from the first event after a silence to the next silence."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
+from muntin.errors import WindowError
+from muntin.windows.extent import Window
+from muntin.windows.kind import WindowKind
+from muntin.windows.stretches import Stretches
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindows(WindowKind):
+    """A window over events that follow each other within a gap; it ends a gap after their last tick.
+
+    An event belongs to the session before it if it starts at most `gap` ticks after the last tick of an earlier event
+    of that session. Of point events these are the windows of Spark's `session_window(ts, gap)`: an event at `t` covers
+    `[t, t + gap)`, and stretches that overlap or touch are one session. An event that lasts covers its lifetime and
+    the gap after its last tick; a session with an event that has not ended has no end yet.
+
+    Attributes:
+        gap: For how long nothing happens before a session ends.
+    """
+
+    name: ClassVar[str] = "session"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "session windows"
+    lengths: ClassVar[tuple[str, ...]] = ("gap",)
+    ends_move: ClassVar[bool] = True
+    can_be_time_bound: ClassVar[bool] = True
+
+    gap: int
+
+    def __post_init__(self) -> None:
+        if self.gap <= 0:
+            raise WindowError(f"a session window needs a gap above zero, got {spell_given(self.gap)}")
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime and the gap after its last tick."""
+        return start, end if end == INFINITY else end - 1 + self.gap
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the connected parts of what the stretches cover."""
+        parts = known.covered
+        first = max(0, bisect_right(parts, (start, INFINITY)) - 1)
+        for place in range(first, len(parts)):
+            low, high = parts[place]
+            if low >= end:
+                return
+            if high > start:
+                yield Window(low, high)
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch and a tick on each side: it joins the sessions that it touches."""
+        return start - 1, min(end + 1, INFINITY)
+
+    def successor(self, window: Window, since: int) -> tuple[int, int] | None:
+        """Return the range of starts of the session that holds the tick; sessions do not overlap."""
+        del window
+        return EARLIEST, since
+
+    @property
+    def holds_past(self) -> int:
+        """The gap: what starts sooner after the end of an event is in its session."""
+        return self.gap
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return sessions with a gap of the reach."""
+        return cls(max(1, axis.round_up(reach))).spell(axis)
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `session`."""
+        return "session()" if self.gap == 1 else f"session({self.spell_field('gap', axis)})"
+
+
+def session(gap: Duration | None = None) -> SessionWindows:
+    """Return windows that end when nothing happens for a gap.
+
+    Args:
+        gap: For how long a key is silent before its session ends, for example `"30 minutes"`. Without one, events that
+            overlap or touch are one session; an event that ends where its own gap is over then has a gap of its own.
+
+    Raises:
+        WindowError: The gap is not positive.
+
+    Example:
+        >>> session("30 minutes"), session()
+        (SessionWindows(gap=1800000000), SessionWindows(gap=1))
+    """
+    return SessionWindows(1 if gap is None else ticks(gap))
