@@ -11,7 +11,7 @@ from typing import Any, Final
 from docs.pictures.bars import counted, lifetimes, pane, watermark
 from docs.pictures.modules import Longest
 from docs.pictures.picture import Picture
-from muntin import INFINITY, ClipPolicy, WindowKind, count_by_end, count_by_start, hopping, snapshot, tumbling
+from muntin import INFINITY, ClipPolicy, WindowKind, count_by_end, count_by_start, hopping, session, snapshot, tumbling
 from muntin.testing import Bar, Computation, Script, WindowedQuery
 from muntin_stats import Count, TimeWeightedAverage
 
@@ -32,6 +32,7 @@ def pictures() -> Iterator[Picture]:
     yield _kind("hopping-with-gaps", "hopping windows of 3 ticks, one every 5", hopping, 3, 5)
     yield _kind("offset", "tumbling windows of 5 ticks, one of which starts at 2", tumbling, 5, 2)
     yield _kind("reach", "tumbling windows of 5 ticks, of which events stay members for 3 ticks", tumbling, 5, reach=3)
+    yield _kind("session", "sessions, which end when nothing happens for 3 ticks", session, 3)
     yield _kind("snapshot", "snapshot windows", snapshot)
     yield _kind("count-by-start", "count windows over 2 starts", count_by_start, 2)
     yield _kind("count-by-end", "count windows over 2 ends", count_by_end, 2)

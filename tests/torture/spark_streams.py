@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from muntin import WindowKind, count_by_end, count_by_start, hopping, session, snapshot, tumbling
+from muntin import SessionWindows, WindowKind, count_by_end, count_by_start, hopping, snapshot, tumbling
 from muntin.testing.streams import random_stream, shuffle, split
 from tests.differential.cases import until_closed
 from tests.spark.modules import Count, Echo, Lifetimes, Members, Total
@@ -53,7 +53,7 @@ def _window(random: Random) -> WindowKind:
             hopping(random.randint(1, 20), random.randint(1, 12), random.randint(-5, 5)),
             tumbling(8, reach=random.randint(1, 6)),
             snapshot(),
-            session(random.randint(1, 8)),
+            SessionWindows(random.randint(1, 8)),
             count_by_start(random.randint(1, 4)),
             count_by_end(random.randint(1, 4)),
         )

@@ -54,7 +54,9 @@ def time_bound(seed: int, folder: Path) -> Figures:
     """Run a query whose output must not start before its cause."""
     random = Random(seed)
     window = random.choice(list(WINDOWS))
-    shape = random.choice(FIXED_VALUES if WINDOWS[window].ends_move else sorted({shape for shape, _ in some_policies()}))
+    shape = random.choice(
+        FIXED_VALUES if WINDOWS[window].ends_move else sorted({shape for shape, _ in some_policies()})
+    )
     clip = random.choice([clip for of, clip in some_policies() if of == shape])
     case = Case(window, shape, clip, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
     stream = case.another_stream(random.randrange(10**9))

@@ -27,7 +27,7 @@ def own_windows() -> dict[str, Callable[..., WindowKind]]:
 
     Example:
         >>> list(own_windows())
-        ['count_by_end', 'count_by_start', 'hopping', 'snapshot', 'tumbling']
+        ['count_by_end', 'count_by_start', 'hopping', 'session', 'snapshot', 'tumbling']
     """
     functions = {name: getattr(muntin.windows, name) for name in muntin.windows.__all__}
     return {name: made for name, made in functions.items() if inspect.isfunction(made) and _makes_windows(made)}
@@ -55,11 +55,13 @@ def usages() -> Iterator[str]:
     """Yield the usage of each function of windows in a shell.
 
     Example:
-        >>> next(usage for usage in usages() if usage.startswith("hopping"))
-        'hopping SIZE HOP'
+        >>> [usage for usage in usages() if usage.startswith(("hopping", "session"))]
+        ['hopping SIZE HOP', 'session [GAP]']
     """
     for name, made in own_windows().items():
-        yield " ".join([name, *(parameter.upper() for parameter in _required(made))])
+        required = _required(made)
+        given = [each.upper() if each in required else f"[{each.upper()}]" for each in _main(made)]
+        yield " ".join([name, *given])
 
 
 def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
@@ -68,7 +70,7 @@ def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
         lengths = _return_type(made).lengths
         yield (
             name,
-            made(**{each: _length(place) if each in lengths else 10 for place, each in enumerate(_required(made))}),
+            made(**{each: _length(place) if each in lengths else 10 for place, each in enumerate(_main(made))}),
         )
     for plugin in catalog.plugins()[0]:
         for name, cls in plugin.windows.items():
@@ -104,6 +106,11 @@ def _makes_windows(function: Callable[..., Any]) -> bool:
 def _return_type(function: Callable[..., WindowKind]) -> type[WindowKind]:
     made: type[WindowKind] = signature_of(function).return_annotation
     return made
+
+
+def _main(callable: Callable[..., Any]) -> list[str]:
+    """Return the required parameters; the first one, if none is required."""
+    return _required(callable) or list(signature_of(callable).parameters)[:1]
 
 
 def _required(callable: Callable[..., Any]) -> list[str]:

@@ -65,9 +65,18 @@ class SessionWindows(WindowKind):
         return EARLIEST, since
 
     @property
-    def holds_past(self) -> int:
+    def reach(self) -> int:
         """The gap: what starts sooner after the end of an event is in its session."""
         return self.gap
+
+    @property
+    def holds_past(self) -> int:
+        """The gap too."""
+        return self.gap
+
+    def with_reach(self, reach: int) -> SessionWindows:
+        """Return sessions whose gap is long enough."""
+        return SessionWindows(max(self.gap, reach))
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
