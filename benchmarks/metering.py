@@ -19,9 +19,9 @@ from rich.table import Table
 
 from benchmarks.systems.plain_aggregates import PlainAverage
 from muntin import HoppingWindows, hopping
+from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.core.meter import Meter
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec

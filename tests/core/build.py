@@ -19,10 +19,10 @@ from muntin import (
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.admission import Admission
-from muntin_engine.evaluators.general.assignment import Assigner, assigner_of
+from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
-from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muntin import EARLIEST, INFINITY, count_by_end, count_by_start
-from muntin_engine.evaluators.general.assignment import CountAssigner
+from muntin_engine.evaluators.general.assignment.marked import CountAssigner
 from tests.core.build import Axis, stored
 
 

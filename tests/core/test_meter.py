@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from muntin_engine.core.meter import STRIDE, TIMED, Meter
+from muntin_engine.core.calls import STRIDE, TIMED, Meter
 
 
 class Clock:

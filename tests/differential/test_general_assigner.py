@@ -12,7 +12,8 @@ from unittest.mock import patch
 import pytest
 
 from muntin import EmitPolicy, Refinement, TimestampPolicy, WindowKind
-from muntin_engine.evaluators.general.assignment import SPECIAL, GeneralAssigner, assigner_of
+from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
+from muntin_engine.evaluators.general.key_state import SPECIAL, assigner_of
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early

@@ -10,7 +10,7 @@ import pytest
 from muntin import EmitPolicy
 from muntin.testing import smallest_failing
 from muntin_engine.evaluators.general import admission, closing, speculative
-from muntin_engine.evaluators.general.assignment import GridAssigner
+from muntin_engine.evaluators.general.assignment.assigner import GridAssigner
 from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.indexes import EventIndex
 from muntin_engine.evaluators.general.key_state import KeyState

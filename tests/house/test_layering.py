@@ -55,7 +55,7 @@ GENERAL = "muntin_engine.evaluators.general"
 OVER_SLICES = "muntin_engine.evaluators.over_slices"
 SLICES = "muntin_engine.evaluators.slices"
 WITH_ARRAYS = (
-    *(f"{GENERAL}.{name}" for name in ("processing", "result_tables")),
+    f"{GENERAL}.result_tables",
     *(f"{OVER_SLICES}.{name}" for name in ("lifted_rows", "processing", "window_tables")),
     *(f"{SLICES}.{name}" for name in ("lifting", "processing", "query_of_task", "result_tables")),
 )

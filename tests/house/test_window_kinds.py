@@ -23,7 +23,7 @@ SOURCES = [
 KINDS = {"HoppingWindows", "SnapshotWindows", "CountWindows", "SessionWindows", "OWN_KINDS"}
 FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}
 TABLES = {
-    "engine/src/muntin_engine/evaluators/general/assignment/__init__.py": KINDS - {"SessionWindows", "OWN_KINDS"},
+    "engine/src/muntin_engine/evaluators/general/key_state.py": KINDS - {"SessionWindows", "OWN_KINDS"},
     "sdk/src/muntin/testing/window_meaning.py": KINDS - {"OWN_KINDS"},
 }
 """Where a table by class is what the file is for, and its kinds: faster assigners, and the oracle's own definitions."""

@@ -10,9 +10,9 @@ import pyarrow as pa
 from muntin import EARLIEST, INFINITY, Aggregate
 from muntin_engine.core.changes import InputChange, Key, Reason, Rejection
 from muntin_engine.evaluators import registry
-from muntin_engine.evaluators.batch import BucketBatch, Evaluated, progress_metrics
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
-from muntin_engine.exchange.arrays import extents, result_table
+from muntin_engine.exchange.arrays import extents
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
@@ -71,7 +71,7 @@ class Meeting(Evaluator):
         kept = [[list(key), side, id, *rest] for (key, side, id), rest in events.items() if rest[1] > settled]
         cells.put("meeting", task.codec.pack([dict(task.identity), now.to_data(), kept]))
         accepted = sum(len(rows) for _, rows in batch.changes) - len(rejections)
-        return Evaluated(iter([table]), accepted, settled, progress_metrics(task, now.least), rejections)
+        return Evaluated(iter([table]), accepted, settled, now.least, {}, rejections)
 
 
 def _admit(
@@ -114,7 +114,7 @@ def _closed(task: TaskPayload, events: dict[tuple[Key, int, Any], list[Any]], be
         own = [members[planned.side] for _, members in rows]
         values = [module.compute_result(list(map(planned.select, members))) for members in own]
         columns[planned.output] = pa.array(values, task.results.field(planned.output).type)
-    return result_table(task, columns)
+    return pa.table([columns[name] for name in task.results.names], schema=task.results)
 
 
 def _floor(tick: int) -> int:

@@ -25,8 +25,8 @@ from muntin import (
     ModuleFailedError,
     Window,
 )
+from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.running import RUNNING
 from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.exchange.bucket_task import run_bucket

@@ -11,7 +11,7 @@ from muntin import ClipPolicy, EmitPolicy, Insertion, OutputContract, Refinement
 from muntin.testing.batches import Batch, KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
-from muntin_engine.evaluators.general.assignment import SPECIAL
+from muntin_engine.evaluators.general.key_state import SPECIAL
 from tests.differential import slices
 from tests.differential.cases import WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run

@@ -18,7 +18,7 @@ from muntin import (
     TimestampPolicy,
     WindowKind,
 )
-from muntin_engine.core.meter import Meter
+from muntin_engine.core.calls import Meter
 from muntin_engine.core.plain_results import Plain, PlainRow, plain_of
 from muntin_engine.core.skipping import Accepted, Choosy, Present
 

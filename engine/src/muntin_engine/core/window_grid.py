@@ -65,7 +65,7 @@ class WindowGrid:
 
     def first_starting_from(self, tick: T) -> T:
         """Return the number of the first window that starts at a tick or after it."""
-        return self.last_starting_before(tick) + 1
+        return (tick - self.offset - 1) // self.hop + 1
 
     def firsts_ending_after(self, ticks: Iterable[int]) -> list[int]:
         """Return `first_ending_after` of many ticks, without a call for each."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
-from muntin_engine.core.window_grid import open_windows
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import Observation
 
 
@@ -44,12 +42,6 @@ class BucketBatch:
     reports: Sequence[InputReport]
     signals: frozenset[str] = frozenset()
 
-    @property
-    def report(self) -> InputReport:
-        """The report on the input of a query that has only one."""
-        (only,) = self.reports
-        return only
-
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
@@ -59,6 +51,7 @@ class Evaluated:
         tables: Yields the results as tables of the query's result schema, once.
         accepted: The number of rows that took effect.
         output_watermark: No later output of the bucket has a sync time below it.
+        progress: The progress of all inputs together, after the micro-batch.
         metrics: Values of the metrics that the evaluator reports, by name.
         rejections: The rows that were rejected, or late, by key.
         late: The number of further late rows, where rows are not kept.
@@ -67,14 +60,7 @@ class Evaluated:
     tables: Iterator[pa.Table]
     accepted: int
     output_watermark: int
+    progress: Progress
     metrics: Mapping[str, int]
     rejections: Sequence[tuple[Key, Rejection]] = field(default_factory=tuple)
     late: int = 0
-
-
-def progress_metrics(task: TaskPayload, now: Progress) -> dict[str, int]:
-    """Return the metrics of progress; unknown ones are left out."""
-    grids = task.plan.steps or [grid for grid in [task.plan.window.grid()] if grid is not None]
-    metrics = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
-    count = open_windows(grids, now.watermark, now.horizon)
-    return metrics if count is None else {**metrics, "windows_open": count}

@@ -308,13 +308,3 @@ def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
     """
     fields = [pa.field("start", task.time_type), pa.field("end", task.time_type)]
     return pa.StructArray.from_arrays([pa.array(ticks).cast(task.time_type) for ticks in (starts, ends)], fields=fields)
-
-
-def result_table(task: TaskPayload, columns: Mapping[str, pa.Array]) -> pa.Table:
-    """Return results as a table of the query's result schema.
-
-    Args:
-        task: The query.
-        columns: By name, those that the schema has.
-    """
-    return pa.table([columns[name] for name in task.results.names], schema=task.results)

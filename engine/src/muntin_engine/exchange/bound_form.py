@@ -20,8 +20,7 @@ from muntin.components import ColumnarState
 from muntin.modules.columnar_aggregate import Form
 from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
-from muntin_engine.core.meter import Meter
-from muntin_engine.core.running import RUNNING, Call, at
+from muntin_engine.core.calls import RUNNING, Call, Meter, at
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.exchange.value_flags import flags, forbidden_nulls
 from muntin_engine.plan.plan import Plan

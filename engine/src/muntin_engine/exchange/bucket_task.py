@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from muntin import INFINITY, LatePolicy, ModuleFailedError
-from muntin_engine.core.changes import Rejection
+from muntin_engine.core.changes import Progress, Rejection
+from muntin_engine.core.window_grid import open_windows
 from muntin_engine.evaluators.batch import BucketBatch, InputReport
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.durations import Durations
@@ -107,9 +108,14 @@ def _run(task: TaskPayload, number: int, cells: CheckedCells, arrived: Arrived) 
         counts = count_sources(task, number, observed, (rejection for _, rejection in late))
         yield from (OutputBlob(name, count) for name, count in counts.items())
     if not task.is_static:  # static inputs report no metrics
-        names = [*map(skipped_metric, task.choosy_labels), "filtered"]
+        names = [*map(skipped_metric, task.inputs[0].choosy_labels), "filtered"]
         skipped = zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False)
-        metrics = {**found.metrics, "bytes_written": cells.written, **dict(skipped)}
+        metrics = {
+            **found.metrics,
+            "bytes_written": cells.written,
+            **_of_progress(task, found.progress),
+            **dict(skipped),
+        }
         metrics |= durations.metrics(arrived.durations)
         yield from (OutputBlob(name, value) for name, value in metrics.items() if value or name in LEVELS)
 
@@ -124,6 +130,14 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _of_progress(task: TaskPayload, now: Progress) -> dict[str, int]:
+    """Return the metrics of progress; unknown ones are left out."""
+    grids = task.inputs[0].tracker.steps or [grid for grid in [task.plan.window.grid()] if grid is not None]
+    metrics = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
+    count = open_windows(grids, now.watermark, now.horizon)
+    return metrics if count is None else {**metrics, "windows_open": count}
 
 
 def names_of_counts(task: TaskPayload) -> tuple[str, ...]:

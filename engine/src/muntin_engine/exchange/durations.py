@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from muntin_engine.core.meter import Meter, clock
+from muntin_engine.core.calls import Meter, clock
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import STAGES, long_calls_metric, longest_call_metric, module_metric, stage_metric
 

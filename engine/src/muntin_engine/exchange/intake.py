@@ -53,26 +53,37 @@ def take_in(task: TaskPayload, *blobs: Iterable[bytes]) -> Intake:
 
     Cost: for each row, its values as Python objects and a look-up of its key.
     """
-    intake = Intake()
-    groups = _RowsByKey(task)
+    intake, groups = Intake(), _RowsByKey(task)
     for given, own in zip(task.inputs, blobs, strict=True):
         key_watermarks: list[tuple[Key, int]] = []
         for blob in own:
-            rows, more = _without_key_watermarks(given, _without_problems(given, from_blob(blob), intake))
+            rows = from_blob(blob)
+            problems = rows.column("problem")
+            if problems.null_count < len(problems):
+                bad = rows.filter(problems.is_valid())
+                intake.rejected += _rejected(given, bad, [PROBLEMS[code] for code in bad.column("problem").to_pylist()])
+                rows = rows.filter(problems.is_null())
+            if given.tracker.policy.by_key:
+                rows, more = _without_key_watermarks(given, rows)
+                key_watermarks += more
             groups.add(given, rows)
-            key_watermarks += more
         intake.key_watermarks.append(key_watermarks)
-    intake.changes = groups.by_key()
+    intake.changes = list(zip(groups.keys.values(), groups.changes.values(), strict=True))
     return intake
 
 
 class _RowsByKey:
-    """Rows by key. Where a key cannot be looked up by itself, as an array or a NaN, it is by a stand-in."""
+    """Rows by key. Where a key cannot be looked up by itself, as an array or a NaN, it is by a stand-in.
+
+    Attributes:
+        keys: The keys.
+        changes: The rows of each.
+    """
 
     def __init__(self, task: TaskPayload) -> None:
+        self.keys: dict[Hashable, Key] = {}
+        self.changes: dict[Hashable, list[InputChange]] = {}
         self._has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in task.keys)
-        self._keys: dict[Hashable, Key] = {}
-        self._changes: dict[Hashable, list[InputChange]] = {}
 
     def add(self, given: InputTask, table: pa.Table) -> None:
         """Take the rows of a table of one input."""
@@ -82,8 +93,8 @@ class _RowsByKey:
         keys, changes = _tuples(table, given.key_names), _changes(given, table)
         for key, change in zip(keys, changes, strict=True):
             name = freeze(key)
-            self._keys.setdefault(name, key)
-            self._changes.setdefault(name, []).append(change)
+            self.keys.setdefault(name, key)
+            self.changes.setdefault(name, []).append(change)
 
     def _add_sorted(self, given: InputTask, table: pa.Table) -> None:
         """Take the rows of a table key by key: a key is looked up once, and not with each of its rows."""
@@ -101,15 +112,11 @@ class _RowsByKey:
         changes = list(_changes(given, table))
         keys = _tuples(table.select(given.key_names).take(pa.array(firsts)), given.key_names)
         for key, (start, stop) in zip(keys, pairwise([*firsts.tolist(), len(changes)]), strict=True):
-            known = self._changes.get(key)
+            known = self.changes.get(key)
             if known is None:
-                self._keys[key], self._changes[key] = key, changes[start:stop]
+                self.keys[key], self.changes[key] = key, changes[start:stop]
             else:
                 known += changes[start:stop]
-
-    def by_key(self) -> list[tuple[Key, list[InputChange]]]:
-        """Return the rows of each key."""
-        return list(zip(self._keys.values(), self._changes.values(), strict=True))
 
 
 def _changes(task: InputTask, table: pa.Table) -> Iterator[InputChange]:
@@ -123,8 +130,6 @@ def _changes(task: InputTask, table: pa.Table) -> Iterator[InputChange]:
 
 def _without_key_watermarks(task: InputTask, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
     """Return the rows that are no punctuation of their key, and those that are: key and tick."""
-    if not task.tracker.policy.by_key:
-        return table, []
     is_key_watermark = pc.equal(table.column("change"), CHANGES[PUNCTUATE_KEY])
     marks = table.filter(is_key_watermark)
     ticks = (INFINITY if tick >= LATEST else tick for tick in marks.column("start").to_pylist())
@@ -156,26 +161,14 @@ def _hashable(id: object) -> Hashable:
     return tuple(map(_hashable, id.values() if isinstance(id, dict) else id))
 
 
-def _without_problems(task: InputTask, table: pa.Table, intake: Intake) -> pa.Table:
-    """Reject the rows that have a problem, and return the others."""
-    problems = table.column("problem")
-    if problems.null_count == len(problems):
-        return table
-    bad = table.filter(pc.is_valid(problems))
-    intake.rejected += _rejected(task, bad, [PROBLEMS[code] for code in bad.column("problem").to_pylist()])
-    return table.filter(pc.is_null(problems))
-
-
 def _rejected(task: InputTask, table: pa.Table, problems: Iterable[Problem]) -> Iterator[SideOutputRow]:
-    for row, why in zip(_scalars(table), problems, strict=True):
-        values = {name: _text(scalar) if _is_unreadable(scalar) else scalar.as_py() for name, scalar in row.items()}
+    """Yield the rows of a table for the side output, value by value, as Arrow holds them."""
+    for row, why in zip(zip(*table.columns, strict=True), problems, strict=True):
+        values = {
+            name: _text(scalar) if _is_unreadable(scalar) else scalar.as_py()
+            for name, scalar in zip(table.column_names, row, strict=True)
+        }
         yield SideOutputRow(False, why.reason, why.message, row_as_json(task, values), input=task.given.name)
-
-
-def _scalars(table: pa.Table) -> Iterator[dict[str, pa.Scalar]]:
-    """Yield the rows, value by value, as Arrow holds them."""
-    for row in zip(*table.columns, strict=True):
-        yield dict(zip(table.column_names, row, strict=True))
 
 
 def _is_unreadable(scalar: pa.Scalar) -> bool:

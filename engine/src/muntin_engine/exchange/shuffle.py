@@ -85,7 +85,7 @@ def by_side(task: TaskPayload, batch: pa.RecordBatch) -> Iterator[tuple[InputTas
     Cost: nothing with one input; otherwise a copy of the rows.
     """
     if len(task.inputs) == 1:
-        yield task.input, batch
+        yield task.inputs[0], batch
         return
     sides = batch.column(SIDE).to_numpy()
     for given in task.inputs:

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from muntin import Module
 from muntin.schemas import Field
+from muntin_engine.core.calls import Meter, clock
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.meter import Meter, clock
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
@@ -175,11 +175,6 @@ class TaskPayload:
     def forms(self) -> tuple[BoundForm, ...]:
         """The modules' columnar forms, if the evaluator computes with them."""
         return bound_forms(self.plan, self.meters)
-
-    @cached_property
-    def choosy_labels(self) -> list[str]:
-        """The labels of the modules that do not accept every row."""
-        return self.inputs[0].choosy_labels
 
     @cached_property
     def inputs(self) -> tuple[InputTask, ...]:

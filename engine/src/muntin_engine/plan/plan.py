@@ -23,8 +23,8 @@ from muntin.named_windows import to_dict
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
 from muntin.windows import RegularWindows
+from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
-from muntin_engine.core.meter import Meter
 from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
@@ -102,7 +102,7 @@ class Plan:
     @property
     def module_labels(self) -> list[str]:
         """The labels of the modules in the query's metrics: their result columns, or the operator's name."""
-        return [module.module.name if self.is_operator else module.output for module in self.modules]
+        return [module.output or module.module.name for module in self.modules]
 
     @property
     def choosy_labels(self) -> list[str]:
@@ -193,13 +193,14 @@ class Plan:
                 return f"{window} is no regular grid"
         if self.early is None and self.emit is not EmitPolicy.FINAL:
             return f"emit={str(self.emit)!r} emits results that may change"
-        if self.input.progress.by_key:
+        (given,) = self.inputs
+        if given.progress.by_key:
             return "keys may punctuate themselves, so each closes windows of its own"
-        if self.input.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
-            return f"late={str(self.input.late)!r} takes late rows in"
-        if self.input.columns.id is not None:
+        if given.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
+            return f"late={str(given.late)!r} takes late rows in"
+        if given.columns.id is not None:
             return "events have ids, so they may be revised"
-        return "samples last until the next one of their key" if self.input.is_edge else None
+        return "samples last until the next one of their key" if given.is_edge else None
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -238,7 +239,7 @@ class Plan:
 
     def evaluator_query(self, meters: Sequence[Meter]) -> EvaluatorQuery:
         """Return a plan of one input in the terms of the evaluators, with what measures the calls of each module."""
-        given = self.input
+        (given,) = self.inputs
         return EvaluatorQuery(
             axis=self.axis,
             window=self.window,

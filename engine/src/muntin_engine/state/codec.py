@@ -11,6 +11,7 @@ it is deep: what was written can be read, and bytes that nobody wrote are an err
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final, get_args, get_origin, get_type_hints
@@ -21,7 +22,7 @@ from muntin import Module
 from muntin.safe_text import safe_message, safe_repr
 from muntin_engine.errors import StateError
 from muntin_engine.state.plain_kinds import COLUMN, DEEPEST, NUMBER, READERS, RECORD, WRITERS, too_deep
-from muntin_engine.state.records import field_names, is_record, make_record, record_name
+from muntin_engine.state.records import field_names, make_record, record_name
 from muntin_engine.state.value_columns import ValueColumn, join, split
 
 _ON_STACK: Final = 6
@@ -164,7 +165,8 @@ def records_in(annotation: object) -> set[type]:
         part = pending.pop()
         cls = get_origin(part) or part
         pending += get_args(part)
-        if isinstance(cls, type) and cls not in found and is_record(cls):
+        is_record = dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")
+        if isinstance(cls, type) and is_record and cls not in found:
             found.add(cls)
             pending += _hints(cls)
     return found

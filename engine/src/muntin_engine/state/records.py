@@ -9,11 +9,6 @@ from itertools import starmap
 from typing import Any
 
 
-def is_record(cls: type) -> bool:
-    """True for dataclasses and named tuples."""
-    return dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")
-
-
 def record_name(cls: type) -> str:
     """Return the name under which a class is written."""
     return f"{cls.__module__}.{cls.__qualname__}"

@@ -17,7 +17,7 @@ from typing import Final
 
 from muntin import Axis
 from muntin.safe_text import safe_repr
-from muntin_engine.core.running import CALLS, RUNNING, Call
+from muntin_engine.core.calls import CALLS, RUNNING, Call
 from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces import FileTrace
 
@@ -53,7 +53,8 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
     try:
         yield
     finally:
-        _WATCHDOG.end()
+        if settings.watchdog_seconds:
+            _WATCHDOG.end()
         if trace is not None:
             trace.end()
         RUNNING.begin(None)
@@ -89,11 +90,10 @@ class Watchdog:
 
     def end(self) -> None:
         """Look no more."""
-        if self._watched is not None:
-            with self._lock:
-                self._watched = self._frame = None
-            self._wakes.clear()
-            _disarm()
+        with self._lock:
+            self._watched = self._frame = None
+        self._wakes.clear()
+        _disarm()
 
     def _run(self) -> None:
         while True:

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.results import python_values
+from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key
-from muntin_engine.core.meter import Meter
 from muntin_engine.evaluators.columnar.column_arrays import column_of
 from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
 from muntin_engine.evaluators.columnar.results import form_results

@@ -19,13 +19,12 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
-from muntin_engine.evaluators.general.assignment import assigner_of
 from muntin_engine.evaluators.general.closing import forget_closed
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission, FinalEmission
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
-from muntin_engine.evaluators.general.timers import output_watermark, timer, visible_to
+from muntin_engine.evaluators.general.timers import output_watermark, timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.tracker import effective, for_key, seen_to
@@ -207,7 +206,10 @@ class _BatchRun:
         self._inputs_before, self._input = metadata.progress, now
         self._before, self.now = effective(query, metadata.progress), effective(query, now)
         self._adjusts = query.late.policy is LatePolicy.ADJUST
-        self._at = (self.now.watermark, visible_to(query, self.now), now.clock, self.now.max_event_time)
+        max_event_time = self.now.max_event_time
+        # by which windows become visible before they close; see `KeyTimer.visibility`
+        visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else self.now.horizon
+        self._at = (self.now.watermark, visibility, now.clock, max_event_time)
         self._more_events = self._more_windows = 0
 
     def has_work(self, timer: KeyTimer) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.assignment import Assigner
+from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.computation import SweptWindow, sweep
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -110,7 +110,7 @@ def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
         state.replace(forgotten, ())
         is_closed = partial(_is_closed, waiting, boundary_limit(query, watermark))
     assigner.close(closing_limit(query, state, watermark))
-    closed = state.windows.close(assigner.frontier, watermark, is_closed)
+    closed = state.windows.close(assigner.frontier, watermark, is_closed) if len(state.windows) else 0
     may_move = query.ends_move and watermark != INFINITY
     past = state.events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
     assigner.remove(past)

@@ -19,8 +19,8 @@ from muntin import (
     Window,
 )
 from muntin.safe_text import safe_cause, safe_repr
+from muntin_engine.core.calls import RUNNING, Call, Locals, at
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.core.running import RUNNING, Call, Locals, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.indexes import OutputRow, StoredEvent, by_since, by_until
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from muntin import EmitPolicy, Refinement, SupportsRemove
+from muntin_engine.core.changes import OutputKind, Timing
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
@@ -67,14 +68,37 @@ class GeneralEvaluator(Evaluator):
 
     def load(self) -> None:
         """Import what micro-batches need."""
-        import muntin_engine.evaluators.general.processing  # noqa: F401
+        import muntin_engine.evaluators.general.bucket
+        import muntin_engine.evaluators.general.result_tables  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.general.processing import process
+        from muntin_engine.evaluators.batch import Evaluated
+        from muntin_engine.evaluators.general.bucket import Bucket
+        from muntin_engine.evaluators.general.result_tables import result_tables
 
         del bucket  # nothing is kept in the worker
-        return process(task, cells, batch)
+        (said,), (given,), emit = batch.reports, task.inputs, task.query.emit
+        result = Bucket(task.query, cells, task.codec, task.identity, given.tracker).process(
+            batch.changes,
+            said.progress,
+            observed=said.observed,
+            key_watermarks=said.key_watermarks,
+            signals=batch.signals,
+        )
+        changes = [change for _, some in result.output for change in some] if emit is not EmitPolicy.FINAL else []
+        metrics = {
+            "retractions": sum(change.kind is not OutputKind.INSERT for change in changes),
+            "early": sum(change.timing is Timing.EARLY for change in changes),
+            "keys": result.keys,
+            "windows_closed": result.windows_closed,
+            "windows_revisable": result.held.windows,
+            "keys_held": result.held.keys,
+            "events_held": result.held.events,
+            "state_bytes": result.held.bytes,
+        }
+        tables = result_tables(task, result.output)
+        return Evaluated(tables, result.accepted, result.watermark, result.progress, metrics, result.rejections)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

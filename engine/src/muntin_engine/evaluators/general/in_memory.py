@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
-from muntin_engine.core.meter import Meter
 from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells

@@ -287,8 +287,6 @@ class WindowIndex:
         Returns:
             The number of windows that are closed now and were not before.
         """
-        if not self._entries:
-            return 0
         order = self._in_order()
         place = bisect_left(order, frontier, key=by_start)
         past, others = order[:place], filter(is_closed, order[place:]) if is_closed is not None else ()

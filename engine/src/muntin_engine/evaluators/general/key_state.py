@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
 
 from sortedcontainers import SortedDict
 
-from muntin import EARLIEST, LatePolicy, Window
+from muntin import EARLIEST, CountWindows, HoppingWindows, LatePolicy, SnapshotWindows, Window, WindowKind
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.general.assignment import assigner_of
+from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
+from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
+from muntin_engine.evaluators.general.assignment.marked import CountAssigner, SnapshotAssigner
 from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.indexes import (
     EventIndex,
@@ -28,6 +30,19 @@ from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
+
+SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
+    HoppingWindows: GridAssigner,
+    SnapshotWindows: SnapshotAssigner,
+    CountWindows: CountAssigner,
+}
+"""Assigners that are faster than the general one and make the same windows; tests also run without them."""
+
+
+def assigner_of(kind: WindowKind) -> Assigner:
+    """Return a fresh assigner for one key's events."""
+    return SPECIAL.get(type(kind), GeneralAssigner)(kind)
+
 
 Neighbour: TypeAlias = tuple[int, Hashable]
 """The time of a sample and the id of its event."""
@@ -198,7 +213,6 @@ class KeyState:
         self.serial = serial
         self.key_watermark = EARLIEST
         self._has_ids = query.has_ids and not query.is_edge
-        self._keeps = query.keeps
         self._ends_move = query.ends_move
         self._adjusts = query.late.policy is LatePolicy.ADJUST
 
@@ -240,7 +254,11 @@ class KeyState:
             StateError: A module's state cannot be stored.
         """
         windows = self.windows.items() if len(self.windows) else []
+        states = [entry.states for _, entry in windows]
         ids, starts, ends, payloads, *_ = zip(*self.events, strict=True) if len(self.events) else ((), (), (), ())
+        widths = set(map(len, payloads))
+        if len(widths) > 1:
+            raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
         return [
             self.assigner.to_data(),
             self.serial,
@@ -248,12 +266,12 @@ class KeyState:
             [start for _, start in ids] if self._has_ids and self._adjusts else [],
             list(starts),
             list(ends),
-            _width(payloads),
+            max(widths, default=0),
             list(chain.from_iterable(payloads)),
             [_pending_to_data(identity, waiting) for identity, waiting in self.pending.items()],
             [_window_to_data(window, entry) for window, entry in windows],
             self.key_watermark,
-            kept.pack([entry.states for _, entry in windows], key, [window for window, _ in windows]),
+            kept.pack(states, key, [window for window, _ in windows]) if windows else [],
             kept.schema_version,
         ]
 
@@ -273,34 +291,25 @@ class KeyState:
         if state._has_ids:
             ids = zip(ids, origins or starts, strict=True)
         memberships = state.assigner.memberships(starts, ends)
-        state._restore_events(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
+        events: Iterable[StoredEvent] = map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True))
+        if (keeps := query.keeps) is not None:
+            events = (event if keeps(event.payload) else event.filtered() for event in events)
+        state.events = EventIndex(events)
+        state.assigner.add(state.events)
+        if state.samples is not None:
+            state.samples = Samples((event.start, event.id) for event in state.events)
         for id, start, rows, base in pending:
             waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
             before = EventState(base[0], base[1], tuple(base[2])) if base else None
             state.pending[id, start] = PendingRows(waiting, before)
         extents = [Window(start, end) for start, end, *_ in windows]
-        held = kept.unpack(packed, schema_version, key, extents)
+        held = kept.unpack(packed, schema_version, key, extents) if extents else []
         for extent, states, (_, _, count, live, *trigger_state) in zip(extents, held, windows, strict=True):
             rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
             state.windows.put(
                 extent, WindowEntry(count, states, rows, TriggerState(*trigger_state) if trigger_state else None)
             )
         return state
-
-    def _restore_events(self, events: Iterable[StoredEvent]) -> None:
-        keeps = self._keeps
-        known = events if keeps is None else (event if keeps(event.payload) else event.filtered() for event in events)
-        self.events = EventIndex(known)
-        self.assigner.add(self.events)
-        if self.samples is not None:
-            self.samples = Samples((event.start, event.id) for event in self.events)
-
-
-def _width(payloads: Iterable[tuple[object, ...]]) -> int:
-    widths = set(map(len, payloads))
-    if len(widths) > 1:
-        raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
-    return max(widths, default=0)
 
 
 def _pending_to_data(identity: Identity, waiting: PendingRows) -> list[object]:

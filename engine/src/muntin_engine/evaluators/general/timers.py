@@ -5,7 +5,7 @@ from __future__ import annotations
 from muntin import EARLIEST, INFINITY, EmitPolicy, OutputContract, TimestampPolicy, Window
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.assignment import Assigner
+from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.closing import boundary_limit, closes_out_of_order, movable
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.state.bucket_metadata import KeyTimer
@@ -45,7 +45,6 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
         nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
         times += [node + 1 for node in nodes if watermark <= node < INFINITY]
     times += [state.key_watermark] if state.key_watermark > EARLIEST else []
-    times += state.windows.unsettled()
     if first is not None:
         times.append(_closing(query, state, first, watermark))
     visible = INFINITY
@@ -56,15 +55,13 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     bound = assigner.first_start(earliest)  # the least time of an output that the key may still make or change
     if query.timestamps is TimestampPolicy.POINT_AT_END:
         bound = INFINITY if first is None else first.end
-    clock, max_event_time = state.windows.wake_ups()
-    if max_event_time <= now.max_event_time:
-        max_event_time = EARLIEST
+    clock = max_event_time = INFINITY
+    if len(state.windows):
+        times += state.windows.unsettled()
+        clock, max_event_time = state.windows.wake_ups()
+        if max_event_time <= now.max_event_time:
+            max_event_time = EARLIEST
     return KeyTimer(min(times, default=INFINITY), visible, bound, clock, max_event_time)
-
-
-def visible_to(query: EvaluatorQuery, progress: Progress) -> int:
-    """Return the progress by which windows become visible before they close; see `KeyTimer.visibility`."""
-    return progress.max_event_time if query.emit is EmitPolicy.SPECULATIVE else progress.horizon
 
 
 def _closing(query: EvaluatorQuery, state: KeyState, first: Window, watermark: int) -> int:

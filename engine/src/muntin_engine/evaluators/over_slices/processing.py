@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from muntin import TimestampPolicy
 from muntin_engine.core.slice_grid import output_watermark
-from muntin_engine.evaluators.batch import BucketBatch, Evaluated, progress_metrics
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -44,18 +44,18 @@ def process_slices(
     """
     _KEPT.most = task.worker.kept_bytes
     kept = KeptStores() if task.is_static else _KEPT
-    said, tracker, name = batch.report, task.input.tracker, (task.name, bucket)
-    of_slices = SliceBucket(task.grids, make_store, cells, task.codec, task.compatibility, kept, name, tracker)
+    (said,), (given,), name = batch.reports, task.inputs, (task.name, bucket)
+    of_slices = SliceBucket(task.grids, make_store, cells, task.codec, task.compatibility, kept, name, given.tracker)
     result = of_slices.process(batch.partials, said.progress, said.observed)
     at_end = task.query.timestamps is TimestampPolicy.POINT_AT_END
     metrics = {
         "keys": result.keys,
         "windows_closed": sum(count(complete.output) for complete in result.output),
         "state_bytes": result.held.bytes,
-        **progress_metrics(task, result.progress),
     }
-    watermark = output_watermark(task.grids, result.progress.watermark, at_end=at_end)
-    return Evaluated(_tables(task, result.output, to_tables), result.accepted, watermark, metrics, late=result.late)
+    now, tables = result.progress, _tables(task, result.output, to_tables)
+    watermark = output_watermark(task.grids, now.watermark, at_end=at_end)
+    return Evaluated(tables, result.accepted, watermark, now, metrics, late=result.late)
 
 
 def _tables(

@@ -10,7 +10,7 @@ import pyarrow as pa
 from muntin import TimestampPolicy
 from muntin.columnar.arrays import IntArray
 from muntin.schemas import Field
-from muntin_engine.exchange.arrays import extents, result_table
+from muntin_engine.exchange.arrays import extents
 from muntin_engine.exchange.task_payload import TaskPayload
 
 MOST_ROWS: Final = 250_000
@@ -46,5 +46,5 @@ def window_tables(
         columns["window_name"] = pa.repeat(pa.scalar(name, pa.string()), len(starts))
     for number, field in enumerate(fields[len(fields) - len(task.outputs) :]):
         columns[field.name] = output(number, task.outputs[number], field.type)
-    table = result_table(task, columns)
+    table = pa.table([columns[name] for name in task.results.names], schema=task.results)
     yield from (table.slice(start, MOST_ROWS) for start in range(0, table.num_rows, MOST_ROWS))

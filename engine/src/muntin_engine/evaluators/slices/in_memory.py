@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key
-from muntin_engine.core.meter import Meter
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.over_slices.in_memory import SlicesInMemory
 from muntin_engine.evaluators.slices.runs import WindowRuns

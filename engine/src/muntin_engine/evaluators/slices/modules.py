@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 
 from muntin import Module, ModuleDefinitionError, ModuleFailedError, SupportsCombine, SupportsDeduct, Window
 from muntin.safe_text import safe_cause
+from muntin_engine.core.calls import Call, Locals, at
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.running import Call, Locals, at
 from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.slices.key_names import key_of
 

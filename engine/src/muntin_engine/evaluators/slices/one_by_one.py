@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any, Protocol
 
 from muntin import Window
-from muntin_engine.core.running import RUNNING
+from muntin_engine.core.calls import RUNNING
 from muntin_engine.evaluators.slices.adaptive import Monitor, Volume
 from muntin_engine.evaluators.slices.key_names import key_of
 from muntin_engine.evaluators.slices.modules import ModuleCallError

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-from muntin_engine.core.running import RUNNING
+from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.slices.adaptive import Monitor, Volume
 from muntin_engine.evaluators.slices.key_names import key_of

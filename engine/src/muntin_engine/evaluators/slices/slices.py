@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
-from muntin_engine.core.running import RUNNING
+from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.over_slices.slice_store import Entry
 from muntin_engine.evaluators.slices.adaptive import Monitor

@@ -9,8 +9,8 @@ from operator import not_, sub
 from typing import Any, Final
 
 from muntin import Window
+from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.changes import Key
-from muntin_engine.core.running import RUNNING
 from muntin_engine.evaluators.slices.groups import (
     CHUNK_GROUPS,
     Chunk,

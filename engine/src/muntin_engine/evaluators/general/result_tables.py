@@ -1,0 +1,105 @@
+"""The output of general evaluation as typed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from muntin import INFINITY, Window
+from muntin.schemas import Struct
+from muntin_engine.core.changes import Key, OutputChange
+from muntin_engine.exchange.arrays import MisfitError, Source, extents, part_of
+from muntin_engine.exchange.task_payload import TaskPayload
+
+MOST_ROWS: Final = 100_000
+"""How many rows one blob of output has at the most; fewer if they take more than `MOST_BYTES`."""
+
+MOST_BYTES: Final = 32 * 2**20
+
+
+class _Change(NamedTuple):
+    """A change of the output with its key."""
+
+    key: Key
+    change: OutputChange
+
+
+def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
+    """Yield the results of a batch as tables of the query's result schema.
+
+    Raises:
+        ModuleContractError: A module's value is not of the type its class declares.
+    """
+    keyed = [_Change(key, change) for key, changes in output for change in changes]
+    for start in range(0, len(keyed), MOST_ROWS):
+        some = keyed[start : start + MOST_ROWS]
+        columns = _context(task, some) | _outputs(task, some)
+        table = pa.table([columns[name] for name in task.results.names], schema=task.results)
+        rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
+        yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
+
+
+def _context(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
+    """Return the columns that are no module's."""
+    changes = [change for _, change in keyed]
+    makers: Mapping[str, Callable[[], pa.Array]] = {
+        "window": lambda: _extents(task, [(change.window.start, change.window.end) for change in changes]),
+        "lifetime": lambda: _extents(task, [(change.start, change.end) for change in changes]),
+        "change": lambda: pa.array([str(change.kind) for change in changes], pa.string()),
+        "event_id": lambda: pa.array([change.id for change in changes], pa.int64()),
+        "new_end": lambda: pa.array(_finite(change.new_end for change in changes), task.time_type),
+        "timing": lambda: pa.array([str(change.timing) for change in changes], pa.string()),
+        "firing": lambda: pa.array([change.firing for change in changes], pa.int64()),
+    }
+    first, last = len(task.keys), len(task.results) - len(task.outputs)
+    keys = {
+        field.name: pa.array([key[place] for key, _ in keyed], field.type)
+        for place, field in enumerate(list(task.results)[:first])
+    }
+    return keys | {name: makers[name]() for name in task.results.names[first:last]}
+
+
+def _extents(task: TaskPayload, stretches: Sequence[tuple[int, int]]) -> pa.Array:
+    """Return stretches of the axis as a struct column; an end at infinity is null."""
+    starts, ends = (pa.array(_finite(ticks), pa.int64()) for ticks in zip(*stretches, strict=True))
+    return extents(task, starts, ends)
+
+
+def _finite(ticks: Iterable[int | None]) -> list[int | None]:
+    return [None if tick is None or tick >= INFINITY else tick for tick in ticks]
+
+
+def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
+    """Return the columns of the modules' results: one per aggregate, or one per part of an operator's rows."""
+    query, fields = task.query, list(task.results)[len(task.results) - len(task.outputs) :]
+    values = [change.value for _, change in keyed]
+    columns: dict[str, pa.Array] = {}
+    for place, (output, field) in enumerate(zip(task.outputs, fields, strict=True)):
+        module = query.bindings[0 if query.is_operator else place].module
+
+        def at(number: int) -> tuple[Key, Window]:
+            key, change = keyed[number]
+            return key, change.window
+
+        source = Source(task, f"{module.name} {module.version}", at)
+        if not query.is_operator:
+            parts = [value[place] for value in values]
+        elif isinstance(row := module.result_field().type, Struct):
+            parts = _parts(source, values, row, place)
+        else:
+            parts = values
+        columns[field.name] = source.column(parts, output, field.type)
+    return columns
+
+
+def _parts(source: Source, values: Sequence[Any], row: Struct, place: int) -> list[object]:
+    """Return one field of an operator's rows."""
+    parts: list[Any] = []
+    for number, value in enumerate(values):
+        try:
+            parts.append(part_of(value, row, place))
+        except MisfitError as error:
+            raise source.contract_error(str(error), number) from error
+    return parts
