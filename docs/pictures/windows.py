@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from runpy import run_path
 from typing import Any, Final
@@ -11,7 +12,19 @@ from typing import Any, Final
 from docs.pictures.bars import counted, lifetimes, pane, watermark
 from docs.pictures.modules import Longest
 from docs.pictures.picture import Picture
-from muntin import INFINITY, ClipPolicy, WindowKind, count_by_end, count_by_start, hopping, session, snapshot, tumbling
+from muntin import (
+    INFINITY,
+    CalendarWindows,
+    ClipPolicy,
+    WindowKind,
+    calendar,
+    count_by_end,
+    count_by_start,
+    hopping,
+    session,
+    snapshot,
+    tumbling,
+)
 from muntin.testing import Bar, Computation, Script, WindowedQuery
 from muntin_stats import Count, TimeWeightedAverage
 
@@ -33,6 +46,7 @@ def pictures() -> Iterator[Picture]:
     yield _kind("offset", "tumbling windows of 5 ticks, one of which starts at 2", tumbling, 5, 2)
     yield _kind("reach", "tumbling windows of 5 ticks, of which events stay members for 3 ticks", tumbling, 5, reach=3)
     yield _kind("session", "sessions, which end when nothing happens for 3 ticks", session, 3)
+    yield _calendar()
     yield _kind("snapshot", "snapshot windows", snapshot)
     yield _kind("count-by-start", "count windows over 2 starts", count_by_start, 2)
     yield _kind("count-by-end", "count windows over 2 ends", count_by_end, 2)
@@ -47,6 +61,19 @@ def pictures() -> Iterator[Picture]:
 def _kind(name: str, title: str, function: Callable[..., WindowKind], *sizes: int, **more: int) -> Picture:
     rows = [*lifetimes(STREAM), *counted(STREAM, function(*sizes, **more), Count())]
     return Picture(name, f"three events, and how many are members of {title}", rows, (function,))
+
+
+def _calendar() -> Picture:
+    """Draw days of Berlin in hours since the first midnight; a tick of the stream is a second."""
+    midnight, hour = int(datetime(2024, 3, 29, 23, tzinfo=UTC).timestamp()), 3600
+    script = Script()
+    for id, start, end in (("a", 3, 10), ("b", 20, 30), ("c", 40, 47), ("d", 50, 58)):
+        script = script.insert(id, midnight + start * hour, midnight + end * hour)
+    days = CalendarWindows(1, 1, "day", "Europe/Berlin", second=1)
+    bars = [*lifetimes(script), *counted(script.close(), days, Count(), "days")]
+    rows = [replace(bar, start=(bar.start - midnight) // hour, end=(bar.end - midnight) // hour) for bar in bars]
+    title = "events over hours, and how many are members of days in Berlin; the second day, 2024-03-31, has 23 hours"
+    return Picture("calendar", title, rows, (calendar,))
 
 
 def visits() -> type[WindowKind]:

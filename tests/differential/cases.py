@@ -27,6 +27,7 @@ from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from tests.differential.calendars import CALENDARS, on_the_calendar
 from tests.differential.modules import OWN_TIMES, SHAPES
 from tests.differential.remembered import remembered
 
@@ -47,6 +48,9 @@ WINDOWS: dict[str, WindowKind] = {
     "session": session(4),
     "session of one tick": session(1),
 }
+
+BY_NAME: dict[str, WindowKind] = WINDOWS | CALENDARS
+"""All that a case may name; what is long on the axis has streams of its own."""
 
 
 class Cut(Protocol):
@@ -84,7 +88,7 @@ class Case:
 
     def __str__(self) -> str:
         policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}, contract {self.contract}"
-        return f"{self.shape} over {self.window} ({WINDOWS[self.window]}), {policies}"
+        return f"{self.shape} over {self.window} ({BY_NAME[self.window]}), {policies}"
 
     @property
     def seed(self) -> int:
@@ -97,7 +101,7 @@ class Case:
         computations = [reference.Computation(remembered(module)) for module in SHAPES[self.shape]]
         ends_move = self.has_ids or self.is_edge
         return reference.WindowedQuery(
-            WINDOWS[self.window], computations, self.clip, self.timestamps, ends_move=ends_move
+            BY_NAME[self.window], computations, self.clip, self.timestamps, ends_move=ends_move
         )
 
     @property
@@ -105,7 +109,7 @@ class Case:
         """The query as the evaluator reads it."""
         bindings = tuple(Binding(module, first_column) for module in SHAPES[self.shape])
         return EvaluatorQuery(
-            WINDOWS[self.window],
+            BY_NAME[self.window],
             bindings,
             self.clip,
             self.timestamps,
@@ -133,7 +137,8 @@ class Case:
             again=0.3 if self.has_ids and not self.is_edge and not in_order else 0.0,
         )
         shuffled = shuffle(until_closed(stream), seed, early_revisions=bool(seed % 3) and not in_order)
-        return split(until_closed(shuffled), seed, cuts=(0.1, 0.3, 0.9)[seed % 3])
+        cut = split(until_closed(shuffled), seed, cuts=(0.1, 0.3, 0.9)[seed % 3])
+        return on_the_calendar(self.window, cut) if self.window in CALENDARS else cut
 
 
 def policies(shape: str) -> Iterator[tuple[ClipPolicy, TimestampPolicy]]:

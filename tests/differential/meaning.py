@@ -9,6 +9,7 @@ from typing import Any
 from muntin import (
     EARLIEST,
     INFINITY,
+    CalendarWindows,
     CountWindows,
     Event,
     HoppingWindows,
@@ -53,6 +54,10 @@ def least_promise(case: Case, histories: Histories, now: Progress) -> int:
         key_watermark = places * window.hop + window.offset + (window.size if is_point else 0)
     elif isinstance(window, CountWindows) and is_point:
         key_watermark = watermark + 1
+    elif isinstance(window, CalendarWindows):
+        days = (window.size + window.hop + 2) * (1 if window.unit == "day" else 31)
+        later = reference.windows(window, [Event(watermark, INFINITY, None)], watermark + days * 86_400)
+        key_watermark = later[0].end if is_point else later[0].start
     for events in histories.values():
         for start, end in _unsettled(case, events, now):
             key_watermark = min(key_watermark, end if is_point else start)

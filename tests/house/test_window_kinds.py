@@ -20,10 +20,11 @@ SOURCES = [
     if not any(part in file.as_posix() for part in ("muntin/windows/", "muntin/named_windows.py"))
     and "template" not in file.parts
 ]
-KINDS = {"HoppingWindows", "SnapshotWindows", "CountWindows", "SessionWindows", "OWN_KINDS"}
+KINDS = {"HoppingWindows", "SnapshotWindows", "CountWindows", "SessionWindows", "CalendarWindows", "OWN_KINDS"}
 FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}
 TABLES = {
-    "engine/src/muntin_engine/evaluators/general/key_state.py": KINDS - {"SessionWindows", "OWN_KINDS"},
+    "engine/src/muntin_engine/evaluators/general/key_state.py": KINDS
+    - {"SessionWindows", "CalendarWindows", "OWN_KINDS"},
     "sdk/src/muntin/testing/window_meaning.py": KINDS - {"OWN_KINDS"},
 }
 """Where a table by class is what the file is for, and its kinds: faster assigners, and the oracle's own definitions."""

@@ -66,6 +66,7 @@ def test_what_has_no_fixed_length_is_refused_with_the_reason(duration: object, r
     assert str(refused.value) == (
         f"{duration!r} is not a duration: {reason}\n"
         "  expected: ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
+        + (f"\n  windows of months are calendar({duration!r})" if "fixed length" in reason else "")
     )
 
 

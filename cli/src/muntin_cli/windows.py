@@ -27,7 +27,7 @@ def own_windows() -> dict[str, Callable[..., WindowKind]]:
 
     Example:
         >>> list(own_windows())
-        ['count_by_end', 'count_by_start', 'hopping', 'session', 'snapshot', 'tumbling']
+        ['calendar', 'count_by_end', 'count_by_start', 'hopping', 'session', 'snapshot', 'tumbling']
     """
     functions = {name: getattr(muntin.windows, name) for name in muntin.windows.__all__}
     return {name: made for name, made in functions.items() if inspect.isfunction(made) and _makes_windows(made)}
@@ -65,12 +65,17 @@ def usages() -> Iterator[str]:
 
 
 def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
-    """Yield windows of each kind, on an axis of time, by name: lengths are an hour, later ones ten minutes."""
+    """Yield windows of each kind, on an axis of time, by name: lengths are an hour, later ones ten minutes; or days."""
     for name, made in own_windows().items():
-        lengths = _return_type(made).lengths
+        lengths, parameters = _return_type(made).lengths, signature_of(made).parameters
         yield (
             name,
-            made(**{each: _length(place) if each in lengths else 10 for place, each in enumerate(_main(made))}),
+            made(
+                **{
+                    each: _length(place) if each in lengths else "day" if parameters[each].annotation is str else 10
+                    for place, each in enumerate(_main(made))
+                }
+            ),
         )
     for plugin in catalog.plugins()[0]:
         for name, cls in plugin.windows.items():

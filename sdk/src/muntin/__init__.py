@@ -64,6 +64,7 @@ from muntin.progress import (
 )
 from muntin.triggers import Decision, Trigger, TriggerView
 from muntin.windows import (
+    CalendarWindows,
     CountWindows,
     HoppingWindows,
     SessionWindows,
@@ -71,6 +72,7 @@ from muntin.windows import (
     Stretches,
     Window,
     WindowKind,
+    calendar,
     count_by_end,
     count_by_start,
     hopping,
@@ -86,6 +88,7 @@ __all__ = [
     "Axis",
     "BoundedDelay",
     "BoundedDisorder",
+    "CalendarWindows",
     "Catalog",
     "Change",
     "ClipPolicy",
@@ -155,6 +158,7 @@ __all__ = [
     "WindowKind",
     "bounded_delay",
     "bounded_disorder",
+    "calendar",
     "correct",
     "count_by_end",
     "count_by_start",

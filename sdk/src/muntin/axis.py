@@ -145,8 +145,11 @@ def _parse(text: str) -> int:
 def _term(text: str, number: str, unit: str) -> int:
     size = _UNITS.get(unit.lower())
     if size is None:
-        fixed = "has no fixed length" if unit.lower().rstrip("s") in {"month", "year", "quarter"} else "is unknown"
-        raise DurationError(text, f"the unit {unit!r} {fixed}")
+        if unit.lower().rstrip("s") in {"month", "year", "quarter"}:
+            raise DurationError(
+                text, f"the unit {unit!r} has no fixed length", f"windows of months are calendar('{number} {unit}')"
+            )
+        raise DurationError(text, f"the unit {unit!r} is unknown")
     whole, _, fraction = number.partition(".")
     scale: int = 10 ** len(fraction)
     scaled, rest = divmod(int(fraction or 0) * size, scale)

@@ -28,12 +28,11 @@ class QueryError(MuntinError):
 class DurationError(QueryError, ValueError):
     """A length of time that cannot be read."""
 
-    def __init__(self, value: object, reason: str) -> None:
+    def __init__(self, value: object, reason: str, instead: str | None = None) -> None:
         self.value = value
-        super().__init__(
-            f"{value!r} is not a duration: {reason}\n"
-            "  expected: ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
-        )
+        expected = "ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
+        more = "" if instead is None else f"\n  {instead}"
+        super().__init__(f"{value!r} is not a duration: {reason}\n  expected: {expected}{more}")
 
 
 class WindowError(QueryError, ValueError):

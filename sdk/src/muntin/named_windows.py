@@ -9,6 +9,7 @@ from typing import Any, Final
 from muntin.axis import ticks
 from muntin.catalog import installed
 from muntin.errors import MuntinError, ParameterError, WindowError
+from muntin.windows.calendar import CalendarWindows
 from muntin.windows.count import CountWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
@@ -16,7 +17,7 @@ from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
 
 OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
-    kind.name: kind for kind in (HoppingWindows, SnapshotWindows, CountWindows, SessionWindows)
+    kind.name: kind for kind in (HoppingWindows, SnapshotWindows, CountWindows, SessionWindows, CalendarWindows)
 }
 """Muntin's own kinds by name."""
 

@@ -18,6 +18,7 @@ from muntin import (
     TimestampPolicy,
     WindowKind,
 )
+from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
 from muntin_engine.plan.plan import Plan
@@ -160,6 +161,20 @@ def check_window(window: WindowKind) -> None:
     if not isinstance(window, WindowKind):
         raise QueryError(f"{window!r} is not a window specification; expected, for example, tumbling('10 minutes')")
     window.check_lengths(_LONGEST)
+
+
+def check_zone(window: WindowKind, times: NamedColumn) -> None:
+    """Refuse windows by the clock of a time zone over times that are no instants.
+
+    Raises:
+        QueryError: The times are local ones, of no zone.
+    """
+    if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
+        raise QueryError(
+            f"{window} asks what a clock shows at an instant, and the times in {times.name} are timestamp_ntz: "
+            "some clock has shown them already\n"
+            f"  cast them to timestamp; or, if that clock is the one of {window.time_zone}, leave the zone out"
+        )
 
 
 def check_buckets(buckets: int) -> None:

@@ -26,6 +26,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "size": "size of a window",
     "offset": "offset of the windows",
     "reach": "reach of a window",
+    "second": "second of a calendar",
 }
 
 
@@ -107,7 +108,7 @@ class AxisScale:
         if self.unit is None:
             raise QueryError(
                 f"the {name} is {spell_ticks(microseconds)}, and the times in {self.times} are integers without a unit"
-                "\n  say which they have, as in events(..., unit='ms'), or give the length as an integer too"
+                "\n  say which they have, as in events(..., unit='ms'), or give lengths as integers"
             )
         ticks, rest = divmod(microseconds * UNITS["us"], UNITS[self.unit])
         if rest:

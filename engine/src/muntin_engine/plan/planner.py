@@ -16,6 +16,7 @@ from muntin_engine.plan.checks import (
     check_policies,
     check_time_bound,
     check_window,
+    check_zone,
 )
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.plan import Plan
@@ -32,6 +33,7 @@ def checked_plan(plan: Plan) -> Plan:
     """
     for window in plan.windows:
         check_window(window)
+        check_zone(window, plan.inputs[0].columns.start)
         for module in plan.modules:
             check_needs(module.label, module.module.needs, window, plan.axis, plan.unit)
     check_buckets(plan.buckets)

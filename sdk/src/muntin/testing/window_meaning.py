@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from muntin.axis import INFINITY
 from muntin.events import Event
-from muntin.windows import CountWindows, HoppingWindows, SessionWindows, SnapshotWindows, Stretches, Window, WindowKind
+from muntin.testing.calendar_meaning import calendar_windows, prolonged
+from muntin.windows import CalendarWindows, CountWindows, HoppingWindows, SessionWindows, SnapshotWindows, Stretches, Window, WindowKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,4 +111,5 @@ _DEFINED: Final[Mapping[type[WindowKind], WindowMeaning]] = {
     SnapshotWindows: WindowMeaning(_snapshots, _lifetime, closes_late=True),
     CountWindows: WindowMeaning(_counts, _counted_tick, is_known_at_end=True),
     SessionWindows: WindowMeaning(_sessions, _lifetime_and_gap, closes_late=True),
+    CalendarWindows: WindowMeaning(calendar_windows, prolonged),
 }

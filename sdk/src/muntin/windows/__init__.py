@@ -4,6 +4,7 @@ Windowing divides the axis, it never rewrites the lifetimes of events. An event 
 lifetime overlaps; count windows ask for its start or its end instead (StreamInsight paper, section III.B).
 """
 
+from muntin.windows.calendar import CalendarWindows, calendar
 from muntin.windows.count import CountWindows, count_by_end, count_by_start
 from muntin.windows.extent import Window
 from muntin.windows.hopping import HoppingWindows, hopping, tumbling
@@ -15,6 +16,7 @@ from muntin.windows.snapshot import SnapshotWindows, snapshot
 from muntin.windows.stretches import Stretches
 
 __all__ = [
+    "CalendarWindows",
     "CountWindows",
     "HoppingWindows",
     "RegularWindows",
@@ -23,6 +25,7 @@ __all__ = [
     "Stretches",
     "Window",
     "WindowKind",
+    "calendar",
     "count_by_end",
     "count_by_start",
     "first_open_window",

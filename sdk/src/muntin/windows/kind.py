@@ -153,6 +153,11 @@ class WindowKind(ABC):
         """The length of the longest window, where that does not depend on events; None if it does, or is not known."""
         return None
 
+    @property
+    def time_zone(self) -> str | None:
+        """The name of the time zone whose clock cuts the axis; None if no clock does."""
+        return None
+
     def with_reach(self, reach: int) -> WindowKind:
         """Return the same windows with a reach of at least so many ticks; themselves where a reach means nothing."""
         del reach

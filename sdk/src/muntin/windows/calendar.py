@@ -1,0 +1,216 @@
+"""Calendar windows: days, weeks, months, quarters and years by the clock of a time zone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import count
+from typing import ClassVar, Final, Literal
+
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
+from muntin.errors import WindowError
+from muntin.windows.calendar_text import read_size, read_start, spell_size, start_of
+from muntin.windows.extent import Window
+from muntin.windows.hopping import HoppingWindows
+from muntin.windows.kind import WindowKind
+from muntin.windows.regular import RegularWindows
+from muntin.windows.stretches import Stretches
+from muntin.windows.wall_clock import DAY, date_of, day_of, first_shown, shown_at, zone_named
+
+_LEAST_DAYS: Final = {"day": 1, "month": 27}
+"""Days that a unit lasts at least, where one day may be skipped; of several units in a row, one may be skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarWindows(WindowKind):
+    """A window of some days, or of some months, by the clock on the wall of a time zone.
+
+    A day begins when the clock first shows its first second, so it has 23 or 25 hours where summer time begins or ends.
+    Where the clock skips that second, the day begins when the clock is set forward; where it shows it twice, the first
+    time counts. If a zone skipped a whole day, no window begins or ends with it: of windows that would begin at the
+    same instant the last one is there, of windows that would end at the same instant the first.
+
+    Times before the year 2 and after 9998 follow the first offset and the last rule that are known of the zone.
+
+    Attributes:
+        size: Length of each window, in units.
+        hop: Distance between the starts of neighbours, in units.
+        unit: `"day"` or `"month"`.
+        zone: The name of the time zone in the IANA database.
+        start: A time by the clock at which one of the windows starts, such as `"2024-04-06"` or `"1970-01-01 06:00"`.
+        reach: For how long after its end an event stays a member of windows.
+        second: How many ticks a second has; a query sets it by the unit of its times.
+    """
+
+    name: ClassVar[str] = "calendar"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "calendar windows"
+    lengths: ClassVar[tuple[str, ...]] = ("reach", "second")
+    waits_for_events: ClassVar[bool] = False
+    can_be_time_bound: ClassVar[bool] = True
+
+    size: int
+    hop: int
+    unit: Literal["day", "month"]
+    zone: str = "UTC"
+    start: str = "1970-01-01"
+    reach: int = 0
+    second: int = ticks("1 second")
+
+    def __post_init__(self) -> None:
+        if self.unit not in _LEAST_DAYS:
+            raise WindowError(f"a calendar window counts days or months, got {self.unit!r}")
+        if self.size <= 0 or self.hop <= 0:
+            raise WindowError(f"a calendar window needs a size and a hop above zero, got {self.size} and {self.hop}")
+        if self.reach < 0:
+            raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
+        zone_named(self.zone)
+        if start_of(self.start)[2] > 28 and self.unit == "month":
+            raise WindowError(
+                f"not every month has the day on which windows from {self.start} on start\n"
+                "  expected: one of the days 1 to 28"
+            )
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
+        until = end if end == INFINITY else end + self.reach
+        if self.hop > self.size and start < until and next(self._ending_after(start)).start >= until:
+            return start, start
+        return start, until
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the windows of the calendar over a stretch."""
+        del known
+        if start < end:
+            for window in self._ending_after(start):
+                if window.start >= end:
+                    return
+                yield window
+
+    def grid(self) -> RegularWindows | None:
+        """Return days of 24 hours as a grid, which they are in UTC."""
+        if self.zone != "UTC" or self.unit != "day" or self.reach:
+            return None
+        day = DAY * self.second
+        year, month, date, clock = start_of(self.start)
+        return HoppingWindows(self.size * day, self.hop * day, (day_of(year, month, date) * DAY + clock) * self.second)
+
+    @property
+    def longest(self) -> int | None:
+        """The size where windows are a grid; elsewhere it is the zone that decides."""
+        grid = self.grid()
+        return None if grid is None else grid.size
+
+    @property
+    def time_zone(self) -> str:
+        """The zone."""
+        return self.zone
+
+    def with_reach(self, reach: int) -> CalendarWindows:
+        """Return the same windows with a reach that is long enough."""
+        return replace(self, reach=max(self.reach, reach))
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return days with the reach."""
+        return cls(1, 1, "day", reach=axis.round_up(reach)).spell(axis)
+
+    @property
+    def holds_past(self) -> int:
+        """The reach, and what neighbours have in common for certain."""
+        shared = max(0, self.size - self.hop)
+        days = shared * _LEAST_DAYS[self.unit] - (self.unit == "day")
+        return self.reach + max(0, days) * DAY * self.second
+
+    def check_lengths(self, longest: int) -> None:
+        """Refuse a size, a hop or a reach that is too long for the axis."""
+        WindowKind.check_lengths(self, longest)
+        days = max(self.size, self.hop) * (1 if self.unit == "day" else 31)
+        if days * DAY * self.second > longest:
+            raise WindowError(f"{self} is too long for a window; expected at most {longest} ticks")
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `calendar`."""
+        said = [repr(spell_size(self.size, self.unit))]
+        said += [repr(spell_size(self.hop, self.unit))] if self.hop != self.size else []
+        said += [f"zone={self.zone!r}"]
+        said += [f"start={self.start!r}"] if self.start != read_start(None, self.unit, self.size, self.hop) else []
+        said += [f"reach={self.spell_field('reach', axis)}"] if self.reach else []
+        return f"calendar({', '.join(said)})"
+
+    def _ending_after(self, tick: int) -> Iterator[Window]:
+        """Yield the windows that end after a tick, without those that a skipped day leaves out."""
+        if tick in (EARLIEST, INFINITY):
+            return
+        first = -(-(self._unit_at(tick) + 1 - self.size) // self.hop)
+        last_end = self._end(first - 1)
+        for place in count(first):
+            start, next_start = self._boundary(place * self.hop), self._boundary((place + 1) * self.hop)
+            end = self._end(place)
+            # Where the clock was set back over the start of a unit, that unit has begun already.
+            if end > tick and max(start, last_end) < end and start < next_start:
+                yield Window(start, end)
+            last_end = end
+
+    def _end(self, place: int) -> int:
+        return self._boundary(place * self.hop + self.size)
+
+    def _boundary(self, number: int) -> int:
+        """Return the tick at which a unit begins; number 0 is that at `start`."""
+        return _begins(self.zone, self.start, self.unit, number) * self.second
+
+    def _unit_at(self, tick: int) -> int:
+        """Return the number of the unit in which the clock is at a tick."""
+        year, month, date, clock = start_of(self.start)
+        day = (shown_at(zone_named(self.zone), tick // self.second) - clock) // DAY
+        if self.unit == "day":
+            return day - day_of(year, month, date)
+        now_year, now_month, now_date = date_of(day)
+        return (now_year - year) * 12 + now_month - month - (now_date < date)
+
+
+@lru_cache(maxsize=8192)
+def _begins(zone: str, start: str, unit: str, number: int) -> int:
+    """Return the second at which a unit begins."""
+    year, month, date, clock = start_of(start)
+    if unit == "day":
+        day = day_of(year, month, date) + number
+    else:
+        years, months = divmod(month - 1 + number, 12)
+        day = day_of(year + years, months + 1, date)
+    return first_shown(zone_named(zone), day * DAY + clock)
+
+
+def calendar(
+    size: str, hop: str | None = None, *, zone: str = "UTC", start: str | None = None, reach: Duration = 0
+) -> CalendarWindows:
+    """Return windows of days, weeks, months, quarters or years, as a calendar on the wall has them.
+
+    Args:
+        size: Length of each window: `"day"`, `"week"`, `"month"`, `"quarter"`, `"year"`, or some of them, as in
+            `"2 weeks"`.
+        hop: Distance between neighbouring starts; by default the size. Days and weeks go together, and so do months,
+            quarters and years.
+        zone: The time zone whose clock counts, by its name in the IANA database, such as `"America/New_York"`.
+        start: When one of the windows starts, by that clock: a date (`"2024-04-06"`), a day of the week
+            (`"sunday"`), a month (`"april"`), a time of day (`"06:00"`), or one of them and a time. By default
+            windows start at midnight, on Mondays where they are whole weeks, and in January where they are years.
+        reach: For how long after its end an event stays a member.
+
+    Raises:
+        WindowError: A size is none of these, no zone or no start has such a name, or the reach is negative.
+
+    Example:
+        >>> print(calendar("3 months", "month", zone="America/New_York"))
+        calendar('quarter', 'month', zone='America/New_York')
+        >>> print(calendar("week", start="sunday"))
+        calendar('week', zone='UTC', start='1970-01-04')
+    """
+    (length, unit), (distance, other) = read_size(size), read_size(size if hop is None else hop)
+    if unit != other:
+        raise WindowError(
+            f"a calendar window of {size!r} cannot hop by {hop!r}: months have no fixed number of days\n"
+            "  expected: days and weeks, or months, quarters and years"
+        )
+    return CalendarWindows(length, distance, unit, zone, read_start(start, unit, length, distance), ticks(reach))

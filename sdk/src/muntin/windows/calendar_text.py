@@ -1,0 +1,119 @@
+"""Sizes and starts of calendar windows, as one writes them."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias
+
+from muntin.errors import WindowError
+
+Unit: TypeAlias = Literal["day", "month"]
+
+SIZES: Final[dict[str, tuple[int, Unit]]] = {
+    "day": (1, "day"),
+    "week": (7, "day"),
+    "month": (1, "month"),
+    "quarter": (3, "month"),
+    "year": (12, "month"),
+}
+_SIZE: Final = re.compile(r"(?:(\d+)\s+)?([a-z]+?)s?")
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS: Final = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONDAY: Final = 5
+"""The first Monday of 1970, by its date in January."""
+
+
+def read_size(size: str) -> tuple[int, Unit]:
+    """Return a size of calendar windows in days or in months.
+
+    Raises:
+        WindowError: It is none.
+
+    Example:
+        >>> read_size("quarter"), read_size("2 weeks")
+        ((3, 'month'), (14, 'day'))
+    """
+    found = _SIZE.fullmatch(str(size).strip().lower())
+    if found is None or found[2] not in SIZES:
+        raise WindowError(
+            f"a calendar has no {size!r}\n"
+            f"  expected: {', '.join(map(repr, SIZES))}, or some of them, as in '3 months'; for hours use tumbling"
+        )
+    length, unit = SIZES[found[2]]
+    return int(found[1] or 1) * length, unit
+
+
+def spell_size(size: int, unit: str) -> str:
+    """Return a size of days or months as `read_size` reads it, in the largest unit of which it is a multiple.
+
+    Example:
+        >>> spell_size(12, "month"), spell_size(14, "day"), spell_size(10, "day")
+        ('year', '2 weeks', '10 days')
+    """
+    number, name = min(
+        (size // length, name) for name, (length, of) in SIZES.items() if of == unit and not size % length
+    )
+    return name if number == 1 else f"{number} {name}s"
+
+
+def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
+    """Return the start of calendar windows as a date, and the time if it is not midnight.
+
+    Raises:
+        WindowError: It is no date, day of the week, month or time of day; or it is a day of the week, and windows are
+            no whole weeks.
+
+    Example:
+        >>> read_start("sunday 18:00", "day", 7, 7), read_start(None, "day", 7, 7), read_start("april", "month", 12, 12)
+        ('1970-01-04 18:00', '1970-01-05', '1970-04-01')
+    """
+    is_weekly = unit == "day" and not size % 7 and not hop % 7
+    date = f"1970-01-{_MONDAY:02}" if is_weekly else "1970-01-01"
+    if start is None:
+        return date
+    words = str(start).lower().split()
+    has_clock = bool(words) and ":" in words[-1]
+    clock = words.pop() if has_clock else "00:00"
+    word = " ".join(words)
+    if word in _WEEKDAYS:
+        if not is_weekly:
+            raise WindowError(
+                f"start={start!r} is a day of the week, and these windows are no whole weeks\n"
+                "  expected: a size of weeks, or a date such as '2024-04-06'"
+            )
+        day = _MONDAY + _WEEKDAYS.index(word)
+        date = f"1970-01-{day if day < 8 else day - 7:02}"
+    elif word in _MONTHS:
+        date = f"1970-{_MONTHS.index(word) + 1:02}-01"
+    elif words or not has_clock:
+        date = word
+    text = f"{date} {clock}"
+    year, month, day, second = start_of(text, start)
+    hours, minutes, seconds = second // 3600, second // 60 % 60, second % 60
+    time = f" {hours:02}:{minutes:02}" * bool(second) + f":{seconds:02}" * bool(seconds)
+    return f"{year:04}-{month:02}-{day:02}{time}"
+
+
+@lru_cache(maxsize=256)
+def start_of(text: str, given: object = None) -> tuple[int, int, int, int]:
+    """Return the year, the month, the day and the second of the day of a start.
+
+    Raises:
+        WindowError: It is none.
+    """
+    try:
+        found = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or found.tzinfo is not None or found.microsecond:
+        raise WindowError(
+            f"{text if given is None else given!r} is no start of calendar windows\n"
+            "  expected: a date such as '2024-04-06', a day of the week such as 'sunday', a month such as 'april', "
+            "or a time of day such as '06:00'"
+        )
+    return found.year, found.month, found.day, found.hour * 3600 + found.minute * 60 + found.second

@@ -1,0 +1,131 @@
+"""The clock on the wall of a time zone: what it shows at an instant, and when it first shows a time.
+
+Times are seconds: of an instant since 1970-01-01 00:00 UTC, of a wall clock since 1970-01-01 00:00 as it shows it.
+The calendar is the Gregorian one, also for times before it was introduced. Python's datetimes end with the years 1 and
+9999; it repeats every 400 years, so times beyond are those of a year that is some multiple of 400 years away: they have
+the first offset that is known of a zone, or the last rule.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
+
+from muntin.errors import WindowError
+
+DAY: Final = 86_400
+"""Seconds of a day."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY: Final = date(1970, 1, 1).toordinal()
+_CYCLE_YEARS: Final = 400
+_CYCLE: Final = 146_097 * DAY
+"""400 years."""
+_LEAST: Final = (date(2, 1, 1).toordinal() - _FIRST_DAY) * DAY
+_MOST: Final = (date(9999, 1, 1).toordinal() - _FIRST_DAY) * DAY
+
+
+def zone_named(name: str) -> tzinfo:
+    """Return a time zone by its name in the IANA database.
+
+    Raises:
+        WindowError: The database has no such zone, or the machine has no database.
+
+    Example:
+        >>> zone_named("UTC")
+        datetime.timezone.utc
+    """
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError, TypeError) as error:
+        known = available_timezones()
+        if not known:
+            raise WindowError(
+                f"the time zone {name!r} cannot be looked up: this machine has no time zone database\n"
+                "  install one, for example with pip install tzdata, here and where the workers run"
+            ) from error
+        meant = get_close_matches(str(name), known, n=1, cutoff=0.6)
+        suggestion = f"did you mean {meant[0]!r}?" if meant else "expected a name such as 'Europe/Berlin' or 'UTC'"
+        raise WindowError(f"no time zone is named {name!r}\n  {suggestion}") from error
+
+
+def shown_at(zone: tzinfo, instant: int) -> int:
+    """Return what the clock of a zone shows at an instant.
+
+    Example:
+        >>> shown_at(ZoneInfo("Asia/Tokyo"), 0) // 3600
+        9
+    """
+    near = instant + _shift(instant)
+    offset = (_EPOCH + timedelta(seconds=near)).astimezone(zone).utcoffset()
+    assert offset is not None, "a zone of the database has an offset at any time"
+    return instant + offset // timedelta(seconds=1)
+
+
+def first_shown(zone: tzinfo, shown: int) -> int:
+    """Return the first instant at which the clock of a zone shows a time, or a later one because it skips that time.
+
+    A time that is shown twice, since the clock is set back over it, counts where it is shown first.
+
+    Example:
+        >>> berlin = ZoneInfo("Europe/Berlin")
+        >>> skipped = datetime(2024, 3, 31, 2, 30, tzinfo=UTC)
+        >>> str(datetime.fromtimestamp(first_shown(berlin, int(skipped.timestamp())), UTC))
+        '2024-03-31 01:00:00+00:00'
+    """
+    near = shown + _shift(shown)
+    before, after = _offsets(zone, near)
+    if before >= after:
+        return shown - before
+    # The clock is set forward over it, at some time between what the two offsets make of it.
+    least = near - after
+    return (
+        least
+        + bisect_left(range(near - before - least), near, key=lambda past: shown_at(zone, least + past))
+        + (shown - near)
+    )
+
+
+def day_of(year: int, month: int, day: int) -> int:
+    """Return a date as the number of days since 1970-01-01, in any year.
+
+    Example:
+        >>> day_of(1970, 2, 1), day_of(1969, 12, 31), day_of(12_024, 2, 29) - day_of(12_024, 2, 28)
+        (31, -1, 1)
+    """
+    cycles, near = divmod(year - 1, _CYCLE_YEARS)
+    return date(near + 1, month, day).toordinal() - _FIRST_DAY + cycles * (_CYCLE // DAY)
+
+
+def date_of(day: int) -> tuple[int, int, int]:
+    """Undo `day_of`.
+
+    Example:
+        >>> date_of(day_of(2024, 2, 29)), date_of(day_of(-400, 3, 1))
+        ((2024, 2, 29), (-400, 3, 1))
+    """
+    cycles, near = divmod(day + _FIRST_DAY - 1, _CYCLE // DAY)
+    found = date.fromordinal(near + 1)
+    return found.year + cycles * _CYCLE_YEARS, found.month, found.day
+
+
+def _shift(second: int) -> int:
+    """Return the multiple of 400 years that leads into the years of datetimes."""
+    if second < _LEAST:
+        return -(-(_LEAST - second) // _CYCLE) * _CYCLE
+    return (_MOST - 1 - second) // _CYCLE * _CYCLE if second >= _MOST else 0
+
+
+@lru_cache(maxsize=1024)
+def _offsets(zone: tzinfo, shown: int) -> tuple[int, int]:
+    """Return the offsets before and after a change of the clock near a time that it shows; mostly the same."""
+    naive = (_EPOCH + timedelta(seconds=shown)).replace(tzinfo=zone)
+    found = (naive.replace(fold=fold).utcoffset() for fold in (0, 1))
+    before, after = (offset // timedelta(seconds=1) for offset in found if offset is not None)
+    return before, after

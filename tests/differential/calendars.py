@@ -1,0 +1,57 @@
+"""Calendar windows for random streams: a tick is a second, and a step of a stream some hours or days."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from muntin import INFINITY, CalendarWindows, Event, Insertion, Punctuation, Revision, WindowKind
+from muntin.testing.batches import KeyedChange, Step
+from muntin.testing.scripts import Script
+
+HOUR = 3_600
+
+SCALES: dict[str, tuple[CalendarWindows, str, int]] = {
+    "days": (CalendarWindows(1, 1, "day", "Europe/Berlin", "2024-03-20", second=1), "2024-03-31", 5 * HOUR),
+    "days without midnight": (
+        CalendarWindows(1, 1, "day", "America/Sao_Paulo", "2018-10-20", second=1),
+        "2018-11-04",
+        6 * HOUR,
+    ),
+    "a day that was skipped": (
+        CalendarWindows(3, 1, "day", "Pacific/Apia", "2011-12-20 06:00", second=1),
+        "2011-12-30",
+        9 * HOUR,
+    ),
+    "every other day": (
+        CalendarWindows(1, 2, "day", "Africa/Cairo", "2024-10-20", reach=20 * HOUR, second=1),
+        "2024-10-31",
+        7 * HOUR,
+    ),
+    "months": (CalendarWindows(2, 1, "month", "America/New_York", "2024-01-15", second=1), "2024-03-10", 100 * HOUR),
+}
+"""Windows, where the random streams have their tick 0, and how many seconds a tick of theirs is."""
+
+CALENDARS: dict[str, WindowKind] = {name: kind for name, (kind, _, _) in SCALES.items()}
+
+
+def on_the_calendar(name: str, stream: Script) -> Script:
+    """Return a stream with its ticks spread over days or months."""
+    _, origin, scale = SCALES[name]
+    first = int(datetime.fromisoformat(origin).replace(tzinfo=UTC).timestamp())
+
+    def moved(tick: int) -> int:
+        return tick if tick == INFINITY else first + tick * scale
+
+    def step_moved(step: Step) -> Step:
+        if isinstance(step, Punctuation):
+            return Punctuation(moved(step.time))
+        return KeyedChange(step.key, change_moved(step.change)) if isinstance(step, KeyedChange) else step
+
+    def change_moved(change: Insertion[Any] | Revision[Any]) -> Insertion[Any] | Revision[Any]:
+        event = Event(moved(change.event.start), moved(change.event.end), change.event.payload)
+        if isinstance(change, Insertion):
+            return Insertion(change.id, event)
+        return Revision(change.id, event, moved(change.new_end))
+
+    return Script(tuple(map(step_moved, stream.steps)))
