@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from inspect import signature
 from typing import Any
@@ -22,6 +22,7 @@ from muntin import (
     Window,
     WindowError,
     bounded_delay,
+    calendar,
     correct,
     count_by_start,
     early,
@@ -42,7 +43,7 @@ from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import make_module
 from muntin_patterns import FollowedBy
 from muntin_stats import ExponentiallyWeightedAverage
-from tests.plan.plans import input_of, plan_of
+from tests.plan.plans import AT, input_of, plan_of
 
 TIME, TICKS, MILLIS = AxisScale(Axis.TIME), AxisScale(Axis.TICKS), AxisScale(Axis.TICKS, "ms")
 SECOND = 1_000_000
@@ -224,3 +225,32 @@ def test_a_unit_must_be_one_and_timestamps_have_their_own() -> None:
         AxisScale(Axis.TICKS, "hours")
     with pytest.raises(QueryError, match="are timestamps, so unit='ms' says nothing of them"):
         AxisScale(Axis.TIME, "ms")
+
+
+@pytest.mark.parametrize(("unit", "second"), [("s", 1), ("ms", 1_000), ("us", SECOND), ("ns", 1_000 * SECOND)])
+def test_a_calendar_knows_how_many_ticks_a_second_has(unit: str, second: int) -> None:
+    days = AxisScale(Axis.TICKS, unit).resolve(calendar("day", zone="Europe/Berlin", reach="1 minute"))
+    assert (days.second, days.reach) == (second, 60 * second)
+    assert TIME.resolve(calendar("day")) == calendar("day")
+    told = explain_plan(plan_of(window=days, axis=Axis.TICKS, unit=unit))
+    assert "calendar('day', zone='Europe/Berlin', reach='1 minute')" in told
+
+
+def test_a_calendar_over_integers_without_a_unit_is_refused_with_what_to_write() -> None:
+    with pytest.raises(QueryError) as refused:
+        TICKS.resolve(calendar("month"))
+    assert str(refused.value) == (
+        "the second of a calendar is 1 second, and the times in at are integers without a unit\n"
+        "  say which they have, as in events(..., unit='ms'), or give lengths as integers"
+    )
+
+
+def test_a_clock_cannot_be_asked_about_times_that_one_has_shown_already() -> None:
+    local = {"start": replace(AT, type="timestamp_ntz")}
+    assert plan_of(window=calendar("month"), columns=local).window == calendar("month")
+    with pytest.raises(QueryError) as refused:
+        plan_of(window=calendar("month", zone="Asia/Tokyo"), columns=local)
+    assert str(refused.value).endswith(
+        "the times in at are timestamp_ntz: some clock has shown them already\n"
+        "  cast them to timestamp; or, if that clock is the one of Asia/Tokyo, leave the zone out"
+    )
