@@ -15,7 +15,16 @@ from typing import Any, Final
 from muntin.axis import INFINITY
 from muntin.events import Event
 from muntin.testing.calendar_meaning import calendar_windows, prolonged
-from muntin.windows import CalendarWindows, CountWindows, HoppingWindows, SessionWindows, SnapshotWindows, Stretches, Window, WindowKind
+from muntin.windows import (
+    CalendarWindows,
+    CountWindows,
+    HoppingWindows,
+    SessionWindows,
+    SnapshotWindows,
+    Stretches,
+    Window,
+    WindowKind,
+)
 
 
 @dataclass(frozen=True, slots=True)
