@@ -29,7 +29,7 @@ def test_rows_are_grouped_as_date_trunc_groups_them(spark: SparkSession, zone: s
     found = collect_together(
         {unit: stream.window(calendar(unit, zone=zone)).aggregate(n=module(Count)) for unit in UNITS}
     )
-    before = spark.conf.get("spark.sql.session.timeZone")
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
     spark.conf.set("spark.sql.session.timeZone", zone)
     try:
         truncated = rows.select(
