@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, Event, OutputContract, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, Event, OutputContract, Revision, TimestampPolicy, Window
+from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
 from tests.differential.cases import WINDOWS, Case
 from tests.differential.drive import Run, check
@@ -57,6 +58,13 @@ def test_at_each_tick_stands_what_the_input_says_up_to_it(window: str) -> None:
     for shape, clip in a_fifth(window, 0):
         case = time_bound(window, shape, clip)
         check(case, case.stream, run_every_tick)
+
+
+def test_so_it_does_where_an_event_is_retracted_for_an_alike_one_that_lasts_longer() -> None:
+    stream = Script().insert("first", -17, -16, -8, key="b").batch()
+    stream = stream.retract("first", key="b").insert("second", -17, -11, -8, key="b")
+    for shape, clip in some_policies():
+        check(time_bound("reach", shape, clip), stream, run_every_tick)
 
 
 @EVERY_OTHER_WINDOW
@@ -119,7 +127,8 @@ def batches_of(running: Run, stream: Script) -> Iterable[Run]:
         assert result.watermark == running.progress.watermark
         if not running.is_determined:
             continue
-        earliest = min(horizon, least_sync_time(before, running.histories())) if was_determined else EARLIEST
+        changed = [least_sync_time(before, running.histories()), *retracted(batch)]
+        earliest = min(horizon, *changed) if was_determined else EARLIEST
         for _, changes in result.output:
             for change in changes:
                 assert change.sync_time >= earliest, f"{change} starts before the batch's earliest change, {earliest}"
@@ -140,6 +149,12 @@ def least_sync_time(before: Histories, after: Histories) -> int:
             is_revised = list(map(len, alike)) == [1, 1]
             ticks.append(min(min(ends) for ends in alike) if is_revised else event.start)
     return min(ticks)
+
+
+def retracted(batch: Batch) -> list[int]:
+    """Return the starts of the events that a batch retracts; alike ones that come for them are no revisions."""
+    changes = [step.change for step in batch.changes]
+    return [change.sync_time for change in changes if isinstance(change, Revision) and change.is_retraction]
 
 
 def _alike(event: Event[Any], other: Event[Any]) -> bool:
