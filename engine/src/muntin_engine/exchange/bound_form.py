@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from muntin import Component, Merge, ModuleContractError, ModuleFailedError
 from muntin.columnar import Ragged, Sums, identities
-from muntin.columnar.arrays import Array, BoolArray, IntArray, PayloadArrays
+from muntin.columnar.arrays import Array, IntArray, PayloadArrays
 from muntin.columnar.contributions import contributions
 from muntin.columnar.payloads import DTYPES
 from muntin.columnar.sums import finished
@@ -161,7 +161,7 @@ class BoundForm:
 
     def _array(self, column: pa.Array, reads: Field) -> Array:
         array = array_of(column, reads)
-        return array if self.form.skips_nulls else np.ma.MaskedArray(array, _is_null(column))
+        return array if self.form.skips_nulls else np.ma.MaskedArray(array, flags(column.is_null()))
 
     def _call(self, method: str, function: Callable[[], T]) -> T:
         RUNNING.many(self.label)
@@ -208,7 +208,3 @@ def array_of(column: pa.Array, reads: Field) -> Array:
         column = column.fill_null(column.drop_null()[0])
     array: Array = column.to_numpy(zero_copy_only=False)
     return array.view(dtype) if array.dtype == np.int64 and dtype[0] in "dt" else array.astype(dtype, copy=False)
-
-
-def _is_null(column: pa.Array) -> BoolArray:
-    return np.asarray(pc.is_null(column).to_numpy(zero_copy_only=False), np.bool_)

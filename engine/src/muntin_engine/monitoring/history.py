@@ -81,13 +81,10 @@ class Histories:
         """Add the batches that are new, of those that a query has made progress by, oldest first."""
         for some in progress:
             found = batch_metrics(some)
-            if any(self._is_new(metrics) for metrics in found.values()):
+            if any(self._seen is None or _place(metrics) > self._seen for metrics in found.values()):
                 for name, metrics in found.items():
                     self.by_query.setdefault(name, History(name)).add(metrics)
                     self._seen = _place(metrics)
-
-    def _is_new(self, metrics: BatchMetrics) -> bool:
-        return self._seen is None or _place(metrics) > self._seen
 
 
 def _place(metrics: BatchMetrics) -> tuple[float, int]:

@@ -273,7 +273,9 @@ class Plan:
             "windows": {name: to_dict(window) for name, window in self.named_windows.items()},
             "clip": str(self.clip),
             "timestamps": str(self.timestamps),
-            "emit": str(self.emit) if self.early is None else _describe(self.early),
+            "emit": str(self.emit)
+            if self.early is None
+            else {"early": describe_trigger(self.early.trigger), "refinement": str(self.early.refinement)},
             **({"several": several} if len(several) > 1 else self.input.identity()),
             "results": self._retractable(),
             "buckets": self.buckets,
@@ -291,8 +293,3 @@ class Plan:
             return []
         named = [f"{part.name} " if self.is_operator else "" for part in self.outputs]
         return [name + spell(part) for name, part in zip(named, self.outputs, strict=True)]
-
-
-def _describe(early: EarlyEmission) -> dict[str, object]:
-    """Return the properties of early emission that the states of a trigger depend on."""
-    return {"early": describe_trigger(early.trigger), "refinement": str(early.refinement)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from email.parser import HeaderParser
 from importlib.metadata import Distribution
 from importlib.util import find_spec
@@ -126,12 +126,8 @@ def _check_names(package: str, name: object, version: object) -> None:
 
 
 def _check(archive: Archive) -> None:
-    compiled = _compiled(archive.files)
+    compiled = next((name for name in sorted(archive.files) if _COMPILED.search(name)), None)
     if compiled is not None:
         raise NotShippableError(archive.label, f"it has parts compiled for one kind of machine, such as {compiled}")
     if not any(name.endswith(".py") for name in archive.files):
         raise NotShippableError(archive.label, "it has no Python files that could be found")
-
-
-def _compiled(files: Mapping[str, bytes]) -> str | None:
-    return next((name for name in sorted(files) if _COMPILED.search(name)), None)

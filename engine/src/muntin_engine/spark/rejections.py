@@ -57,7 +57,8 @@ class _ComputedQuery:
         if not rejected:
             return ""
         rows = rejected + sum(accepted for accepted, _ in self.counts.values())
-        told = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items(), key=_largest_first))
+        largest_first = sorted(reasons.items(), key=lambda counted: (-counted[1], counted[0]))
+        told = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
         part = "" if self.is_complete else f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
         return (
             f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {told}{part}\n"
@@ -185,10 +186,6 @@ def teller_of(session: AnySession, name: str, buckets: int) -> Teller | None:
     if context not in _ACCUMULATORS:
         _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_REJECTIONS))
     return Teller(_ACCUMULATORS[context], _REJECTIONS.expect(name, buckets))
-
-
-def _largest_first(reason: tuple[str, int]) -> tuple[int, str]:
-    return -reason[1], reason[0]
 
 
 def _after_a_while(function: Callable[[], None]) -> None:

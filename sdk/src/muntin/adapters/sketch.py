@@ -72,7 +72,8 @@ def from_sketch(
     foreign.require("update", *([get] if isinstance(get, str) else []))
     _check_storage(foreign, "serialize" in options, union is not None)
     payload = foreign.payload_type(options.get("input"), "update")
-    spread, getter = foreign.spread(payload, "update"), _getter(get)
+    spread = foreign.spread(payload, "update")
+    getter = (lambda sketch: getattr(sketch, get)()) if isinstance(get, str) else get
     result = options.get("result", hints_of(getattr(sketch, get) if isinstance(get, str) else get).get("return"))
     if result is None:
         raise unknown_type(options["name"], "its result", "an annotation of what get returns", "result")
@@ -152,7 +153,3 @@ class _Sketch:
 def _writable(sketch: Any) -> Any:
     """Return a sketch, or the compact form of one that is written in that alone."""
     return sketch if any(hasattr(sketch, name) for name in _WRITERS) else sketch.compact()
-
-
-def _getter(get: str | Callable[[object], object]) -> Callable[[object], object]:
-    return (lambda sketch: getattr(sketch, get)()) if isinstance(get, str) else get

@@ -67,13 +67,11 @@ def _type_of(values: Sequence[object]) -> Field | None:
     if len(kinds) != 1:
         return None
     is_nullable = any(value is None for value in values)
-    data_type = _list_type(values) if kinds == {list} else _described(kinds.pop())
-    return None if data_type is None else Field("", data_type.type, is_nullable)
-
-
-def _list_type(values: Sequence[object]) -> Field | None:
-    element = _type_of([part for value in values if isinstance(value, list) for part in value])
-    return None if element is None else Field("", ListOf(element))
+    if kinds == {list}:
+        element = _type_of([part for value in values if isinstance(value, list) for part in value])
+        return None if element is None else Field("", ListOf(element), is_nullable)
+    described = _described(kinds.pop())
+    return None if described is None else Field("", described.type, is_nullable)
 
 
 def _described(kind: type) -> Field | None:

@@ -254,7 +254,8 @@ def _payload(parts: Mapping[str, type[Module]]) -> object:
     said = {name: found for name, found in choices.items() if found}
     common = [one for one in next(iter(said.values()), ()) if all(one in found for found in said.values())]
     if said and not common:
-        read = ", ".join(f"{name} reads {' or '.join(map(_spelled, found))}" for name, found in said.items())
+        spelled = {name: [spell(describe(one)) for one in found] for name, found in said.items()}
+        read = ", ".join(f"{name} reads {' or '.join(found)}" for name, found in spelled.items())
         raise ModuleDefinitionError(f"all_of() is of one payload, but {read}\n  to do: convert it with mapping()")
     if all(bare is Any for bare, _ in inputs.values()):
         return Any
@@ -276,10 +277,6 @@ def _choices(bare: Any) -> tuple[object, ...]:
     if is_variable(bare):
         return tuple(bare.__constraints__)
     return () if bare is Any else (bare,)
-
-
-def _spelled(annotation: object) -> str:
-    return spell(describe(annotation))
 
 
 def _result(cls: type[Module], payload: object) -> Any:

@@ -69,7 +69,9 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
         is_fit = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping) and not is_array
     else:
         is_fit = not isinstance(kind, MapOf | Struct) or isinstance(value, Mapping)
-        is_fit |= isinstance(kind, Struct) and _has_parts(value)
+        is_fit |= isinstance(kind, Struct) and (
+            isinstance(value, tuple) or is_dataclass(value) or hasattr(value, "__dict__")
+        )
     if not is_fit:
         yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
         return
@@ -110,10 +112,6 @@ def _lacking(struct: Struct, value: object) -> str:
         return ""
     besides = f" but with {', '.join(map(repr, unknown))}" if unknown else ""
     return f"without {', '.join(map(repr, missing))}{besides}"
-
-
-def _has_parts(value: object) -> bool:
-    return isinstance(value, tuple) or is_dataclass(value) or hasattr(value, "__dict__")
 
 
 def _struct_parts(struct: Struct, value: object, path: str) -> list[tuple[Field, object, str]]:

@@ -119,7 +119,7 @@ class AffectedWindows:
             and before
             and after
             and _is_revision(before, after)
-            and self._looks_alike(before, after, window)
+            and all(computation.looks_alike(before, after, window) for computation in self._computations)
         ):
             return
         if was and before:
@@ -148,9 +148,6 @@ class AffectedWindows:
             for change, (start, end) in zip(changes, stretches, strict=True):
                 for window in assigner.overlapping(start, end, limit):
                     affected[window].sync_time = min(affected[window].sync_time, change.sync_time)
-
-    def _looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
-        return all(computation.looks_alike(before, after, window) for computation in self._computations)
 
     def _newly_visible(
         self, state: KeyState, changes: Sequence[_Shown], before: Progress, now: Progress

@@ -28,9 +28,7 @@ class Emission(ABC):
 
     follows_windows: ClassVar[bool] = True
     is_signalled: bool = False
-
-    def __init__(self) -> None:
-        self.windows_closed = 0
+    windows_closed: int = 0
 
     @abstractmethod
     def emit(
@@ -58,7 +56,6 @@ class FinalEmission(Emission):
     follows_windows = False
 
     def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
-        super().__init__()
         self._closing = ClosingWindows(query)
         self._results = results
 

@@ -243,8 +243,10 @@ class KeyState:
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Forget some events and take in others, but for those that are never a member of any window."""
         kept = new if self._ends_move else [event for event in new if event.since < event.until]
-        self.assigner.remove(gone)
-        self.assigner.add(kept)
+        if gone:
+            self.assigner.remove(gone)
+        if kept:
+            self.assigner.add(kept)
         self.events.replace(gone, kept)
 
     def to_data(self, kept: KeptStates, key: object) -> list[object]:
@@ -255,6 +257,10 @@ class KeyState:
         """
         windows = self.windows.items() if len(self.windows) else []
         states = [entry.states for _, entry in windows]
+        pending = [
+            [*identity, [list(row[2:]) for row in waiting.rows], list(waiting.base) if waiting.base else None]
+            for identity, waiting in self.pending.items()
+        ]
         ids, starts, ends, payloads, *_ = zip(*self.events, strict=True) if len(self.events) else ((), (), (), ())
         widths = set(map(len, payloads))
         if len(widths) > 1:
@@ -268,7 +274,7 @@ class KeyState:
             list(ends),
             max(widths, default=0),
             list(chain.from_iterable(payloads)),
-            [_pending_to_data(identity, waiting) for identity, waiting in self.pending.items()],
+            pending,
             [_window_to_data(window, entry) for window, entry in windows],
             self.key_watermark,
             kept.pack(states, key, [window for window, _ in windows]) if windows else [],
@@ -310,11 +316,6 @@ class KeyState:
                 extent, WindowEntry(count, states, rows, TriggerState(*trigger_state) if trigger_state else None)
             )
         return state
-
-
-def _pending_to_data(identity: Identity, waiting: PendingRows) -> list[object]:
-    rows = [list(row[2:]) for row in waiting.rows]
-    return [*identity, rows, list(waiting.base) if waiting.base else None]
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:

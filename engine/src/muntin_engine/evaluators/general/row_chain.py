@@ -84,7 +84,9 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
     Cost: linear in the number of rows, and sorting of those that leave one node.
     """
     start, limit = base.start, INFINITY + 1 if until == INFINITY else until
-    blind = sorted((row for row in rows if row.end is None and row.new_end is not None), key=_by_new_end)
+    blind = sorted(
+        (row for row in rows if row.end is None and row.new_end is not None), key=lambda row: (row.new_end, repr(row))
+    )
     edges = _by_source([_edge(start, row) for row in rows if row.end is not None or row.new_end is None])
     before, walk = base, _walk(edges, base.end)
     here = walk[-1][1] if walk else base.end
@@ -128,10 +130,6 @@ def sync_time(start: int, row: InputChange) -> int:
 def _edge(start: int, row: InputChange) -> _Edge:
     end = INFINITY if row.end is None else row.end
     return (start, end, row) if row.new_end is None else (max(start, end), max(start, row.new_end), row)
-
-
-def _by_new_end(row: InputChange) -> tuple[object, ...]:
-    return row.new_end, repr(row)
 
 
 def _by_source(edges: Iterable[_Edge]) -> _Edges:

@@ -42,7 +42,6 @@ class SpeculativeEmission(Emission):
     """
 
     def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
-        super().__init__()
         self._query = query
         self._results = results
         self._computations = results.computations
@@ -71,7 +70,10 @@ class SpeculativeEmission(Emission):
                 contents[window] = _NOTHING
             elif not entry.size or (
                 change.touches_members
-                and not (self._can_update_all(entry, change) and self._is_last_piece(window, change, starts))
+                and not (
+                    all(self._can_update(place, entry, change) for place in range(len(self._computations)))
+                    and self._is_last_piece(window, change, starts)
+                )
             ):
                 contents[window] = _NOTHING
                 stale.append(window)
@@ -145,9 +147,6 @@ class SpeculativeEmission(Emission):
         results = [new.result_of_state(state, key, window) for (new, _), state in zip(pairs, states, strict=True)]
         count = entry.size + len(change.added) - len(change.removed)
         return Content(count, states, self._stamper.rows(key, window, results))
-
-    def _can_update_all(self, entry: WindowEntry, change: Affected) -> bool:
-        return all(self._can_update(place, entry, change) for place in range(len(self._computations)))
 
     def _can_update(self, place: int, entry: WindowEntry, change: Affected) -> bool:
         """True if a module's state can take the change, and that is cheaper than building it anew."""

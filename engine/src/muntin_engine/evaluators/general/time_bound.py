@@ -36,10 +36,12 @@ def replace_rows_from(
     wanted = [OutputRow(max(row.start, since), row.end, row.value) for row in rows if row.end > since]
     past = [out for out in live if out.row.end <= since]
     reaching = {out.id: out for out in live if out.row.end > since}
-    kept, obsolete, missing = _match((_from(since, out) for out in reaching.values()), wanted)
+    rest = (LiveRow(out.id, out.row._replace(start=max(out.row.start, since))) for out in reaching.values())
+    kept, obsolete, missing = _match(rest, wanted)
     ended = [reaching[out.id] for out in obsolete]
     added = [LiveRow(next_id(), row) for row in missing]
-    left = [*past, *(reaching[out.id] for out in kept), *(_until(since, out) for out in ended if out.row.start < since)]
+    shortened = (LiveRow(out.id, out.row._replace(end=since)) for out in ended if out.row.start < since)
+    left = [*past, *(reaching[out.id] for out in kept), *shortened]
     return left + added, [_end_at(since, window, out) for out in ended] + [_insertion(window, out) for out in added]
 
 
@@ -61,14 +63,6 @@ def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[Liv
 
 def _identity(row: OutputRow) -> Hashable:
     return row.start, row.end, freeze(row.value)
-
-
-def _from(since: int, out: LiveRow) -> LiveRow:
-    return LiveRow(out.id, out.row._replace(start=max(out.row.start, since)))
-
-
-def _until(end: int, out: LiveRow) -> LiveRow:
-    return LiveRow(out.id, out.row._replace(end=end))
 
 
 def _end_at(end: int, window: Window, out: LiveRow) -> OutputChange:

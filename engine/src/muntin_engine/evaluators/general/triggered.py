@@ -149,7 +149,6 @@ class TriggeredEmission(Emission):
             emission: Its emission.
             signals: The names of the external events that the batch brings.
         """
-        super().__init__()
         self._query = query
         self._refinement = emission.refinement
         self._trigger_call = TriggerCall(query, emission.trigger, signals)

@@ -128,9 +128,10 @@ class SliceBucket(Generic[Output]):
             return SliceResult((), 0, 0, now, held=HeldState(size + log.size))
         metadata.tracked = tracked
         store = self._kept.take(self._name, metadata.version) or self._read(log)
-        taken = store.take(brought, max(map(_first_legal, self._grids, before)))
+        first_legal = max(grid.first_legal(number) for grid, number in zip(self._grids, before, strict=True))
+        taken = store.take(brought, first_legal)
         output = list(self._close(store, before, after, now.horizon))
-        first_live = min(map(_first_live, self._grids, after))
+        first_live = min(grid.first_live(number) for grid, number in zip(self._grids, after, strict=True))
         if after != before:
             store.forget(first_live)
         size = self._write(metadata, log, store, taken, now, first_live)
@@ -175,11 +176,3 @@ class SliceBucket(Generic[Output]):
         size = self._put(metadata, now, metadata.tracked)
         self._kept.put(self._name, metadata.version, store, log.size)
         return size
-
-
-def _first_legal(grid: Grid, first_open: int) -> int:
-    return grid.first_legal(first_open)
-
-
-def _first_live(grid: Grid, first_open: int) -> int:
-    return grid.first_live(first_open)

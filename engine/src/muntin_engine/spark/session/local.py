@@ -118,15 +118,11 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
     try:
         start_context({**settings, LOG_SETTING: str(log)}, java_home, log)
     except (PySparkException, Py4JError) as error:
-        failure = SparkStartError(java_home, log, _reason(error, log))
+        has_jvm = SparkContext._gateway is not None and not jvm_is_dead()
+        failure = SparkStartError(java_home, log, root_cause(error) if has_jvm else log_tail(log))
         end_jvm()
         raise failure from None  # the original can say nothing more once its JVM has ended
     return SparkSession.builder.getOrCreate()
-
-
-def _reason(error: Exception, log: Path) -> str:
-    has_jvm = SparkContext._gateway is not None and not jvm_is_dead()
-    return root_cause(error) if has_jvm else log_tail(log)
 
 
 def _new_log() -> str:

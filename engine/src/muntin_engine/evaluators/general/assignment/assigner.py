@@ -24,9 +24,7 @@ class Assigner(ABC):
     """
 
     closes_in_order: ClassVar[bool] = False
-
-    def __init__(self) -> None:
-        self.frontier = EARLIEST
+    frontier: int = EARLIEST
 
     @abstractmethod
     def membership(self, start: int, end: int) -> tuple[int, int]:
@@ -143,7 +141,6 @@ class GridAssigner(Assigner):
     closes_in_order = True
 
     def __init__(self, specification: HoppingWindows) -> None:
-        super().__init__()
         self._size = specification.size
         self._hop = specification.hop
         self._reach = specification.reach

@@ -20,7 +20,6 @@ class GeneralAssigner(Assigner):
     """
 
     def __init__(self, kind: WindowKind) -> None:
-        super().__init__()
         self._kind = kind
         self._counts: Counter[tuple[int, int]] = Counter()
         self._carried: Any = None

@@ -77,7 +77,6 @@ class SnapshotAssigner(Assigner):
     closes_in_order = True
 
     def __init__(self, specification: SnapshotWindows) -> None:
-        super().__init__()
         del specification
         self._marks = Marks()
 
@@ -147,7 +146,6 @@ class CountAssigner(Assigner):
     """
 
     def __init__(self, specification: CountWindows) -> None:
-        super().__init__()
         self._count = specification.count
         self._by_start = specification.by == "start"
         self._marks = Marks()
