@@ -16,6 +16,7 @@ PACKAGES = (
     "muntin",
     "muntin.adapters",
     "muntin.combinators",
+    "muntin.rows",
     "muntin.triggers",
     "muntin_cli",
     "muntin_engine",

@@ -12,7 +12,7 @@ from muntin.policies import Refinement, parse_policy
 from muntin.triggers.description import to_dict
 from muntin.triggers.timer import every as at_every
 from muntin.triggers.trigger import Trigger
-from muntin.windows import WindowKind
+from muntin.windows import WindowSpecification
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class EarlyEmission:
     def __str__(self) -> str:
         return f"early({self.trigger}, {self.refinement})"
 
-    def check(self, window: WindowKind, *, is_revised: bool) -> None:
+    def check(self, window: WindowSpecification, *, is_revised: bool) -> None:
         """Refuse a refinement whose results would be wrong for the windows or events.
 
         Args:

@@ -9,17 +9,23 @@ from typing import Any, Final
 from muntin.axis import ticks
 from muntin.catalog import installed
 from muntin.errors import MuntinError, ParameterError, WindowError
+from muntin.rows.row_windows import RowWindows
+from muntin.rows.sliding import SlidingRows
+from muntin.rows.tumbling import TumblingRows
 from muntin.windows.calendar import CalendarWindows
 from muntin.windows.count import CountWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
 from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
+from muntin.windows.specification import WindowSpecification
 
 OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
     kind.name: kind for kind in (HoppingWindows, SnapshotWindows, CountWindows, SessionWindows, CalendarWindows)
 }
 """Muntin's own kinds by name."""
+
+_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (SlidingRows, TumblingRows)}
 
 
 def window(name: str, **parameters: Any) -> WindowKind:
@@ -69,11 +75,11 @@ def continues_windows(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> b
     """
     if {**stored, "version": wanted["version"]} != wanted:
         return False
-    return kind_named(wanted["kind"]).continues_from(str(stored.get("version", "")))
+    return _named(wanted["kind"]).continues_from(str(stored.get("version", "")))
 
 
-def to_dict(kind: WindowKind) -> dict[str, Any]:
-    """Return windows as JSON-able data.
+def to_dict(kind: WindowSpecification) -> dict[str, Any]:
+    """Return windows of any family as JSON-able data.
 
     Example:
         >>> to_dict(CountWindows(3, "end"))
@@ -82,7 +88,7 @@ def to_dict(kind: WindowKind) -> dict[str, Any]:
     return kind.to_dict()
 
 
-def from_dict(data: Mapping[str, Any]) -> WindowKind:
+def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
     """Return the windows that `to_dict` wrote.
 
     Raises:
@@ -93,9 +99,13 @@ def from_dict(data: Mapping[str, Any]) -> WindowKind:
         SnapshotWindows()
     """
     try:
-        return kind_named(data["kind"]).from_dict(data)
+        return _named(data["kind"]).from_dict(data)
     except (KeyError, MuntinError) as error:
-        kinds = ", ".join(OWN_KINDS)
+        kinds = ", ".join([*OWN_KINDS, *_ROWS])
         raise WindowError(
             f"{dict(data)!r} is not a window specification; kinds are {kinds}, and those of installed plugins"
         ) from error
+
+
+def _named(name: str) -> type[WindowSpecification]:
+    return _ROWS[name] if name in _ROWS else kind_named(name)

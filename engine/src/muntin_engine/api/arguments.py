@@ -19,7 +19,7 @@ from muntin import (
     PolicyError,
     ProgressPolicy,
     QueryError,
-    WindowKind,
+    WindowSpecification,
 )
 
 
@@ -134,7 +134,7 @@ def check_specification(window: object, argument: str = "") -> None:
     Raises:
         QueryError: It is something else.
     """
-    if isinstance(window, WindowKind):
+    if isinstance(window, WindowSpecification):
         return
     named = f"{argument}=" if argument else ""
     written = f"tumbling({window!r})" if isinstance(window, str) else "tumbling('10 minutes')"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Never
 
-from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, QueryError, TimestampPolicy, WindowKind
+from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, QueryError, TimestampPolicy, WindowSpecification
 from muntin.policies import parse_policy
 from muntin_engine.api.arguments import (
     check_call,
@@ -108,7 +108,7 @@ class EventStream(InputRequest):
 
     def window(
         self,
-        specification: WindowKind,
+        specification: WindowSpecification,
         *,
         clip: ClipPolicy | str | None = None,
         timestamps: TimestampPolicy | str | None = None,
@@ -149,7 +149,7 @@ class EventStream(InputRequest):
         self,
         *unnamed: Never,
         timestamps: TimestampPolicy | str | None = None,
-        **specifications: WindowKind,
+        **specifications: WindowSpecification,
     ) -> WindowedStream:
         """Cut the axis in several ways at once.
 

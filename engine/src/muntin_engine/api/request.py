@@ -18,7 +18,7 @@ from muntin import (
     ProgressPolicy,
     Punctuated,
     TimestampPolicy,
-    WindowKind,
+    WindowSpecification,
 )
 from muntin_engine.plan.plan import Plan
 
@@ -115,12 +115,12 @@ class WindowRequest:
     """
 
     events: InputRequest
-    specification: WindowKind
+    specification: WindowSpecification
     clip: ClipPolicy | None = None
     timestamps: TimestampPolicy | None = None
     emit: EmitPolicy | EarlyEmission = EmitPolicy.FINAL
     evaluator: str | None = None
-    named: Mapping[str, WindowKind] = field(default_factory=dict)
+    named: Mapping[str, WindowSpecification] = field(default_factory=dict)
     beside: tuple[InputRequest, ...] = ()
 
     @property

@@ -16,7 +16,7 @@ from muntin import (
     PolicyError,
     QueryError,
     TimestampPolicy,
-    WindowKind,
+    WindowSpecification,
 )
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
@@ -47,7 +47,7 @@ def check_policies(module: Module, clip: ClipPolicy, timestamps: TimestampPolicy
         )
 
 
-def check_needs(label: str, needs: Needs, window: WindowKind, axis: Axis, unit: str | None) -> None:
+def check_needs(label: str, needs: Needs, window: WindowSpecification, axis: Axis, unit: str | None) -> None:
     """Refuse windows in which a module cannot find what it looks for, in the units in which they are written.
 
     Raises:
@@ -152,18 +152,18 @@ def check_names(names: Sequence[str]) -> None:
         )
 
 
-def check_window(window: WindowKind) -> None:
+def check_window(window: WindowSpecification) -> None:
     """Refuse what is no window specification, and windows that no event could ever fill.
 
     Raises:
         QueryError: It is not a specification, or it is too long.
     """
-    if not isinstance(window, WindowKind):
+    if not isinstance(window, WindowSpecification):
         raise QueryError(f"{window!r} is not a window specification; expected, for example, tumbling('10 minutes')")
     window.check_lengths(_LONGEST)
 
 
-def check_zone(window: WindowKind, times: NamedColumn) -> None:
+def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
     """Refuse windows by the clock of a time zone over times that are no instants.
 
     Raises:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
-from muntin import Axis, QueryError, WindowKind
+from muntin import Axis, QueryError, WindowSpecification
 from muntin.axis import BareClockLength, BareLength, TimeLength, spell_ticks
 
 T = TypeVar("T")
@@ -45,10 +45,9 @@ def in_microseconds(length: int, unit: str) -> int:
     return -(-length * UNITS[unit] // UNITS["us"])
 
 
-def window_in_microseconds(window: WindowKind, unit: str) -> WindowKind:
+def window_in_microseconds(window: WindowSpecification, unit: str) -> WindowSpecification:
     """Return windows whose lengths are in a unit with their lengths in microseconds, for messages."""
-    lengths = {name: in_microseconds(getattr(window, name), unit) for name in window.lengths}
-    return replace(window, **lengths)  # type: ignore[type-var]  # every kind is a dataclass
+    return window.with_lengths(lambda length: in_microseconds(length, unit))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Final
+from typing import Final, cast
 
 from muntin import (
     Axis,
@@ -16,6 +16,7 @@ from muntin import (
     OutputContract,
     TimestampPolicy,
     WindowKind,
+    WindowSpecification,
 )
 from muntin.axis import spell_ticks
 from muntin.modules.columnar_aggregate import Form
@@ -63,14 +64,14 @@ class Plan:
 
     inputs: tuple[Input, ...]
     axis: Axis
-    window: WindowKind
+    window: WindowSpecification
     clip: ClipPolicy
     timestamps: TimestampPolicy
     emit: EmitPolicy | EarlyEmission
     modules: tuple[ModulePlan, ...]
     buckets: int = 16
     expressions: Mapping[str, int] = field(default_factory=dict)
-    named_windows: Mapping[str, WindowKind] = field(default_factory=dict)
+    named_windows: Mapping[str, WindowSpecification] = field(default_factory=dict)
     wanted: str | None = None
     unit: str | None = None
     keeps_late_rows: bool = False
@@ -151,7 +152,7 @@ class Plan:
         return self.window.reach
 
     @property
-    def windows(self) -> tuple[WindowKind, ...]:
+    def windows(self) -> tuple[WindowSpecification, ...]:
         """All specifications of the query."""
         return tuple(self.named_windows.values()) or (self.window,)
 
@@ -165,7 +166,7 @@ class Plan:
         """Return a length in words: in time where the axis is time, or where its integers have a unit."""
         return self.axis.spell_length(length) if self.unit is None else spell_ticks(in_microseconds(length, self.unit))
 
-    def _describe_window(self, window: WindowKind) -> str:
+    def _describe_window(self, window: WindowSpecification) -> str:
         if self.unit is None:
             return window.describe(self.axis)
         return window_in_microseconds(window, self.unit).describe(Axis.TIME)
@@ -242,7 +243,7 @@ class Plan:
         (given,) = self.inputs
         return EvaluatorQuery(
             axis=self.axis,
-            window=self.window,
+            window=cast(WindowKind, self.window),  # row windows have an evaluator that does not read it
             bindings=tuple(
                 Binding(module.module, module.select, meter) for module, meter in zip(self.modules, meters, strict=True)
             ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from muntin.axis import Axis
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.windows import WindowKind
+from muntin.windows import WindowSpecification
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,17 @@ class Needs:
         11
     """
 
-    windows: tuple[type[WindowKind], ...] = (WindowKind,)
+    windows: tuple[type[WindowSpecification], ...] = (WindowSpecification,)
     reach: int = 0
     clip: ClipPolicy | None = None
     timestamps: TimestampPolicy | None = None
 
     def __str__(self) -> str:
-        told = [] if WindowKind in self.windows else [self._kinds()]
+        told = [] if WindowSpecification in self.windows else [self._kinds()]
         told += [f"a reach that keeps events as members for {self.reach} ticks after their end"] * bool(self.reach)
         return ", with ".join(told)
 
-    def lacks(self, window: WindowKind, axis: Axis = Axis.TICKS) -> str:
+    def lacks(self, window: WindowSpecification, axis: Axis = Axis.TICKS) -> str:
         """Return the shortcoming of a kind of windows, and what to write instead; empty if there is none.
 
         Args:

@@ -10,12 +10,12 @@ from muntin.errors import PolicyError
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.windows import WindowKind
+from muntin.windows import WindowSpecification
 
 PolicyT = TypeVar("PolicyT", ClipPolicy, TimestampPolicy)
 
 
-def check_needs(modules: Sequence[Module], window: WindowKind, axis: Axis = Axis.TICKS) -> None:
+def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Axis = Axis.TICKS) -> None:
     """Refuse windows in which a module cannot find what it looks for.
 
     Raises:

@@ -13,6 +13,7 @@ from muntin.windows.regular import RegularWindows
 from muntin.windows.session import SessionWindows, session
 from muntin.windows.settling import first_open_window, next_frontier
 from muntin.windows.snapshot import SnapshotWindows, snapshot
+from muntin.windows.specification import WindowSpecification
 from muntin.windows.stretches import Stretches
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Stretches",
     "Window",
     "WindowKind",
+    "WindowSpecification",
     "calendar",
     "count_by_end",
     "count_by_start",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
 from muntin.errors import WindowError
@@ -66,7 +66,7 @@ class HoppingWindows(WindowKind):
         """The size."""
         return self.size
 
-    def with_reach(self, reach: int) -> HoppingWindows:
+    def with_reach(self, reach: int) -> Self:
         """Return the same windows with a reach that is long enough."""
         return replace(self, reach=max(self.reach, reach))
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from typing import Any, ClassVar, Self
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
 
-from muntin.axis import INFINITY, Axis
-from muntin.errors import WindowError
-from muntin.versions import continues
+from muntin.axis import INFINITY
 from muntin.windows.extent import Window
-from muntin.windows.regular import RegularWindows
+from muntin.windows.specification import WindowSpecification
 from muntin.windows.stretches import Stretches
 
 
-class WindowKind(ABC):
+class WindowKind(WindowSpecification):
     """A way of cutting the axis into windows. Subclass it as a frozen dataclass with slots.
 
     Kinds differ in two answers: on which stretch of the axis an event counts (`membership`), and how the stretches of
@@ -75,18 +72,6 @@ class WindowKind(ABC):
 
     __slots__ = ()
 
-    name: ClassVar[str]
-    version: ClassVar[str]
-    title: ClassVar[str]
-    continues_since: ClassVar[str | None] = None
-    lengths: ClassVar[tuple[str, ...]] = ()
-    waits_for_events: ClassVar[bool] = True
-    ends_move: ClassVar[bool] = False
-    can_be_time_bound: ClassVar[bool] = False
-
-    def __str__(self) -> str:
-        return self.spell()
-
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch `[start, end)` of the axis on which an event counts, by default its lifetime.
 
@@ -139,49 +124,6 @@ class WindowKind(ABC):
         del known, frontier
         return None
 
-    def grid(self) -> RegularWindows | None:
-        """Return a grid with the same windows and members, if there is one; such windows may be sliced."""
-        return None
-
-    @property
-    def reach(self) -> int:
-        """For how long after its end an event may count; where windows do not wait for events, none counts longer."""
-        return 0
-
-    @property
-    def longest(self) -> int | None:
-        """The length of the longest window, where that does not depend on events; None if it does, or is not known."""
-        return None
-
-    @property
-    def time_zone(self) -> str | None:
-        """The name of the time zone whose clock cuts the axis; None if no clock does."""
-        return None
-
-    def with_reach(self, reach: int) -> WindowKind:
-        """Return the same windows with a reach of at least so many ticks; themselves where a reach means nothing."""
-        del reach
-        return self
-
-    @property
-    def holds_past(self) -> int:
-        """For how long after its end an event certainly shares a window with what comes then.
-
-        `INFINITY`, the default, if that is not a matter of time; no module is then refused for its `Needs.reach`.
-        """
-        return INFINITY
-
-    @classmethod
-    def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return a call to write for a module that needs such windows.
-
-        Args:
-            reach: For how long after its end the module wants an event as a member.
-            axis: What ticks measure.
-        """
-        del reach, axis
-        return f"window({cls.name!r}, ...)"
-
     def known_at(self, window: Window) -> int | None:
         """Return the tick at which all of a window is known at once; None, the default, if members come one by one.
 
@@ -202,61 +144,3 @@ class WindowKind(ABC):
         """
         del window, since
         return None
-
-    def check_lengths(self, longest: int) -> None:
-        """Refuse a length that is too long for the axis.
-
-        Raises:
-            WindowError: One is.
-        """
-        for name in self.lengths:
-            if abs(getattr(self, name)) > longest:
-                raise WindowError(
-                    f"{abs(getattr(self, name))} ticks is too long for a window; expected at most {longest}"
-                )
-
-    def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call that makes it, with lengths in words where the axis is time."""
-        parts = [repr(self.name), *(f"{name}={self.spell_field(name, axis)}" for name in self._fields())]
-        return f"window({', '.join(parts)})"
-
-    def spell_field(self, name: str, axis: Axis) -> str:
-        """Return the value of a field as a query writes it."""
-        value = getattr(self, name)
-        if name in self.lengths and axis is Axis.TIME:
-            return repr(axis.spell_length(value))
-        return repr(_plain(value))
-
-    def describe(self, axis: Axis = Axis.TICKS) -> str:
-        """Describe the windows for `explain()`: the call, and the version if the kind is a plugin's."""
-        return f"{self.spell(axis)}, version {self.version}" if "." in self.name else self.spell(axis)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data: its name, its version and its fields."""
-        return {"kind": self.name, "version": self.version, **self._fields()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Undo `to_dict`.
-
-        Raises:
-            WindowError: A field is not one of the kind, or one is missing.
-        """
-        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
-        try:
-            return cls(**given)
-        except TypeError as error:
-            raise WindowError(f"{dict(data)!r} is no {cls.name} window: {error}") from error
-
-    @classmethod
-    def continues_from(cls, version: str) -> bool:
-        """Return True if a query can continue from a checkpoint that another version of the kind wrote."""
-        return continues(cls.version, version, cls.continues_since, upgrades=False)
-
-    def _fields(self) -> dict[str, object]:
-        return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}  # type: ignore[arg-type]
-
-
-def _plain(value: Any) -> Any:
-    """Return a length without the note of how it was written."""
-    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin import EmitPolicy, Refinement, SupportsRemove
+from muntin import EmitPolicy, Refinement, RowWindows, SupportsRemove
 from muntin_engine.core.changes import OutputKind, Timing
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
@@ -26,9 +26,8 @@ class GeneralEvaluator(Evaluator):
     takes_revisions = True
 
     def why_not(self, plan: Plan) -> str | None:
-        """Return None: it can run any query."""
-        del plan
-        return None
+        """Return why it cannot run a query; it runs any whose windows do not follow rows in their order."""
+        return f"{plan.window} follows rows in their order" if isinstance(plan.window, RowWindows) else None
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""

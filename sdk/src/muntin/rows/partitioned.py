@@ -1,0 +1,224 @@
+"""PartitionedRows: what tumbling and sliding row windows have in common, time and partitions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from muntin.axis import INFINITY, Axis, Duration, ticks
+from muntin.errors import WindowError
+from muntin.rows.action import Action, ActionKind, Row
+from muntin.rows.partitions import Partitions, PartitionView
+from muntin.rows.policies import Elapsed, RowPolicy
+from muntin.rows.row_windows import RowWindows
+from muntin.rows.subwindows import Subwindows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionedRows(RowWindows):
+    """Row windows with partitions.
+
+    Attributes:
+        partitions: How rows are partitioned, and what bounds the partitions; None if they are not.
+        shows_empty: True if a window without rows is computed too.
+    """
+
+    partitions: Partitions | None = None
+    shows_empty: bool = False
+
+    def partition(
+        self,
+        by: str,
+        *,
+        age: Duration | None = None,
+        most: int | None = None,
+        most_rows: int | None = None,
+        on_insertion: bool = False,
+    ) -> Self:
+        """Return the same windows, each partition with rows, eviction and triggers of its own.
+
+        Where partitions are bounded together, they belong to one key; where they are not, a key of the query does the
+        same and spreads them over the machines.
+
+        Args:
+            by: The column, or SQL expression, that says which partition a row belongs to.
+            age: Remove a partition without an insertion for so long.
+            most: Remove partitions until there are so many, the least recently used first.
+            most_rows: Remove partitions until they hold so many rows together.
+            on_insertion: Remove partitions that are too old only when a row is inserted.
+
+        Raises:
+            WindowError: A limit is not above zero.
+
+        Example:
+            >>> from muntin.rows import last
+            >>> print(last(10).trigger(2).partition("sensor", most=1000))
+            last(10).trigger(2).partition('sensor', most=1000)
+        """
+        limit = None if age is None else ticks(age)
+        return replace(self, partitions=Partitions(by, limit, most, most_rows, on_insertion))
+
+    def with_lengths(self, convert: Callable[[int], int]) -> Self:
+        """Return the same windows with each length of time converted."""
+        lengths: dict[str, Any] = {
+            part.name: Elapsed(convert(policy.period))
+            for part in fields(self)
+            if isinstance(policy := getattr(self, part.name), Elapsed)
+        }
+        of = self.partitions
+        if of is not None and of.age is not None:
+            lengths["partitions"] = replace(of, age=convert(of.age))
+        return replace(self, **lengths)
+
+    def with_empty(self) -> Self:
+        """Return the same windows, computed also when they have no rows."""
+        return replace(self, shows_empty=True)
+
+    def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
+        """Return the partitions to remove when there are too many, or too many rows; by default the first one.
+
+        A class of its own may choose others. It is asked again while there are still too many.
+
+        Args:
+            partitions: All there are, the least recently used first.
+        """
+        return [partitions[0].partition]
+
+    @property
+    @abstractmethod
+    def policies(self) -> tuple[RowPolicy, ...]:
+        """The policies, eviction first."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The partition, and what the policies read."""
+        own = () if self.partitions is None else (self.partitions.by,)
+        return (*own, *(expression for policy in self.policies for expression in policy.reads))
+
+    @property
+    def partition_by(self) -> str | None:
+        """The expression by which rows are partitioned."""
+        return None if self.partitions is None else self.partitions.by
+
+    @property
+    @abstractmethod
+    def _lifetime(self) -> int | None:
+        """For how long a row stays, where it leaves by age."""
+
+    @property
+    @abstractmethod
+    def _period(self) -> int | None:
+        """How often windows are computed by time; None if they are not."""
+
+    @abstractmethod
+    def _compute(self, state: Subwindows, partition: Hashable, end: int) -> Iterator[Action]:
+        """Yield what is done to compute the window of a partition."""
+
+    def create_state(self) -> Subwindows:
+        """Return the state of a key without rows."""
+        return Subwindows()
+
+    def next_tick(self, state: Subwindows) -> int:
+        """Return the next tick at which a row is too old, a partition is, or a period ends."""
+        due = INFINITY if state.clock is None else state.clock
+        if self._lifetime is not None and (oldest := state.oldest()) is not None:
+            due = min(due, oldest.time + self._lifetime)
+        if self._age is not None and state.partitions:
+            due = min(due, next(iter(state.partitions.values())).last + self._age)
+        return due
+
+    def advance(self, state: Subwindows, tick: int) -> Iterator[Action]:
+        """Yield what is due up to a tick; at one tick rows leave first, then partitions, then windows are computed."""
+        while (due := self.next_tick(state)) <= tick and due < INFINITY:
+            yield from self._expire(state, due)
+            if self._age is not None:
+                yield from self._remove_old(state, due, self._age)
+            if state.clock == due and self._period is not None:
+                for partition in [*state.partitions] or ([0] if self.shows_empty else []):
+                    yield from self._compute(state, partition, due)
+                goes_on = state.count > 0 or self.shows_empty
+                state.clock = due + self._period if goes_on else None
+
+    def is_empty(self, state: Subwindows) -> bool:
+        """Return True if no row is left, nothing is counted since, and there is no time to wait for."""
+        if state.clock is not None or (self.partitions is not None and state.partitions):
+            return False
+        return all(found.is_new for found in state.partitions.values())
+
+    def to_data(self, state: Subwindows) -> list[Any]:
+        """Return the state as plain data."""
+        return state.to_data()
+
+    def from_data(self, data: Sequence[Any]) -> Subwindows:
+        """Undo `to_data`."""
+        return Subwindows.from_data(data, expires=self._lifetime is not None)
+
+    @property
+    def _age(self) -> int | None:
+        """The age at which a partition goes when its time comes."""
+        return None if self.partitions is None or self.partitions.on_insertion else self.partitions.age
+
+    def _read(self, row: Row) -> tuple[Hashable, list[Any]]:
+        """Return the partition of a row, and what the policies read of it; NaN is like null."""
+        values = [None if value != value else value for value in row.values]  # noqa: PLR0124  # only NaN differs
+        return (0, values) if self.partitions is None else (values[0], values[1:])
+
+    def _wake(self, state: Subwindows, time: int) -> None:
+        """Let periods begin with a row; they end at multiples of their length, counted from tick 0."""
+        if state.clock is None and self._period is not None:
+            state.clock = (time // self._period + 1) * self._period
+
+    def _expire(self, state: Subwindows, tick: int) -> Iterator[Action]:
+        """Yield the removal of rows by age, in a partition at a time."""
+        if self._lifetime is None:
+            return
+        gone: dict[Hashable, list[int]] = {}
+        while (oldest := state.oldest()) is not None and oldest.time + self._lifetime <= tick:
+            state.expiring.popleft()
+            del state.partitions[oldest.partition].rows[oldest.number]
+            state.count -= 1
+            gone.setdefault(oldest.partition, []).append(oldest.number)
+        for partition, numbers in gone.items():
+            if not state.partitions[partition].is_full:
+                state.partitions[partition].is_full = True
+                yield Action(ActionKind.FULL, partition)
+            yield Action(ActionKind.EVICT, partition, tuple(numbers))
+
+    def _remove_old(self, state: Subwindows, tick: int, age: int) -> Iterator[Action]:
+        while state.partitions:
+            partition, found = next(iter(state.partitions.items()))
+            if found.last + age > tick:
+                return
+            yield Action(ActionKind.REMOVE, partition, state.remove(partition))
+
+    def _limit(self, state: Subwindows, time: int) -> Iterator[Action]:
+        """Yield the removal of partitions after an insertion."""
+        limits = self.partitions
+        if limits is None or not limits.has_limits:
+            return
+        if limits.on_insertion and limits.age is not None:
+            yield from self._remove_old(state, time, limits.age)
+        while (limits.most is not None and len(state.partitions) > limits.most) or (
+            limits.most_rows is not None and state.count > limits.most_rows
+        ):
+            views = [PartitionView(name, len(found.rows), found.last) for name, found in state.partitions.items()]
+            chosen = list(dict.fromkeys(self.select_partitions(views)))
+            if not chosen or not all(name in state.partitions for name in chosen):
+                raise WindowError(
+                    f"{type(self).__name__}.select_partitions returned {chosen!r}\n"
+                    f"  expected: one or more of the {len(views)} partitions it was given, as there are too many"
+                )
+            for name in chosen:
+                yield Action(ActionKind.REMOVE, name, state.remove(name))
+
+    def _spell_more(self, axis: Axis) -> str:
+        """Return the calls that say more than the policies, as a query writes them."""
+        told = ".with_empty()" if self.shows_empty else ""
+        if (of := self.partitions) is None:
+            return told
+        age = None if of.age is None else Elapsed(of.age).spell(axis).replace("elapsed(", "").rstrip(")")
+        limits = {"age": age, "most": of.most, "most_rows": of.most_rows, "on_insertion": of.on_insertion or None}
+        said = [repr(of.by), *(f"{name}={limit}" for name, limit in limits.items() if limit is not None)]
+        return f"{told}.partition({', '.join(said)})"

@@ -1,0 +1,102 @@
+"""RowWindows: the contract of windows that follow rows in their order."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from muntin.axis import INFINITY
+from muntin.rows.action import Action, Row
+from muntin.windows.specification import WindowSpecification
+
+
+class RowWindows(WindowSpecification):
+    """Windows that follow the rows of one key, one by one, in their order. Subclass it as a frozen dataclass.
+
+    The order is data: by time, and at one time by the column that a query names as `order`. The engine gives rows in
+    that order and once only, when no earlier one can come any more; so results depend neither on the order of arrival
+    nor on micro-batches. Time passes on the axis and not by a clock.
+
+    The engine calls `create_state` for a new key; `step` with each row; `advance` when the axis is complete up to a
+    tick that `next_tick` named; `close` at the end of the stream. Between micro-batches it keeps what `to_data`
+    returns.
+
+    Laws (checked by `muntin.testing.RowWindowLaws`):
+
+    1. *Plain data.* A state goes on after `to_data` and `from_data` as it would have without; the windows are
+       themselves plain data, of which `to_dict` and `from_dict` are inverse.
+    2. *Members.* A row is inserted at most once, when it comes; only members leave; a member leaves once.
+    3. *Time.* After `advance` to a tick, `next_tick` lies after it. It makes no difference whether time is advanced at
+       once, in several calls, or by the next row.
+    4. *No memory.* Nothing is remembered outside the state.
+
+    Attributes:
+        name: As for `WindowSpecification`.
+        reads: SQL expressions over the columns of the input; `Row.values` has their values.
+    """
+
+    __slots__ = ()
+
+    title: ClassVar[str] = "row windows"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The expressions whose values the windows want of each row; none by default."""
+        return ()
+
+    @property
+    def partition_by(self) -> str | None:
+        """The expression among `reads` that says which partition a row belongs to; None where there are none."""
+        return None
+
+    @abstractmethod
+    def create_state(self) -> Any:
+        """Return the state of a key without rows."""
+
+    @abstractmethod
+    def step(self, state: Any, row: Row) -> Iterator[Action]:
+        """Take a row, and yield what is done, in order. Time is advanced to that of the row first.
+
+        Args:
+            state: What the calls before it left; it is changed in place.
+            row: The next row.
+        """
+
+    def advance(self, state: Any, tick: int) -> Iterator[Action]:
+        """Yield what is done because time passes: no row before the tick is to come. Nothing, by default.
+
+        Args:
+            state: What the calls before it left; it is changed in place.
+            tick: Up to where the axis is complete.
+        """
+        del state, tick
+        return iter(())
+
+    def next_tick(self, state: Any) -> int:
+        """Return the next tick at which something is done without a row; `INFINITY`, the default, if there is none."""
+        del state
+        return INFINITY
+
+    def close(self, state: Any, tick: int) -> Iterator[Action]:
+        """Yield what is done at the end of the stream. Nothing, by default.
+
+        Args:
+            state: What the calls before it left; it is changed in place.
+            tick: The end: the first tick after all rows of all keys, and after all that was said of time.
+        """
+        del state, tick
+        return iter(())
+
+    def is_empty(self, state: Any) -> bool:
+        """Return True if a state is as good as a new one, so that it need not be kept. False, by default."""
+        del state
+        return False
+
+    def to_data(self, state: Any) -> Any:
+        """Return a state as plain data; itself, by default."""
+        return state
+
+    def from_data(self, data: Any) -> Any:
+        """Undo `to_data`."""
+        return data

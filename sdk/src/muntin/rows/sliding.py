@@ -1,0 +1,217 @@
+"""Sliding row windows: rows leave step by step, and a trigger says when the window is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, ClassVar, Final
+
+from muntin.axis import Axis
+from muntin.errors import WindowError
+from muntin.rows.action import Action, ActionKind, Row
+from muntin.rows.partitioned import PartitionedRows
+from muntin.rows.partitions import Partitions
+from muntin.rows.policies import (
+    Count,
+    Delta,
+    Elapsed,
+    Marker,
+    RowPolicy,
+    policy_from_dict,
+    policy_of,
+    policy_to_dict,
+)
+from muntin.rows.subwindows import Expiring, Member, Subwindows
+from muntin.windows.extent import Window
+
+_EVERY_ROW: Final = Count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingRows(PartitionedRows):
+    """The last rows of each partition; made by `last` (IBM Streams: sliding windows).
+
+    What happens when a row comes, by policy; `|` is what time alone does:
+
+    | rows leave by | trigger by count | by delta | by time |
+    |---|---|---|---|
+    | count, delta | evict, insert, trigger | trigger, evict, insert | evict, insert, `|` trigger |
+    | time | insert, trigger, `|` evict | trigger, insert, `|` evict | insert, `|` evict, `|` trigger |
+
+    What time does comes before the row at that time; at one tick rows leave before the window is computed.
+
+    Attributes:
+        evicts: When rows leave: `Count`, `Delta` or `Elapsed`.
+        triggers: When the window is computed: `Count`, `Delta` or `Elapsed`.
+        waits_until_full: True if it is not computed before it was full once.
+        partitions: How rows are partitioned.
+        shows_empty: True if a window without rows is computed too.
+    """
+
+    name: ClassVar[str] = "last"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "sliding row windows"
+
+    evicts: RowPolicy
+    triggers: RowPolicy = _EVERY_ROW
+    waits_until_full: bool = False
+
+    def __post_init__(self) -> None:
+        for role, policy in (("evicted", self.evicts), ("triggered", self.triggers)):
+            if isinstance(policy, Marker):
+                raise WindowError(
+                    f"sliding windows cannot be {role} by {policy.spell(Axis.TICKS)}\n"
+                    "  a marker ends a whole window, and a sliding one has no end: use batch(marker(...))"
+                )
+
+    def trigger(self, when: RowPolicy | int | str | timedelta = 1) -> SlidingRows:
+        """Return the same rows, computed at other times.
+
+        Args:
+            when: After so many rows; every so much time, such as `"1 minute"`; or when an attribute has grown, with
+                `delta`. By time windows are computed at multiples of the period, counted from tick 0.
+
+        Raises:
+            WindowError: It is no policy, or a marker.
+
+        Example:
+            >>> print(last(10).trigger(2))
+            last(10).trigger(2)
+        """
+        return replace(self, triggers=policy_of(when))
+
+    def when_full(self) -> SlidingRows:
+        """Return the same windows, not computed before they were full once: had as many rows, or had one leave."""
+        return replace(self, waits_until_full=True)
+
+    @property
+    def policies(self) -> tuple[RowPolicy, ...]:
+        """Eviction and trigger."""
+        return (self.evicts, self.triggers)
+
+    def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
+        """Take a row, and yield what is done."""
+        yield from self.advance(state, row.time)
+        partition, values = self._read(row)
+        found, evicts, triggers = state.open(partition, row.time), self.evicts, self.triggers
+        value = values[0] if isinstance(evicts, Delta) else None
+        if isinstance(triggers, Delta):
+            attribute = values[-1]
+            if found.base is None:
+                found.base = attribute if triggers.start is None else triggers.start
+            if triggers.is_exceeded(attribute, found.base):
+                found.base = attribute
+                yield from self._compute(state, partition, row.time)
+        gone: tuple[int, ...] = ()
+        if isinstance(evicts, Count) and len(found.rows) == evicts.size:
+            gone = (found.rows.popitem(last=False)[0],)
+        elif isinstance(evicts, Delta):
+            gone = found.exceeded(value, evicts.size)
+        if gone:
+            state.count -= len(gone)
+            if not found.is_full:
+                found.is_full = True
+                yield Action(ActionKind.FULL, partition)
+            yield Action(ActionKind.EVICT, partition, gone)
+        found.insert(row.number, Member(row.time, value))
+        state.count += 1
+        if isinstance(evicts, Elapsed):
+            state.expiring.append(Expiring(row.time, row.number, partition))
+        self._wake(state, row.time)
+        yield Action(ActionKind.INSERT, partition, (row.number,))
+        if isinstance(evicts, Count) and len(found.rows) == evicts.size and not found.is_full:
+            found.is_full = True
+            yield Action(ActionKind.FULL, partition)
+        if isinstance(triggers, Count):
+            found.counted += 1
+            if found.counted == triggers.size:
+                found.counted = 0
+                yield from self._compute(state, partition, row.time + 1)
+        yield from self._limit(state, row.time)
+
+    def is_empty(self, state: Subwindows) -> bool:
+        """Return True if no row is left, nothing is counted since, and there is no time to wait for."""
+        was_full = self.waits_until_full and any(found.is_full for found in state.partitions.values())
+        return not was_full and PartitionedRows.is_empty(self, state)
+
+    def close(self, state: Subwindows, tick: int) -> Iterator[Action]:
+        """Yield what the trigger by time would do next, if rows came since it was last due."""
+        yield from self.advance(state, tick)
+        if state.clock is not None and any(found.is_fresh for found in state.partitions.values()):
+            yield from self.advance(state, state.clock)
+
+    @property
+    def _lifetime(self) -> int | None:
+        return self.evicts.period if isinstance(self.evicts, Elapsed) else None
+
+    @property
+    def _period(self) -> int | None:
+        return self.triggers.period if isinstance(self.triggers, Elapsed) else None
+
+    def _compute(self, state: Subwindows, partition: Hashable, end: int) -> Iterator[Action]:
+        found = state.partitions.get(partition)
+        rows = found.rows if found is not None else {}
+        if found is not None:
+            found.is_fresh = False
+        is_full = not self.waits_until_full or (found is not None and found.is_full)
+        if not is_full or not (rows or self.shows_empty):
+            return
+        if found is None or not rows:
+            start = end - 1
+        else:
+            start, end = found.first, max(end, found.newest + 1)
+        start = start if self._lifetime is None else end - self._lifetime
+        yield Action(ActionKind.TRIGGER, partition, (), Window(start, end))
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `last`, and those after it."""
+        trigger = f".trigger({self.triggers.spell(axis)})" if self.triggers != _EVERY_ROW else ""
+        full = ".when_full()" if self.waits_until_full else ""
+        return f"last({self.evicts.spell(axis)}){trigger}{full}{self._spell_more(axis)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        return {
+            "kind": self.name,
+            "version": self.version,
+            "evicts": policy_to_dict(self.evicts),
+            "triggers": policy_to_dict(self.triggers),
+            "waits_until_full": self.waits_until_full,
+            "partitions": None if self.partitions is None else self.partitions.to_dict(),
+            "shows_empty": self.shows_empty,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> SlidingRows:
+        """Undo `to_dict`; of its fields, all but `evicts` may be left out.
+
+        Raises:
+            WindowError: A field is not one of it, or no rule says when rows leave.
+        """
+        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
+        given |= {name: policy_from_dict(given[name]) for name in ("evicts", "triggers") if name in given}
+        if given.get("partitions") is not None:
+            given["partitions"] = Partitions.from_dict(given["partitions"])
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
+
+
+def last(size: RowPolicy | int | str | timedelta = 1) -> SlidingRows:
+    """Return sliding windows over the last rows, computed at each row unless `trigger` says otherwise.
+
+    Args:
+        size: So many rows; those of so much time, such as `"5 minutes"`; or, with `delta`, those whose attribute is not
+            too far behind that of the newest.
+
+    Raises:
+        WindowError: It is no policy, or a marker.
+        DurationError: A length of time cannot be read.
+
+    Example:
+        >>> print(last(100), last("5 minutes").trigger("1 minute").describe())
+        last(100) last(elapsed(300000000)).trigger(elapsed(60000000))
+    """
+    return SlidingRows(policy_of(size))

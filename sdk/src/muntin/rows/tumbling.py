@@ -1,0 +1,157 @@
+"""Tumbling row windows: rows come until the window is flushed, and then leave all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from muntin.axis import Axis
+from muntin.errors import WindowError
+from muntin.rows.action import Action, ActionKind, Row
+from muntin.rows.partitioned import PartitionedRows
+from muntin.rows.partitions import Partitions
+from muntin.rows.policies import Count, Delta, Elapsed, Marker, RowPolicy, policy_from_dict, policy_of, policy_to_dict
+from muntin.rows.subwindows import Member, Subwindows
+from muntin.windows.extent import Window
+
+
+@dataclass(frozen=True, slots=True)
+class TumblingRows(PartitionedRows):
+    """Batches of rows of each partition; made by `batch` (IBM Streams: tumbling windows).
+
+    By count a row is inserted and then the full window flushed, with it. By delta the window is flushed first, without
+    it. By time windows are flushed at multiples of the period, counted from tick 0, before the rows at that tick. By
+    marker the windows of all partitions are flushed when one comes. A flushed partition is gone.
+
+    Attributes:
+        evicts: When the window is flushed.
+        partitions: How rows are partitioned.
+        shows_empty: True if a window without rows is computed too, where time or a marker flushes it.
+    """
+
+    name: ClassVar[str] = "batch"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "tumbling row windows"
+
+    evicts: RowPolicy
+
+    def __post_init__(self) -> None:
+        if self.shows_empty and self.partitions is not None:
+            raise WindowError("a flushed partition is gone, so it has no empty windows: leave out .with_empty()")
+        if self.shows_empty and not isinstance(self.evicts, Elapsed | Marker):
+            raise WindowError(
+                f"batch({self.evicts.spell(Axis.TICKS)}) is flushed for a row, so it is never empty\n"
+                "  leave out .with_empty(), or flush by time or by a marker"
+            )
+
+    @property
+    def policies(self) -> tuple[RowPolicy, ...]:
+        """The one that flushes."""
+        return (self.evicts,)
+
+    def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
+        """Take a row, and yield what is done."""
+        yield from self.advance(state, row.time)
+        partition, values = self._read(row)
+        evicts, value = self.evicts, None
+        if isinstance(evicts, Marker) and values[0]:
+            yield from self._mark(state, row.time)
+            return
+        found = state.open(partition, row.time)
+        if isinstance(evicts, Delta):
+            value = values[0]
+            if evicts.is_exceeded(value, found.base):
+                yield from self._compute(state, partition, row.time)
+                found = state.open(partition, row.time)
+            if found.base is None:
+                found.base = value
+        found.insert(row.number, Member(row.time))
+        state.count += 1
+        self._wake(state, row.time)
+        yield Action(ActionKind.INSERT, partition, (row.number,))
+        if isinstance(evicts, Count) and len(found.rows) == evicts.size:
+            yield from self._compute(state, partition, row.time + 1)
+        yield from self._limit(state, row.time)
+
+    def close(self, state: Subwindows, tick: int) -> Iterator[Action]:
+        """Yield the flushes of what is left: by time when it is due, otherwise at the end."""
+        yield from self.advance(state, tick)
+        if state.clock is not None and state.count:
+            yield from self.advance(state, state.clock)
+        for partition in [*state.partitions]:
+            yield from self._compute(state, partition, tick)
+
+    @property
+    def _lifetime(self) -> None:
+        return None
+
+    @property
+    def _period(self) -> int | None:
+        return self.evicts.period if isinstance(self.evicts, Elapsed) else None
+
+    def _mark(self, state: Subwindows, time: int) -> Iterator[Action]:
+        if not state.count:
+            yield Action(ActionKind.EMPTY)
+        for partition in [*state.partitions] or ([0] if self.shows_empty else []):
+            yield from self._compute(state, partition, time)
+
+    def _compute(self, state: Subwindows, partition: Hashable, end: int) -> Iterator[Action]:
+        found = state.partitions.get(partition)
+        if found is None:
+            first = end - 1
+        else:
+            first, end = found.first, max(end, found.newest + 1)
+        start = first if self._period is None else end - self._period
+        numbers = () if found is None else state.remove(partition)
+        yield Action(ActionKind.FLUSH, partition, numbers, Window(start, end))
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `batch`, and those after it."""
+        return f"batch({self.evicts.spell(axis)}){self._spell_more(axis)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        return {
+            "kind": self.name,
+            "version": self.version,
+            "evicts": policy_to_dict(self.evicts),
+            "partitions": None if self.partitions is None else self.partitions.to_dict(),
+            "shows_empty": self.shows_empty,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> TumblingRows:
+        """Undo `to_dict`; of its fields, all but `evicts` may be left out.
+
+        Raises:
+            WindowError: A field is not one of it, or no rule says when the window is flushed.
+        """
+        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
+        given |= {name: policy_from_dict(given[name]) for name in ("evicts",) if name in given}
+        if given.get("partitions") is not None:
+            given["partitions"] = Partitions.from_dict(given["partitions"])
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
+
+
+def batch(size: RowPolicy | int | str | timedelta) -> TumblingRows:
+    """Return tumbling windows: so many rows at a time, or those up to the next flush.
+
+    Args:
+        size: So many rows; those of so much time, such as `"5 minutes"`; with `delta`, those whose attribute is not too
+            far from that of the first; or, with `marker`, those up to a row that ends the window.
+
+    Raises:
+        WindowError: It is no policy.
+        DurationError: A length of time cannot be read.
+
+    Example:
+        >>> from muntin.rows import marker
+        >>> print(batch(100), batch(marker("is_last")))
+        batch(100) batch(marker('is_last'))
+    """
+    return TumblingRows(policy_of(size))

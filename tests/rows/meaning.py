@@ -1,0 +1,128 @@
+"""The meaning of row windows, written as their definition: over the whole history, without a state.
+
+Which rows a window holds is asked of each row, by looking at all rows between it and the moment in question. When
+windows are computed is found by going through the history of a partition. Nothing is shared with the automata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muntin import Window
+from muntin.rows import Count, Delta, Elapsed, Marker, PartitionedRows, Row, SlidingRows
+from tests.rows.tracing import Computed
+
+
+@dataclass(frozen=True)
+class Given:
+    """A row with what the windows read of it, by what it is for."""
+
+    row: Row
+    partition: Hashable
+    evict: Any
+    trigger: Any
+
+
+def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[Computed]:
+    """Return the windows that are computed of rows and of time up to a tick, in no order that means anything."""
+    given = [_given(windows, row) for row in rows]
+    if isinstance(windows, SlidingRows):
+        return [one for name in {each.partition for each in given} for one in _sliding(windows, given, name, tick)]
+    return [one for name in {each.partition for each in given} for one in _tumbling(windows, given, name, tick)]
+
+
+def _given(windows: PartitionedRows, row: Row) -> Given:
+    values = list(row.values)
+    partition = values.pop(0) if windows.partitions is not None else 0
+    by_role = [values.pop(0) if isinstance(policy, Delta | Marker) else None for policy in windows.policies]
+    evict, trigger = (*by_role, None)[:2]
+    return Given(row, partition, evict, trigger)
+
+
+def _sliding(windows: SlidingRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
+    own = [each for each in given if each.partition == name]
+    triggers = windows.triggers
+    if isinstance(triggers, Count):
+        for count in range(triggers.size, len(own) + 1, triggers.size):
+            yield from _result(windows, own[:count], name, own[count - 1].row.time + 1)
+    elif isinstance(triggers, Delta):
+        base = None
+        for place, each in enumerate(own):
+            if base is None:
+                base = each.trigger
+            elif each.trigger is not None and each.trigger > base + triggers.size:
+                base = each.trigger
+                newest = own[place - 1].row.time
+                yield from _result(windows, own[:place], name, max(each.row.time, newest + 1), before=each.row.time)
+    else:
+        assert isinstance(triggers, Elapsed)
+        period = triggers.period
+        first = own[0].row.time
+        last = tick
+        for end in range(first // period * period + period, last + 1, period):
+            yield from _result(windows, [each for each in own if each.row.time < end], name, end, before=end)
+
+
+def _result(
+    windows: SlidingRows, so_far: Sequence[Given], name: Hashable, end: int, before: int | None = None
+) -> Iterator[Computed]:
+    """The window after some rows; time has come to `before`, if not to the last row alone."""
+    now = so_far[-1].row.time if before is None else before
+    held = [each for place, each in enumerate(so_far) if _stays(windows, each, so_far[place + 1 :], now)]
+    if not held:
+        return
+    start = end - windows.evicts.period if isinstance(windows.evicts, Elapsed) else held[0].row.time
+    yield Computed(Window(start, end), name, tuple(each.row.number for each in held))
+
+
+def _stays(windows: SlidingRows, each: Given, later: Sequence[Given], now: int) -> bool:
+    evicts = windows.evicts
+    if isinstance(evicts, Count):
+        return len(later) < evicts.size
+    if isinstance(evicts, Elapsed):
+        return now - each.row.time < evicts.period
+    assert isinstance(evicts, Delta)
+    known = [other.evict for other in later if other.evict is not None]
+    return each.evict is None or all(value - each.evict <= evicts.size for value in known)
+
+
+def _tumbling(windows: PartitionedRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
+    (evicts,) = windows.policies
+    own = [each for each in given if each.partition == name]
+    if isinstance(evicts, Count):
+        for place in range(evicts.size, len(own) + 1, evicts.size):
+            batch = own[place - evicts.size : place]
+            yield _batch(batch, name, batch[0].row.time, batch[-1].row.time + 1)
+    elif isinstance(evicts, Elapsed):
+        periods = sorted({each.row.time // evicts.period for each in own})
+        for period in periods:
+            start, end = period * evicts.period, (period + 1) * evicts.period
+            if end <= tick:
+                yield _batch([each for each in own if start <= each.row.time < end], name, start, end)
+    elif isinstance(evicts, Marker):
+        marks = [place for place, each in enumerate(given) if each.evict]
+        for before, place in zip([-1, *marks], marks, strict=False):
+            batch = [each for each in given[before + 1 : place] if each.partition == name]
+            if batch:
+                end = max(given[place].row.time, batch[-1].row.time + 1)
+                yield _batch(batch, name, batch[0].row.time, end)
+    else:
+        rest = own
+        while rest:
+            known = [each.evict for each in rest if each.evict is not None]
+            far = [
+                place
+                for place, each in enumerate(rest)
+                if each.evict is not None and each.evict - known[0] > evicts.size
+            ]
+            if not far:
+                return
+            batch, closing = rest[: far[0]], rest[far[0]]
+            yield _batch(batch, name, batch[0].row.time, max(closing.row.time, batch[-1].row.time + 1))
+            rest = rest[far[0] :]
+
+
+def _batch(batch: Sequence[Given], name: Hashable, start: int, end: int) -> Computed:
+    return Computed(Window(start, end), name, tuple(each.row.number for each in batch))

@@ -1,0 +1,51 @@
+"""Random row windows, and random rows for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from muntin.rows import Count, Delta, Elapsed, Marker, PartitionedRows, Partitions, Row, SlidingRows, TumblingRows
+
+COUNTS = st.builds(Count, st.integers(1, 5))
+TIMES = st.builds(Elapsed, st.integers(1, 9))
+DELTAS = st.builds(Delta, st.just("v"), st.integers(0, 4))
+MARKERS = st.builds(Marker, st.just("m"))
+BY = st.sampled_from([None, Partitions("p")])
+LIMITED = st.builds(
+    Partitions,
+    st.just("p"),
+    st.sampled_from([None, 3, 8]),
+    st.sampled_from([None, 1, 2]),
+    st.sampled_from([None, 2, 5]),
+    st.booleans(),
+)
+
+
+def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
+    either = st.one_of(COUNTS, TIMES, DELTAS)
+    return st.builds(SlidingRows, either, either, partitions=by)
+
+
+def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
+    return st.builds(TumblingRows, st.one_of(COUNTS, TIMES, DELTAS, MARKERS), partitions=by)
+
+
+def rows_for(windows: PartitionedRows, most: int = 25) -> st.SearchStrategy[list[Row]]:
+    """Rows in order, several at a tick now and then, with what the windows read of them."""
+    value = {
+        "p": st.sampled_from(["a", "b", "c"]),
+        "v": st.one_of(st.integers(0, 9), st.none()),
+        "m": st.sampled_from([False, False, True, None]),
+    }
+    one = st.tuples(st.sampled_from([0, 0, 1, 1, 2, 7]), st.tuples(*(value[name] for name in windows.reads)))
+
+    def timed(drawn: list[tuple[int, tuple[Any, ...]]]) -> list[Row]:
+        rows, time = [], -3
+        for number, (step, values) in enumerate(drawn, 1):
+            time += step
+            rows.append(Row(number, time, values))
+        return rows
+
+    return st.lists(one, min_size=most // 3, max_size=most).map(timed)

@@ -1,0 +1,469 @@
+"""The windows of IBM Streams 4.2, statement by statement, as traces of what is done.
+
+Rows are numbered 1, 2, 3, ... A line says what is done, and to which rows; that of a trigger or a flush shows the rows
+that the window then holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muntin import Window, WindowError
+from muntin.rows import (
+    Count,
+    Delta,
+    Elapsed,
+    Marker,
+    Partitions,
+    PartitionView,
+    Row,
+    RowWindows,
+    SlidingRows,
+    TumblingRows,
+    batch,
+    delta,
+    elapsed,
+    last,
+    marker,
+)
+from tests.rows.tracing import Computed, Trace, trace
+
+NAMED = ["1a", "2b", "3a", "4b", "5b", "6b", "7a", "8a", "9b", "10b", "11a", "13a"]
+LETTERED = [Row(int(name[:-1]), int(name[:-1]), (name[-1],)) for name in NAMED]
+
+
+def contents(windows: RowWindows, rows: list[Row], partition: object = 0) -> list[tuple[int, ...]]:
+    """The rows of a partition after each row that came to it, newest first, as the document writes them."""
+    found, seen = trace(windows), list[tuple[int, ...]]([()])
+    for row in rows:
+        before = len(found.lines)
+        found.rows(row)
+        if windows.partition_by is not None and row.values[0] != partition:
+            continue
+        if any("flush" in line for line in found.lines[before:]):
+            seen.append(tuple(reversed(found.computed[-1].rows)))
+        seen.append(tuple(reversed(found.members[partition])))
+    return seen
+
+
+def of_rows(count: int) -> list[Row]:
+    return [Row(number, number) for number in range(1, count + 1)]
+
+
+def test_tumbling_rows_are_stored_in_order_and_leave_all_at_once() -> None:
+    """IB-01, IB-06: the first sequence of the document, count 4."""
+    assert contents(batch(4), of_rows(6)) == [(), (1,), (2, 1), (3, 2, 1), (4, 3, 2, 1), (), (5,), (6, 5)]
+    assert trace(batch(2)).counted(1, 2, 3).lines == ["insert 1", "insert 2", "flush 1,2", "insert 3"]
+
+
+def test_sliding_rows_leave_one_by_one_the_oldest_first() -> None:
+    """IB-02, IB-07: the second sequence of the document, count 4."""
+    expected = [(), (1,), (2, 1), (3, 2, 1), (4, 3, 2, 1), (5, 4, 3, 2), (6, 5, 4, 3)]
+    assert contents(last(4), of_rows(6)) == expected
+
+
+def test_a_sliding_window_triggers_after_so_many_rows_with_the_newest() -> None:
+    """IB-03, IB-08: the third sequence of the document, count 4 and count 2, where a star marks a trigger."""
+    found = trace(last(4).trigger(2)).counted(*range(1, 8))
+    assert [line for line in found.lines if line.startswith("trigger")] == [
+        "trigger 1,2",
+        "trigger 1,2,3,4",
+        "trigger 3,4,5,6",
+    ]
+    assert found.lines[-3:] == ["trigger 3,4,5,6", "evict 3", "insert 7"]
+
+
+def test_each_partition_is_a_window_of_its_own() -> None:
+    """IB-04: the partitioned sequences of the document, count 4."""
+    tumbling, sliding = batch(4).partition("letter"), last(4).partition("letter")
+    a = [(), (1,), (3, 1), (7, 3, 1), (8, 7, 3, 1), (), (11,), (13, 11)]
+    b = [(), (2,), (4, 2), (5, 4, 2), (6, 5, 4, 2), (), (9,), (10, 9)]
+    assert contents(tumbling, LETTERED, "a") == a
+    assert contents(tumbling, LETTERED, "b") == b
+    a = [(), (1,), (3, 1), (7, 3, 1), (8, 7, 3, 1), (11, 8, 7, 3), (13, 11, 8, 7)]
+    b = [(), (2,), (4, 2), (5, 4, 2), (6, 5, 4, 2), (9, 6, 5, 4), (10, 9, 6, 5)]
+    assert contents(sliding, LETTERED, "a") == a
+    assert contents(sliding, LETTERED, "b") == b
+    flushed = trace(tumbling).rows(*LETTERED).computed
+    assert flushed == [Computed(Window(2, 7), "b", (2, 4, 5, 6)), Computed(Window(1, 9), "a", (1, 3, 7, 8))]
+
+
+def test_a_flushed_partition_is_gone_and_a_sliding_one_by_count_or_delta_never_empty_again() -> None:
+    """IB-05."""
+    flushed = trace(batch(2).partition("letter")).rows(*LETTERED[:3])
+    assert list(flushed.state.partitions) == ["b"]
+    for windows in (last(2), last(delta("value", 1))):
+        held = trace(windows)
+        for number, value in enumerate([0, 5, 1, 90, -50], 1):
+            held.rows(Row(number, number, (value,) if isinstance(windows.evicts, Delta) else ()))
+            assert held.state.count > 0
+
+
+def test_a_tumbling_delta_flushes_before_the_row_that_is_too_far_away() -> None:
+    """IB-09: strictly larger, from the oldest row; the new row is not in the flushed window."""
+    found = trace(batch(delta("age", 2))).valued(10, 12, 11, 13, 15, 16)
+    assert found.lines == [
+        *("insert 1", "insert 2", "insert 3"),
+        *("flush 1,2,3", "insert 4", "insert 5"),
+        *("flush 4,5", "insert 6"),
+    ]
+
+
+def test_a_sliding_delta_evicts_all_rows_that_are_too_far_behind_whatever_their_order() -> None:
+    """IB-10: strictly larger; an attribute that goes back and forth is not first in, first out."""
+    found = trace(last(delta("age", 2)).trigger(100)).valued(5, 3, 6, 7, 8)
+    assert found.lines == [
+        *("insert 1", "insert 2"),
+        *("full", "evict 2", "insert 3"),
+        "insert 4",
+        *("evict 1", "insert 5"),
+    ]
+
+
+def test_a_delta_trigger_computes_before_the_row_that_exceeds_it() -> None:
+    """IB-11: strictly larger than the attribute of the row that triggered last; the new row is not included."""
+    found = trace(last(3).trigger(delta("age", 2))).valued(10, 12, 13, 15, 16)
+    assert [line for line in found.lines if line.startswith("trigger")] == ["trigger 1,2", "trigger 2,3,4"]
+
+
+def test_the_first_delta_counts_from_the_first_row_or_from_what_is_said() -> None:
+    """IB-11, which leaves the baseline open."""
+    assert trace(last(9).trigger(delta("age", 2, start=0))).valued(1, 3, 5).lines == [
+        *("insert 1", "trigger 1", "insert 2", "insert 3"),
+    ]
+    assert trace(last(9).trigger(delta("age", 2))).valued(1, 3, 4).lines == [
+        *("insert 1", "insert 2", "trigger 1,2", "insert 3"),
+    ]
+
+
+def test_a_tumbling_window_is_flushed_by_time_without_any_row() -> None:
+    """IB-12: at multiples of the period; a row at the very tick belongs to the next window."""
+    found = trace(batch(elapsed(10))).rows(Row(1, 3), Row(2, 9), Row(3, 10))
+    assert found.lines == ["insert 1", "insert 2", "flush 1,2", "insert 3"]
+    assert found.advance(19).computed == [Computed(Window(0, 10), 0, (1, 2))]
+    assert found.advance(20).computed[1:] == [Computed(Window(10, 20), 0, (3,))]
+
+
+def test_rows_of_a_sliding_window_leave_by_time_without_any_row() -> None:
+    """IB-13."""
+    found = trace(last(elapsed(10)).trigger(100)).rows(Row(1, 3), Row(2, 3), Row(3, 7))
+    assert found.advance(12).lines == ["insert 1", "insert 2", "insert 3"]
+    assert found.advance(13).lines[3:] == ["full", "evict 1,2"]
+    assert found.advance(17).lines[5:] == ["evict 3"]
+
+
+def test_a_window_triggers_by_time_without_any_row() -> None:
+    """IB-14: every period, whatever leaves."""
+    found = trace(last(2).trigger(elapsed(5))).rows(Row(1, 1), Row(2, 2), Row(3, 3)).advance(16)
+    assert found.computed == [Computed(Window(2, end), 0, (2, 3)) for end in (5, 10, 15)]
+
+
+def test_a_marker_flushes_and_is_no_member() -> None:
+    """IB-15."""
+    found = trace(batch(marker("is_last"))).valued(False, False, True, False)
+    assert found.lines == ["insert 1", "insert 2", "flush 1,2", "insert 4"]
+
+
+def test_a_marker_flushes_all_partitions() -> None:
+    """IB-15, IB-20: a punctuation is of no partition."""
+    rows = [Row(1, 1, ("a", False)), Row(2, 2, ("b", False)), Row(3, 3, ("a", True)), Row(4, 4, ("b", False))]
+    assert trace(batch(marker("is_last")).partition("letter")).rows(*rows).lines == [
+        *("a: insert 1", "b: insert 2", "a: flush 1", "b: flush 2", "b: insert 4"),
+    ]
+
+
+MARKED = {"evict": lambda: last(marker("x")), "trigger": lambda: last(3).trigger(marker("x"))}
+
+
+@pytest.mark.parametrize("make", MARKED.values(), ids=MARKED)
+def test_a_sliding_window_by_marker_is_refused_with_the_reason(make: Any) -> None:
+    """IB-16."""
+    with pytest.raises(WindowError, match=r"a marker ends a whole window, and a sliding one has no end"):
+        make()
+
+
+ROWS = [Row(1, 1, (1.0,)), Row(2, 2, (4.0,)), Row(3, 7, (9.0,))]
+"""Three rows: each later by more, and larger by more."""
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"),
+    [
+        pytest.param(batch(2), "insert 1, insert 2, flush 1,2, insert 3", id="count: insert, evict"),
+        pytest.param(batch(delta("v", 2)), "insert 1, flush 1, insert 2, flush 2, insert 3", id="delta: evict, insert"),
+        pytest.param(batch(elapsed(5)), "insert 1, insert 2, flush 1,2, insert 3", id="time: evict by itself"),
+        pytest.param(batch(marker("v > 8")), "insert 1, insert 2, flush 1,2", id="marker: evict at a marker"),
+    ],
+)
+def test_the_order_of_events_of_tumbling_windows(windows: TumblingRows, expected: str) -> None:
+    """IB-17: table 1 of the document."""
+    is_marked = isinstance(windows.evicts, Marker)
+    rows = [Row(row.number, row.time, (row.values[0] > 8,)) for row in ROWS] if is_marked else ROWS
+    assert ", ".join(trace(windows).rows(*rows).lines) == expected
+
+
+E, D, C = elapsed, delta, Count
+CELLS = {
+    ("count", "count"): (last(1).trigger(1), "insert 1, full, trigger 1, evict 1, insert 2, trigger 2"),
+    ("count", "delta"): (last(1).trigger(D("v", 2)), "insert 1, full, trigger 1, evict 1, insert 2"),
+    ("count", "time"): (last(1).trigger(E(2)), "insert 1, full, trigger 1, evict 1, insert 2"),
+    ("delta", "count"): (last(D("v", 2)).trigger(1), "insert 1, trigger 1, full, evict 1, insert 2, trigger 2"),
+    ("delta", "delta"): (last(D("v", 2)).trigger(D("v", 2)), "insert 1, trigger 1, full, evict 1, insert 2"),
+    ("delta", "time"): (last(D("v", 2)).trigger(E(2)), "insert 1, trigger 1, full, evict 1, insert 2"),
+    ("time", "count"): (last(E(5)).trigger(1), "insert 1, trigger 1, insert 2, trigger 1,2"),
+    ("time", "delta"): (last(E(5)).trigger(D("v", 2)), "insert 1, trigger 1, insert 2"),
+    ("time", "time"): (last(E(5)).trigger(E(2)), "insert 1, trigger 1, insert 2"),
+}
+"""What is done when the second of two rows comes, a tick later and larger by 3."""
+
+AT_TICK_SEVEN = {
+    ("count", "time"): "trigger 2, trigger 2",
+    ("delta", "time"): "trigger 2, trigger 2",
+    ("time", "count"): "full, evict 1, evict 2",
+    ("time", "delta"): "full, evict 1, evict 2",
+    ("time", "time"): "trigger 1,2, full, evict 1, trigger 2, evict 2",
+}
+"""What time alone does up to tick 7: row 1 leaves at 6 and row 2 at 7; windows are computed at 4 and 6."""
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=" evicts, ".join)
+def test_the_order_of_events_of_sliding_windows(cell: tuple[str, str]) -> None:
+    """IB-18: table 2 of the document, all nine cells, serial and independent events."""
+    windows, expected = CELLS[cell]
+    reads = len(windows.reads)
+    found = trace(windows).rows(Row(1, 1, (1.0,) * reads), Row(2, 2, (4.0,) * reads))
+    assert ", ".join(found.lines) == expected
+    done = len(found.lines)
+    assert ", ".join(found.advance(7).lines[done:]) == AT_TICK_SEVEN.get(cell, "")
+
+
+def test_time_comes_before_the_row_at_that_tick_and_eviction_before_the_trigger() -> None:
+    """IB-13, IB-14, IB-18: independent threads, made one order."""
+    found = trace(last(elapsed(4)).trigger(elapsed(4))).rows(Row(1, 0), Row(2, 1), Row(3, 4))
+    assert found.lines == ["insert 1", "insert 2", "full", "evict 1", "trigger 2", "insert 3"]
+
+
+def test_rows_without_a_partition_share_the_default_one() -> None:
+    """IB-20."""
+    found = trace(last(2)).counted(1, 2)
+    assert {computed.partition for computed in found.computed} == {0}
+    assert list(found.state.partitions) == [0]
+
+
+def test_the_types_of_rows_and_partitions_are_free() -> None:
+    """IB-19: an attribute of any type that subtracts, a partition of any type that tells apart."""
+    from decimal import Decimal
+
+    rows = [Row(1, 1, (("x", 1), Decimal("0.1"))), Row(2, 2, (("x", 1), Decimal("0.2"))), Row(3, 3, (None, Decimal(9)))]
+    found = trace(last(delta("v", 0)).partition("p")).rows(*rows)
+    assert [(computed.partition, computed.rows) for computed in found.computed] == [
+        *(((("x", 1)), (1,)), (("x", 1), (2,)), (None, (3,))),
+    ]
+
+
+def test_a_partition_without_an_insertion_for_so_long_is_removed() -> None:
+    """IB-21, IB-27: when its time comes, and what it held is told before."""
+    windows = last(9).trigger(100).partition("letter", age=5)
+    found = trace(windows).rows(Row(1, 1, ("a",)), Row(2, 2, ("b",)), Row(3, 4, ("a",)))
+    assert found.advance(6).lines[3:] == []
+    assert found.advance(7).lines[3:] == ["b: remove 2"]
+    assert found.advance(9).lines[4:] == ["a: remove 1,3"]
+    assert found.state.count == 0
+
+
+def test_a_partition_that_is_too_old_may_wait_for_the_next_insertion() -> None:
+    """IB-21, IB-25: to the letter of the document."""
+    windows = last(9).trigger(100).partition("letter", age=5, on_insertion=True)
+    found = trace(windows).rows(Row(1, 1, ("a",))).advance(100)
+    assert found.lines == ["a: insert 1"]
+    assert found.rows(Row(2, 101, ("b",))).lines[1:] == ["b: insert 2", "a: remove 1"]
+
+
+def test_partitions_are_removed_until_there_are_so_many_the_least_recently_used_first() -> None:
+    """IB-22, IB-24, IB-25."""
+    rows = [Row(number, number, (letter,)) for number, letter in enumerate("abacb", 1)]
+    assert trace(last(9).trigger(100).partition("letter", most=2)).rows(*rows).lines == [
+        *("a: insert 1", "b: insert 2", "a: insert 3"),
+        *("c: insert 4", "b: remove 2"),
+        *("b: insert 5", "a: remove 1,3"),
+    ]
+
+
+def test_partitions_are_removed_until_they_hold_so_many_rows() -> None:
+    """IB-23: whole partitions, even the one that just got a row."""
+    rows = [Row(number, number, (letter,)) for number, letter in enumerate("aabbb", 1)]
+    assert trace(batch(9).partition("letter", most_rows=2)).rows(*rows).lines == [
+        *("a: insert 1", "a: insert 2"),
+        *("b: insert 3", "a: remove 1,2"),
+        *("b: insert 4", "b: insert 5", "b: remove 3,4,5"),
+    ]
+
+
+class AllEmptyAndOne(SlidingRows):
+    """The handler of the document: all old empty partitions, and one that is not empty."""
+
+    __slots__ = ()
+    name = "test.all_empty_and_one"
+
+    def select_partitions(self, partitions: Any) -> list[Any]:
+        chosen = []
+        for view in partitions:
+            assert isinstance(view, PartitionView)
+            chosen.append(view.partition)
+            if view.rows:
+                break
+        return chosen
+
+
+def test_a_class_of_ones_own_selects_the_partitions_to_remove() -> None:
+    """IB-24, IB-26: asked again while there are too many."""
+    windows = AllEmptyAndOne(elapsed(2), Count(100), partitions=Partitions("letter", most=3))
+    rows = [Row(1, 1, ("a",)), Row(2, 2, ("b",)), Row(3, 9, ("c",)), Row(4, 9, ("d",))]
+    found = trace(windows).rows(*rows)
+    assert found.lines[-4:] == ["d: insert 4", "a: remove", "b: remove", "c: remove 3"]
+    assert list(found.state.partitions) == ["d"]
+
+
+def test_a_selection_of_nothing_is_refused() -> None:
+    """IB-26: it would be asked for ever."""
+
+    class Nothing(SlidingRows):
+        __slots__ = ()
+
+        def select_partitions(self, partitions: Any) -> list[Any]:
+            return []
+
+    with pytest.raises(WindowError, match=r"Nothing\.select_partitions returned"):
+        trace(Nothing(Count(2), partitions=Partitions("letter", most=1))).rows(Row(1, 1, ("a",)), Row(2, 2, ("b",)))
+
+
+def test_insertions_evictions_triggers_and_flushes_are_told_one_by_one() -> None:
+    """IB-28, IB-29, IB-30: what comes before an action sees the rows without it, what comes after it with it."""
+    found = trace(last(1).trigger(2)).counted(1, 2)
+    assert found.lines == ["insert 1", "full", "evict 1", "insert 2", "trigger 2"]
+
+
+def test_a_marker_without_rows_is_told_and_computes_an_empty_window_if_that_is_wanted() -> None:
+    """IB-29."""
+    assert trace(batch(marker("m"))).valued(True, False, True, True).lines == ["empty", "insert 2", "flush 2", "empty"]
+    shown = trace(batch(marker("m")).with_empty()).valued(True)
+    assert shown.lines == ["empty", "flush"]
+    assert shown.computed[0].rows == ()
+
+
+def test_triggers_before_a_window_is_full_for_the_first_time_can_be_left_out() -> None:
+    """IB-30: by count, and by what leaves for the first time."""
+    by_count = trace(last(3).when_full()).counted(1, 2, 3, 4)
+    assert [computed.rows for computed in by_count.computed] == [(1, 2, 3), (2, 3, 4)]
+    by_time = trace(last(elapsed(3)).when_full()).rows(Row(1, 1), Row(2, 2), Row(3, 4), Row(4, 5))
+    assert [computed.rows for computed in by_time.computed] == [(2, 3), (3, 4)]
+    by_delta = trace(last(delta("v", 1)).when_full()).valued(1, 2, 3, 4)
+    assert [computed.rows for computed in by_delta.computed] == [(2, 3), (3, 4)]
+
+
+def test_a_window_is_full_for_the_first_time_only_once() -> None:
+    """IB-30."""
+    for windows in (last(2), last(delta("v", 1)), last(elapsed(2))):
+        found = trace(windows)
+        for number in range(1, 8):
+            found.rows(Row(number, number, (number,) * len(windows.reads)))
+        assert found.lines.count("full") == 1, windows
+
+
+def test_the_rows_of_all_partitions_are_there_to_look_at() -> None:
+    """IB-33."""
+    found = trace(last(2).partition("letter")).rows(*LETTERED)
+    assert {name: list(held.rows) for name, held in found.state.partitions.items()} == {"a": [11, 13], "b": [9, 10]}
+
+
+CONFIGURATIONS: dict[str, tuple[RowWindows, dict[str, Any]]] = {
+    "tumbling, count(5)": (batch(5), {"evicts": {"policy": "count", "size": 5}}),
+    "tumbling, punct()": (batch(marker("p")), {"evicts": {"policy": "marker", "condition": "p"}}),
+    "tumbling, delta(age,2)": (batch(delta("age", 2)), {"evicts": {"policy": "delta", "attribute": "age", "size": 2}}),
+    "tumbling, time(8)": (batch(elapsed(8)), {"evicts": {"policy": "elapsed", "period": 8}}),
+    "sliding, count(5), count(2)": (
+        last(5).trigger(2),
+        {"evicts": {"policy": "count", "size": 5}, "triggers": {"policy": "count", "size": 2}},
+    ),
+    "sliding, count(5), delta(age,2)": (
+        last(5).trigger(delta("age", 2)),
+        {
+            "evicts": {"policy": "count", "size": 5},
+            "triggers": {"policy": "delta", "attribute": "age", "size": 2},
+        },
+    ),
+    "sliding, delta(age,2), count(5)": (
+        last(delta("age", 2)).trigger(5),
+        {
+            "evicts": {"policy": "delta", "attribute": "age", "size": 2},
+            "triggers": {"policy": "count", "size": 5},
+        },
+    ),
+    "sliding, delta(age,2), delta(age,0)": (
+        last(delta("age", 2)).trigger(delta("age", 0)),
+        {
+            "evicts": {"policy": "delta", "attribute": "age", "size": 2},
+            "triggers": {"policy": "delta", "attribute": "age", "size": 0},
+        },
+    ),
+    "sliding, delta(age,2), time(2)": (
+        last(delta("age", 2)).trigger(elapsed(2)),
+        {
+            "evicts": {"policy": "delta", "attribute": "age", "size": 2},
+            "triggers": {"policy": "elapsed", "period": 2},
+        },
+    ),
+    "sliding, time(8), count(5)": (
+        last(elapsed(8)).trigger(5),
+        {"evicts": {"policy": "elapsed", "period": 8}, "triggers": {"policy": "count", "size": 5}},
+    ),
+    "sliding, time(8), delta(age,2)": (
+        last(elapsed(8)).trigger(delta("age", 2)),
+        {
+            "evicts": {"policy": "elapsed", "period": 8},
+            "triggers": {"policy": "delta", "attribute": "age", "size": 2},
+        },
+    ),
+    "sliding, time(8), time(2)": (
+        last(elapsed(8)).trigger(elapsed(2)),
+        {"evicts": {"policy": "elapsed", "period": 8}, "triggers": {"policy": "elapsed", "period": 2}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_configurations_of_the_document_are_made_by_calls_and_from_data(name: str) -> None:
+    """IB-36, IB-38: the twelve examples construct, also from a declarative specification, and run."""
+    from muntin.named_windows import from_dict, to_dict
+
+    windows, data = CONFIGURATIONS[name]
+    kind = "batch" if name.startswith("tumbling") else "last"
+    made = from_dict({"kind": kind, **data})
+    assert made == windows
+    assert from_dict(to_dict(windows)) == windows
+    reads = len(windows.reads)
+    rows = [Row(number, number, (False if "punct" in name else number,) * reads) for number in range(1, 30)]
+    assert Trace(windows).rows(*rows).close().computed
+
+
+def test_there_are_twelve_configurations() -> None:
+    """IB-38."""
+    assert len(CONFIGURATIONS) == 12
+    assert len({str(windows) for windows, _ in CONFIGURATIONS.values()}) == 12
+
+
+def test_a_state_goes_on_after_a_checkpoint_and_a_key_that_holds_nothing_is_forgotten() -> None:
+    """IB-37: drain, checkpoint, reset."""
+    held = trace(last(3).trigger(2)).counted(1, 2, 3).restart().counted(4, 5)
+    assert held.lines == trace(last(3).trigger(2)).counted(1, 2, 3, 4, 5).lines
+    windows = batch(2)
+    assert not windows.is_empty(trace(windows).counted(1).state)
+    assert windows.is_empty(trace(windows).counted(1, 2).state)
+    assert windows.is_empty(windows.create_state())
+
+
+def test_policies_keep_what_they_were_given() -> None:
+    assert last("5 minutes").trigger("1 minute").policies == (Elapsed(300_000_000), Elapsed(60_000_000))
+    assert last().policies == (Count(1), Count(1))
