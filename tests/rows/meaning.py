@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin import Window
-from muntin.rows import Count, Delta, Elapsed, Marker, PartitionedRows, Row, SlidingRows
+from muntin.rows import CountPolicy, DeltaPolicy, ElapsedPolicy, MarkerPolicy, PartitionedRows, Row, SlidingRows
 from tests.rows.tracing import Computed
 
 
@@ -36,7 +36,7 @@ def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[C
 def _given(windows: PartitionedRows, row: Row) -> Given:
     values = list(row.values)
     partition = values.pop(0) if windows.partitions is not None else 0
-    by_role = [values.pop(0) if isinstance(policy, Delta | Marker) else None for policy in windows.policies]
+    by_role = [values.pop(0) if isinstance(policy, DeltaPolicy | MarkerPolicy) else None for policy in windows.policies]
     evict, trigger = (*by_role, None)[:2]
     return Given(row, partition, evict, trigger)
 
@@ -44,10 +44,10 @@ def _given(windows: PartitionedRows, row: Row) -> Given:
 def _sliding(windows: SlidingRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
     own = [each for each in given if each.partition == name]
     triggers = windows.triggers
-    if isinstance(triggers, Count):
+    if isinstance(triggers, CountPolicy):
         for count in range(triggers.size, len(own) + 1, triggers.size):
             yield from _result(windows, own[:count], name, own[count - 1].row.time + 1)
-    elif isinstance(triggers, Delta):
+    elif isinstance(triggers, DeltaPolicy):
         base = None
         for place, each in enumerate(own):
             if base is None:
@@ -57,7 +57,7 @@ def _sliding(windows: SlidingRows, given: Sequence[Given], name: Hashable, tick:
                 newest = own[place - 1].row.time
                 yield from _result(windows, own[:place], name, max(each.row.time, newest + 1), before=each.row.time)
     else:
-        assert isinstance(triggers, Elapsed)
+        assert isinstance(triggers, ElapsedPolicy)
         period = triggers.period
         first = own[0].row.time
         last = tick
@@ -73,17 +73,17 @@ def _result(
     held = [each for place, each in enumerate(so_far) if _stays(windows, each, so_far[place + 1 :], now)]
     if not held:
         return
-    start = end - windows.evicts.period if isinstance(windows.evicts, Elapsed) else held[0].row.time
+    start = end - windows.evicts.period if isinstance(windows.evicts, ElapsedPolicy) else held[0].row.time
     yield Computed(Window(start, end), name, tuple(each.row.number for each in held))
 
 
 def _stays(windows: SlidingRows, each: Given, later: Sequence[Given], now: int) -> bool:
     evicts = windows.evicts
-    if isinstance(evicts, Count):
+    if isinstance(evicts, CountPolicy):
         return len(later) < evicts.size
-    if isinstance(evicts, Elapsed):
+    if isinstance(evicts, ElapsedPolicy):
         return now - each.row.time < evicts.period
-    assert isinstance(evicts, Delta)
+    assert isinstance(evicts, DeltaPolicy)
     known = [other.evict for other in later if other.evict is not None]
     return each.evict is None or all(value - each.evict <= evicts.size for value in known)
 
@@ -91,17 +91,17 @@ def _stays(windows: SlidingRows, each: Given, later: Sequence[Given], now: int) 
 def _tumbling(windows: PartitionedRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
     (evicts,) = windows.policies
     own = [each for each in given if each.partition == name]
-    if isinstance(evicts, Count):
+    if isinstance(evicts, CountPolicy):
         for place in range(evicts.size, len(own) + 1, evicts.size):
             batch = own[place - evicts.size : place]
             yield _batch(batch, name, batch[0].row.time, batch[-1].row.time + 1)
-    elif isinstance(evicts, Elapsed):
+    elif isinstance(evicts, ElapsedPolicy):
         periods = sorted({each.row.time // evicts.period for each in own})
         for period in periods:
             start, end = period * evicts.period, (period + 1) * evicts.period
             if end <= tick:
                 yield _batch([each for each in own if start <= each.row.time < end], name, start, end)
-    elif isinstance(evicts, Marker):
+    elif isinstance(evicts, MarkerPolicy):
         marks = [place for place, each in enumerate(given) if each.evict]
         for before, place in zip([-1, *marks], marks, strict=False):
             batch = [each for each in given[before + 1 : place] if each.partition == name]

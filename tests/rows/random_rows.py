@@ -6,12 +6,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from muntin.rows import Count, Delta, Elapsed, Marker, PartitionedRows, Partitions, Row, SlidingRows, TumblingRows
+from muntin.rows import (
+    CountPolicy,
+    DeltaPolicy,
+    ElapsedPolicy,
+    MarkerPolicy,
+    PartitionedRows,
+    Partitions,
+    Row,
+    SlidingRows,
+    TumblingRows,
+)
 
-COUNTS = st.builds(Count, st.integers(1, 5))
-TIMES = st.builds(Elapsed, st.integers(1, 9))
-DELTAS = st.builds(Delta, st.just("v"), st.integers(0, 4))
-MARKERS = st.builds(Marker, st.just("m"))
+COUNTS = st.builds(CountPolicy, st.integers(1, 5))
+TIMES = st.builds(ElapsedPolicy, st.integers(1, 9))
+DELTAS = st.builds(DeltaPolicy, st.just("v"), st.integers(0, 4))
+MARKERS = st.builds(MarkerPolicy, st.just("m"))
 BY = st.sampled_from([None, Partitions("p")])
 LIMITED = st.builds(
     Partitions,

@@ -12,10 +12,10 @@ import pytest
 
 from muntin import Window, WindowError
 from muntin.rows import (
-    Count,
-    Delta,
-    Elapsed,
-    Marker,
+    CountPolicy,
+    DeltaPolicy,
+    ElapsedPolicy,
+    MarkerPolicy,
     Partitions,
     PartitionView,
     Row,
@@ -97,7 +97,7 @@ def test_a_flushed_partition_is_gone_and_a_sliding_one_by_count_or_delta_never_e
     for windows in (last(2), last(delta("value", 1))):
         held = trace(windows)
         for number, value in enumerate([0, 5, 1, 90, -50], 1):
-            held.rows(Row(number, number, (value,) if isinstance(windows.evicts, Delta) else ()))
+            held.rows(Row(number, number, (value,) if isinstance(windows.evicts, DeltaPolicy) else ()))
             assert held.state.count > 0
 
 
@@ -199,12 +199,12 @@ ROWS = [Row(1, 1, (1.0,)), Row(2, 2, (4.0,)), Row(3, 7, (9.0,))]
 )
 def test_the_order_of_events_of_tumbling_windows(windows: TumblingRows, expected: str) -> None:
     """IB-17: table 1 of the document."""
-    is_marked = isinstance(windows.evicts, Marker)
+    is_marked = isinstance(windows.evicts, MarkerPolicy)
     rows = [Row(row.number, row.time, (row.values[0] > 8,)) for row in ROWS] if is_marked else ROWS
     assert ", ".join(trace(windows).rows(*rows).lines) == expected
 
 
-E, D, C = elapsed, delta, Count
+E, D, C = elapsed, delta, CountPolicy
 CELLS = {
     ("count", "count"): (last(1).trigger(1), "insert 1, full, trigger 1, evict 1, insert 2, trigger 2"),
     ("count", "delta"): (last(1).trigger(D("v", 2)), "insert 1, full, trigger 1, evict 1, insert 2"),
@@ -319,7 +319,7 @@ class AllEmptyAndOne(SlidingRows):
 
 def test_a_class_of_ones_own_selects_the_partitions_to_remove() -> None:
     """IB-24, IB-26: asked again while there are too many."""
-    windows = AllEmptyAndOne(elapsed(2), Count(100), partitions=Partitions("letter", most=3))
+    windows = AllEmptyAndOne(elapsed(2), CountPolicy(100), partitions=Partitions("letter", most=3))
     rows = [Row(1, 1, ("a",)), Row(2, 2, ("b",)), Row(3, 9, ("c",)), Row(4, 9, ("d",))]
     found = trace(windows).rows(*rows)
     assert found.lines[-4:] == ["d: insert 4", "a: remove", "b: remove", "c: remove 3"]
@@ -336,7 +336,9 @@ def test_a_selection_of_nothing_is_refused() -> None:
             return []
 
     with pytest.raises(WindowError, match=r"Nothing\.select_partitions returned"):
-        trace(Nothing(Count(2), partitions=Partitions("letter", most=1))).rows(Row(1, 1, ("a",)), Row(2, 2, ("b",)))
+        trace(Nothing(CountPolicy(2), partitions=Partitions("letter", most=1))).rows(
+            Row(1, 1, ("a",)), Row(2, 2, ("b",))
+        )
 
 
 def test_insertions_evictions_triggers_and_flushes_are_told_one_by_one() -> None:
@@ -465,5 +467,5 @@ def test_a_state_goes_on_after_a_checkpoint_and_a_key_that_holds_nothing_is_forg
 
 
 def test_policies_keep_what_they_were_given() -> None:
-    assert last("5 minutes").trigger("1 minute").policies == (Elapsed(300_000_000), Elapsed(60_000_000))
-    assert last().policies == (Count(1), Count(1))
+    assert last("5 minutes").trigger("1 minute").policies == (ElapsedPolicy(300_000_000), ElapsedPolicy(60_000_000))
+    assert last().policies == (CountPolicy(1), CountPolicy(1))

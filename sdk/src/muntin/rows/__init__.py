@@ -7,7 +7,16 @@ computed by count, by time of the axis, by the difference of an attribute, or wh
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.partitions import Partitions, PartitionView
-from muntin.rows.policies import Count, Delta, Elapsed, Marker, RowPolicy, delta, elapsed, marker
+from muntin.rows.policies import (
+    CountPolicy,
+    DeltaPolicy,
+    ElapsedPolicy,
+    MarkerPolicy,
+    RowPolicy,
+    delta,
+    elapsed,
+    marker,
+)
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.sliding import SlidingRows, last
 from muntin.rows.tumbling import TumblingRows, batch
@@ -15,10 +24,10 @@ from muntin.rows.tumbling import TumblingRows, batch
 __all__ = [
     "Action",
     "ActionKind",
-    "Count",
-    "Delta",
-    "Elapsed",
-    "Marker",
+    "CountPolicy",
+    "DeltaPolicy",
+    "ElapsedPolicy",
+    "MarkerPolicy",
     "PartitionView",
     "PartitionedRows",
     "Partitions",

@@ -11,7 +11,7 @@ from muntin.axis import INFINITY, Axis, Duration, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitions import Partitions, PartitionView
-from muntin.rows.policies import Elapsed, RowPolicy
+from muntin.rows.policies import ElapsedPolicy, RowPolicy
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.subwindows import Subwindows
 
@@ -63,9 +63,9 @@ class PartitionedRows(RowWindows):
     def with_lengths(self, convert: Callable[[int], int]) -> Self:
         """Return the same windows with each length of time converted."""
         lengths: dict[str, Any] = {
-            part.name: Elapsed(convert(policy.period))
+            part.name: ElapsedPolicy(convert(policy.period))
             for part in fields(self)
-            if isinstance(policy := getattr(self, part.name), Elapsed)
+            if isinstance(policy := getattr(self, part.name), ElapsedPolicy)
         }
         of = self.partitions
         if of is not None and of.age is not None:
@@ -218,7 +218,7 @@ class PartitionedRows(RowWindows):
         told = ".with_empty()" if self.shows_empty else ""
         if (of := self.partitions) is None:
             return told
-        age = None if of.age is None else Elapsed(of.age).spell(axis).replace("elapsed(", "").rstrip(")")
+        age = None if of.age is None else ElapsedPolicy(of.age).spell(axis).replace("elapsed(", "").rstrip(")")
         limits = {"age": age, "most": of.most, "most_rows": of.most_rows, "on_insertion": of.on_insertion or None}
         said = [repr(of.by), *(f"{name}={limit}" for name, limit in limits.items() if limit is not None)]
         return f"{told}.partition({', '.join(said)})"

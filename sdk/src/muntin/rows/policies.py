@@ -12,7 +12,7 @@ from muntin.errors import WindowError
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class CountPolicy:
     """So many rows; given as a number.
 
     Attributes:
@@ -39,7 +39,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Elapsed:
+class ElapsedPolicy:
     """So much time of the axis; given as a length of time, or by `elapsed`.
 
     Attributes:
@@ -65,7 +65,7 @@ class Elapsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class DeltaPolicy:
     """A difference of an attribute; made by `delta`.
 
     Attributes:
@@ -104,7 +104,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
+class MarkerPolicy:
     """A row that is no member and ends a window; made by `marker`.
 
     Attributes:
@@ -129,10 +129,12 @@ class Marker:
         return f"marker({self.condition!r})"
 
 
-RowPolicy: TypeAlias = Count | Elapsed | Delta | Marker
+RowPolicy: TypeAlias = CountPolicy | ElapsedPolicy | DeltaPolicy | MarkerPolicy
 """What makes rows leave a window, or a window trigger."""
 
-_POLICIES: Final[Mapping[str, type[RowPolicy]]] = {cls.policy: cls for cls in (Count, Elapsed, Delta, Marker)}
+_POLICIES: Final[Mapping[str, type[RowPolicy]]] = {
+    cls.policy: cls for cls in (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy)
+}
 
 
 def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
@@ -144,15 +146,15 @@ def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
 
     Example:
         >>> policy_of(10), policy_of("10 seconds")
-        (Count(size=10), Elapsed(period=10000000))
+        (CountPolicy(size=10), ElapsedPolicy(period=10000000))
     """
     if isinstance(given, RowPolicy):
         return given
     if isinstance(given, str | timedelta):
-        return Elapsed(ticks(given))
+        return ElapsedPolicy(ticks(given))
     count: object = given
     if isinstance(count, int) and not isinstance(count, bool):
-        return Count(count)
+        return CountPolicy(count)
     raise WindowError(
         f"{given!r} is no policy of row windows\n"
         "  expected: a number of rows, a length of time such as '10 minutes', delta(...), elapsed(...) or marker(...)"
@@ -175,7 +177,7 @@ def policy_from_dict(data: Mapping[str, Any]) -> RowPolicy:
 
     Example:
         >>> policy_from_dict({"policy": "delta", "attribute": "age", "size": 2})
-        Delta(attribute='age', size=2, start=None)
+        DeltaPolicy(attribute='age', size=2, start=None)
     """
     name = str(data.get("policy"))
     if name not in _POLICIES:
@@ -186,7 +188,7 @@ def policy_from_dict(data: Mapping[str, Any]) -> RowPolicy:
         raise WindowError(f"{dict(data)!r} is no policy of row windows: {error}") from error
 
 
-def delta(attribute: str, size: Duration | float, *, start: float | None = None) -> Delta:
+def delta(attribute: str, size: Duration | float, *, start: float | None = None) -> DeltaPolicy:
     """Return the policy of a difference: an attribute that is larger by more than a size.
 
     Args:
@@ -199,12 +201,12 @@ def delta(attribute: str, size: Duration | float, *, start: float | None = None)
 
     Example:
         >>> delta("price", 0.5)
-        Delta(attribute='price', size=0.5, start=None)
+        DeltaPolicy(attribute='price', size=0.5, start=None)
     """
-    return Delta(attribute, int(ticks(size)) if isinstance(size, str | timedelta) else size, start)
+    return DeltaPolicy(attribute, int(ticks(size)) if isinstance(size, str | timedelta) else size, start)
 
 
-def elapsed(period: Duration) -> Elapsed:
+def elapsed(period: Duration) -> ElapsedPolicy:
     """Return the policy of elapsed time of the axis; a length of time given as text means the same.
 
     Args:
@@ -214,10 +216,10 @@ def elapsed(period: Duration) -> Elapsed:
         >>> elapsed("10 seconds") == policy_of("10 seconds")
         True
     """
-    return Elapsed(ticks(period))
+    return ElapsedPolicy(ticks(period))
 
 
-def marker(condition: str) -> Marker:
+def marker(condition: str) -> MarkerPolicy:
     """Return the policy of rows that end a window and are no members: IBM Streams' window punctuation.
 
     Args:
@@ -228,7 +230,7 @@ def marker(condition: str) -> Marker:
         >>> marker("kind = 'end of file'").reads
         ("kind = 'end of file'",)
     """
-    return Marker(condition)
+    return MarkerPolicy(condition)
 
 
 def _check_expression(call: str, expression: object) -> None:

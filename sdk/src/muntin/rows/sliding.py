@@ -13,10 +13,10 @@ from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.partitions import Partitions
 from muntin.rows.policies import (
-    Count,
-    Delta,
-    Elapsed,
-    Marker,
+    CountPolicy,
+    DeltaPolicy,
+    ElapsedPolicy,
+    MarkerPolicy,
     RowPolicy,
     policy_from_dict,
     policy_of,
@@ -25,7 +25,7 @@ from muntin.rows.policies import (
 from muntin.rows.subwindows import Expiring, Member, Subwindows
 from muntin.windows.extent import Window
 
-_EVERY_ROW: Final = Count(1)
+_EVERY_ROW: Final = CountPolicy(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class SlidingRows(PartitionedRows):
     What time does comes before the row at that time; at one tick rows leave before the window is computed.
 
     Attributes:
-        evicts: When rows leave: `Count`, `Delta` or `Elapsed`.
-        triggers: When the window is computed: `Count`, `Delta` or `Elapsed`.
+        evicts: When rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
+        triggers: When the window is computed: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
         waits_until_full: True if it is not computed before it was full once.
         partitions: How rows are partitioned.
         shows_empty: True if a window without rows is computed too.
@@ -59,7 +59,7 @@ class SlidingRows(PartitionedRows):
 
     def __post_init__(self) -> None:
         for role, policy in (("evicted", self.evicts), ("triggered", self.triggers)):
-            if isinstance(policy, Marker):
+            if isinstance(policy, MarkerPolicy):
                 raise WindowError(
                     f"sliding windows cannot be {role} by {policy.spell(Axis.TICKS)}\n"
                     "  a marker ends a whole window, and a sliding one has no end: use batch(marker(...))"
@@ -95,8 +95,8 @@ class SlidingRows(PartitionedRows):
         yield from self.advance(state, row.time)
         partition, values = self._read(row)
         found, evicts, triggers = state.open(partition, row.time), self.evicts, self.triggers
-        value = values[0] if isinstance(evicts, Delta) else None
-        if isinstance(triggers, Delta):
+        value = values[0] if isinstance(evicts, DeltaPolicy) else None
+        if isinstance(triggers, DeltaPolicy):
             attribute = values[-1]
             if found.base is None:
                 found.base = attribute if triggers.start is None else triggers.start
@@ -104,9 +104,9 @@ class SlidingRows(PartitionedRows):
                 found.base = attribute
                 yield from self._compute(state, partition, row.time)
         gone: tuple[int, ...] = ()
-        if isinstance(evicts, Count) and len(found.rows) == evicts.size:
+        if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size:
             gone = (found.rows.popitem(last=False)[0],)
-        elif isinstance(evicts, Delta):
+        elif isinstance(evicts, DeltaPolicy):
             gone = found.exceeded(value, evicts.size)
         if gone:
             state.count -= len(gone)
@@ -116,14 +116,14 @@ class SlidingRows(PartitionedRows):
             yield Action(ActionKind.EVICT, partition, gone)
         found.insert(row.number, Member(row.time, value))
         state.count += 1
-        if isinstance(evicts, Elapsed):
+        if isinstance(evicts, ElapsedPolicy):
             state.expiring.append(Expiring(row.time, row.number, partition))
         self._wake(state, row.time)
         yield Action(ActionKind.INSERT, partition, (row.number,))
-        if isinstance(evicts, Count) and len(found.rows) == evicts.size and not found.is_full:
+        if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size and not found.is_full:
             found.is_full = True
             yield Action(ActionKind.FULL, partition)
-        if isinstance(triggers, Count):
+        if isinstance(triggers, CountPolicy):
             found.counted += 1
             if found.counted == triggers.size:
                 found.counted = 0
@@ -143,11 +143,11 @@ class SlidingRows(PartitionedRows):
 
     @property
     def _lifetime(self) -> int | None:
-        return self.evicts.period if isinstance(self.evicts, Elapsed) else None
+        return self.evicts.period if isinstance(self.evicts, ElapsedPolicy) else None
 
     @property
     def _period(self) -> int | None:
-        return self.triggers.period if isinstance(self.triggers, Elapsed) else None
+        return self.triggers.period if isinstance(self.triggers, ElapsedPolicy) else None
 
     def _compute(self, state: Subwindows, partition: Hashable, end: int) -> Iterator[Action]:
         found = state.partitions.get(partition)

@@ -12,7 +12,16 @@ from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.partitions import Partitions
-from muntin.rows.policies import Count, Delta, Elapsed, Marker, RowPolicy, policy_from_dict, policy_of, policy_to_dict
+from muntin.rows.policies import (
+    CountPolicy,
+    DeltaPolicy,
+    ElapsedPolicy,
+    MarkerPolicy,
+    RowPolicy,
+    policy_from_dict,
+    policy_of,
+    policy_to_dict,
+)
 from muntin.rows.subwindows import Member, Subwindows
 from muntin.windows.extent import Window
 
@@ -40,7 +49,7 @@ class TumblingRows(PartitionedRows):
     def __post_init__(self) -> None:
         if self.shows_empty and self.partitions is not None:
             raise WindowError("a flushed partition is gone, so it has no empty windows: leave out .with_empty()")
-        if self.shows_empty and not isinstance(self.evicts, Elapsed | Marker):
+        if self.shows_empty and not isinstance(self.evicts, ElapsedPolicy | MarkerPolicy):
             raise WindowError(
                 f"batch({self.evicts.spell(Axis.TICKS)}) is flushed for a row, so it is never empty\n"
                 "  leave out .with_empty(), or flush by time or by a marker"
@@ -56,11 +65,11 @@ class TumblingRows(PartitionedRows):
         yield from self.advance(state, row.time)
         partition, values = self._read(row)
         evicts, value = self.evicts, None
-        if isinstance(evicts, Marker) and values[0]:
+        if isinstance(evicts, MarkerPolicy) and values[0]:
             yield from self._mark(state, row.time)
             return
         found = state.open(partition, row.time)
-        if isinstance(evicts, Delta):
+        if isinstance(evicts, DeltaPolicy):
             value = values[0]
             if evicts.is_exceeded(value, found.base):
                 yield from self._compute(state, partition, row.time)
@@ -71,7 +80,7 @@ class TumblingRows(PartitionedRows):
         state.count += 1
         self._wake(state, row.time)
         yield Action(ActionKind.INSERT, partition, (row.number,))
-        if isinstance(evicts, Count) and len(found.rows) == evicts.size:
+        if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size:
             yield from self._compute(state, partition, row.time + 1)
         yield from self._limit(state, row.time)
 
@@ -89,7 +98,7 @@ class TumblingRows(PartitionedRows):
 
     @property
     def _period(self) -> int | None:
-        return self.evicts.period if isinstance(self.evicts, Elapsed) else None
+        return self.evicts.period if isinstance(self.evicts, ElapsedPolicy) else None
 
     def _mark(self, state: Subwindows, time: int) -> Iterator[Action]:
         if not state.count:
