@@ -83,10 +83,15 @@ def _names_spark(file: str) -> bool:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one session of a test run, quiet, with everybody's settings and a JVM in a hurry."""
     from muntin_engine.spark.session.local import local_session, stop_session
+    from tests.quick_drivers import quick_drivers
+    from tests.quick_files import leave_permissions
     from tests.quick_jvm import OPTIONS, home
 
     os.environ.update(home())
-    log = tmp_path_factory.mktemp("spark") / "spark.log"
-    session = local_session("muntin tests", log=log, conf={"spark.driver.extraJavaOptions": OPTIONS, **QUICK})
-    yield session
+    folder = tmp_path_factory.mktemp("spark")
+    conf = {"spark.driver.extraJavaOptions": OPTIONS, **QUICK}
+    session = local_session("muntin tests", log=folder / "spark.log", conf=conf)
+    leave_permissions(session)
+    with quick_drivers(session, folder):
+        yield session
     stop_session(session)
