@@ -1,4 +1,4 @@
-"""What crosses the shuffle, and its form: blobs of rows or of partial states, with the progress that tasks saw.
+"""The exchange between map tasks and buckets: blobs of rows or of partial states, with the progress that tasks saw.
 
 With one input nothing is added and nothing is taken apart. Otherwise a column says the side of a row, the place of its
 input. Buckets, keys and times are of the same types in all inputs and share columns; ids and payloads are not, and have

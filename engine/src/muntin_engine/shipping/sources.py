@@ -25,7 +25,9 @@ def class_source(cls: type) -> str | None:
     """
     for function in own_functions(cls):
         tree = _tree_around(function)
-        around = [node for node in _definitions(tree) if isinstance(node, ast.ClassDef) and _is_around(node, function)]
+        line = function.__code__.co_firstlineno
+        classes = [node for node in _definitions(tree) if isinstance(node, ast.ClassDef)]
+        around = [node for node in classes if node.lineno <= line <= (node.end_lineno or 0)]
         if around and around[-1].name == cls.__name__:
             return _spelled(around[-1])
     try:
@@ -79,10 +81,6 @@ def _definitions(tree: ast.Module | None) -> Iterator[_Definition]:
 
 def _first_line(node: _Definition) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-
-
-def _is_around(node: ast.ClassDef, function: FunctionType) -> bool:
-    return node.lineno <= function.__code__.co_firstlineno <= (node.end_lineno or 0)
 
 
 def _spelled(node: ast.AST | None) -> str | None:

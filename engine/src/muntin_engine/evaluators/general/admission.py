@@ -268,14 +268,11 @@ class Admission:
             self._reject(Reason.STALE_REVISION, message, change)
 
     def _reject_late(self, change: InputChange, sync_time: int) -> None:
-        late_by = None if self._is_closed else self._watermark - sync_time
-        message = f"event time {self._axis.spell(sync_time)} {self._behind(late_by)}"
-        self.rejections.append(Rejection(Reason.LATE, message, change, late_by))
-
-    def _behind(self, late_by: int | None) -> str:
-        if late_by is None:
-            return "arrived after the end of the stream"
-        return f"is {self._axis.spell_length(late_by)} behind the watermark {self._axis.spell(self._watermark)}"
+        late_by, spell = None if self._is_closed else self._watermark - sync_time, self._axis.spell
+        where = "arrived after the end of the stream"
+        if late_by is not None:
+            where = f"is {self._axis.spell_length(late_by)} behind the watermark {spell(self._watermark)}"
+        self.rejections.append(Rejection(Reason.LATE, f"event time {spell(sync_time)} {where}", change, late_by))
 
 
 class Filter:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar.coding import stable_order
 from muntin_engine.evaluators.columnar.lifting import RowGroups, Rows, group_rows
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
-from muntin_engine.evaluators.slices.query_of_task import sliced_query_of
+from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.exchange.task_payload import TaskPayload
 
@@ -50,3 +51,9 @@ def _python_values(column: pa.Array) -> list[object]:
     is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     values: list[Any] = column.to_numpy().tolist() if is_plain and not column.null_count else column.to_pylist()
     return values
+
+
+def sliced_query_of(task: TaskPayload) -> SlicedQuery:
+    """Return a query as evaluation over slices with Python states reads it."""
+    grids = [grid for grid in task.grids if isinstance(grid, SliceGrid)]
+    return SlicedQuery.of(grids, task.query.bindings, len(task.input.columns.payload), task.codec, axis=task.query.axis)

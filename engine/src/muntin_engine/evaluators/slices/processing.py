@@ -6,7 +6,7 @@ from operator import sub
 
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.over_slices.processing import process_slices
-from muntin_engine.evaluators.slices.query_of_task import sliced_query_of
+from muntin_engine.evaluators.slices.lifting import sliced_query_of
 from muntin_engine.evaluators.slices.result_tables import run_tables
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.states import StateStore
