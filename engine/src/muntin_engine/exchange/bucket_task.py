@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from muntin import INFINITY, LatePolicy, ModuleFailedError
-from muntin_engine.core.changes import Progress, Rejection
+from muntin_engine.core.changes import Rejection
 from muntin_engine.core.window_grid import open_windows
-from muntin_engine.evaluators.batch import BucketBatch, InputReport
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport
 from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.durations import Durations
-from muntin_engine.exchange.intake import take_in
+from muntin_engine.exchange.intake import Intake, take_in
 from muntin_engine.exchange.shuffle import Arrived, to_blob
 from muntin_engine.exchange.side_output import side_output_row, side_output_table
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -68,7 +68,7 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
 
 
 def _run(task: TaskPayload, number: int, cells: CheckedCells, arrived: Arrived) -> Iterator[OutputBlob]:
-    durations, inputs = Durations(task), task.plan.inputs
+    durations = Durations(task)
     with _without_collector():
         with durations.of("intake"):
             intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
@@ -90,33 +90,14 @@ def _run(task: TaskPayload, number: int, cells: CheckedCells, arrived: Arrived) 
         with durations.of("encode"):
             blob = to_blob(table)
         yield OutputBlob(RESULTS, table.num_rows, blob)
-    late = [(key, rejection) for key, rejection in found.rejections if rejection.is_late]
-    drops = [given.late.policy is LatePolicy.DROP for given in inputs]
-    kept = [(key, rejection) for key, rejection in late if not drops[rejection.change.side]]
-    if found.late + len(late) > len(kept):
-        yield OutputBlob(LATE, found.late + len(late) - len(kept))
-    rejected = (side_output_row(task, key, rejection) for key, rejection in found.rejections if not rejection.is_late)
-    side_outputs = {
-        LATE: [side_output_row(task, key, rejection) for key, rejection in kept],
-        REJECTED: [*intake.rejected, *rejected],
-    }
-    for stream, rows in side_outputs.items():
-        if rows:
-            yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows, len(inputs))))
-    if any(given.sources for given in inputs):
-        observed = [part.observed for part in arrived.inputs]
-        counts = count_sources(task, number, observed, (rejection for _, rejection in late))
+    yield from _side_outputs(task, found, intake)
+    if any(given.sources for given in task.plan.inputs):
+        late = (rejection for _, rejection in found.rejections if rejection.is_late)
+        counts = count_sources(task, number, [part.observed for part in arrived.inputs], late)
         yield from (OutputBlob(name, count) for name, count in counts.items())
     if not task.is_static:  # static inputs report no metrics
-        names = [*map(skipped_metric, task.inputs[0].choosy_labels), "filtered"]
-        skipped = zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False)
-        metrics = {
-            **found.metrics,
-            "bytes_written": cells.written,
-            **_of_progress(task, found.progress),
-            **dict(skipped),
-        }
-        metrics |= durations.metrics(arrived.durations)
+        metrics = {"bytes_written": cells.written, **durations.metrics(arrived.durations)}
+        metrics |= _metrics(task, found, arrived)
         yield from (OutputBlob(name, value) for name, value in metrics.items() if value or name in LEVELS)
 
 
@@ -132,12 +113,32 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _of_progress(task: TaskPayload, now: Progress) -> dict[str, int]:
-    """Return the metrics of progress; unknown ones are left out."""
-    grids = task.inputs[0].tracker.steps or [grid for grid in [task.plan.window.grid()] if grid is not None]
-    metrics = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
-    count = open_windows(grids, now.watermark, now.horizon)
-    return metrics if count is None else {**metrics, "windows_open": count}
+def _side_outputs(task: TaskPayload, found: Evaluated, intake: Intake) -> Iterator[OutputBlob]:
+    """Yield the late and the rejected rows, and the number of late ones that are dropped."""
+    late = [(key, rejection) for key, rejection in found.rejections if rejection.is_late]
+    drops = [given.late.policy is LatePolicy.DROP for given in task.plan.inputs]
+    kept = [(key, rejection) for key, rejection in late if not drops[rejection.change.side]]
+    if found.late + len(late) > len(kept):
+        yield OutputBlob(LATE, found.late + len(late) - len(kept))
+    rejected = (side_output_row(task, key, rejection) for key, rejection in found.rejections if not rejection.is_late)
+    side_outputs = {
+        LATE: [side_output_row(task, key, rejection) for key, rejection in kept],
+        REJECTED: [*intake.rejected, *rejected],
+    }
+    for stream, rows in side_outputs.items():
+        if rows:
+            yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows, len(task.inputs))))
+
+
+def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str, int]:
+    """Return the metrics of the evaluator, of progress as far as it is known, and of rows that were not accepted."""
+    (first, *_), now = task.inputs, found.progress
+    grids = first.tracker.steps or [grid for grid in [task.plan.window.grid()] if grid is not None]
+    open = open_windows(grids, now.watermark, now.horizon)
+    of_progress = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
+    names = [*map(skipped_metric, first.choosy_labels), "filtered"]
+    skipped = zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False)
+    return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **dict(skipped)}
 
 
 def names_of_counts(task: TaskPayload) -> tuple[str, ...]:

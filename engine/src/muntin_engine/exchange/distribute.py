@@ -179,29 +179,15 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
         kind = pc.index_in(batch.column("change"), pa.array(CHANGES)).fill_null(UNKNOWN).to_numpy()
     times = _times(task, batch, kind)
     problem = find_problems(task, batch, kind, times)
-    is_good = flags(problem.is_null())
-    columns = {"bucket": batch.column("bucket"), "problem": problem, "start": times.start, "end": times.end}
-    if task.columns.has_changes:
-        columns |= {"change": batch.column("change"), "new_end": times.new_end}
-    if "id" in batch.schema.names:
-        ids = batch.column("id")
-        has_zone = pa.types.is_timestamp(ids.type) and ids.type.tz is not None  # that of the session
-        columns["id"] = ids.cast(pa.timestamp("us", tz="UTC")) if has_zone else ids
-    source = batch.column("source") if task.tracker.sources else None
-    if source is not None:
-        columns["source"] = source
+    columns, is_good = _columns(task, batch, times, problem), flags(problem.is_null())
     is_new, is_met = kind == INSERT, np.ones(len(batch), np.bool_)
     if task.given.columns.conditions:
         is_met = flags(batch.column("kept"))
     is_filtered = is_new & ~is_met
-    own_names = task.own_payload_names
-    types = task.keys + task.columns.payload
-    for name, data_type in zip(task.key_names + task.payload_names, types, strict=True):
-        if name in task.key_names or name in own_names:
-            columns[name] = batch.column(name).cast(data_type, safe=False)
     is_row = (kind < PUNCTUATE) | ~is_good
     if task.keeps_filtered:
         # only where it may be revised is what is left out known, without a payload; a retraction may repeat the payload
+        own_names = task.own_payload_names
         is_told = is_new | np.logical_or.reduce([flags(columns[name].is_valid()) for name in own_names] or [is_new])
         is_left_out = pa.array(is_told & ~is_met)
         columns |= {name: pc.if_else(is_left_out, None, columns[name]) for name in own_names}
@@ -212,7 +198,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     rows = pa.table(columns)
     kept = rows if is_row.all() else rows.filter(pa.array(is_row))
     start, end, new_end = (ticks.fill_null(EARLIEST).to_numpy() for ticks in times)
-    good = GoodRows(kind, start, end, new_end, source)
+    good = GoodRows(kind, start, end, new_end, columns.get("source"))
     good = good if is_good.all() else good.where(is_good)
     observed = list(observe(task, good)) if task.tracker.needs_observations else []
     skipped = {label: np.zeros(len(batch), np.bool_) for label in task.choosy_labels}
@@ -222,6 +208,24 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     return ReadRows(kept, progress_of(task, good), observed, counts, int(np.count_nonzero(is_filtered)))
 
 
+def _columns(task: InputTask, batch: pa.RecordBatch, times: RowTimes, problem: pa.Array) -> dict[str, pa.Array]:
+    """Return the columns of rows, keys and payload in the types in which they travel."""
+    columns = {"bucket": batch.column("bucket"), "problem": problem, "start": times.start, "end": times.end}
+    if task.columns.has_changes:
+        columns |= {"change": batch.column("change"), "new_end": times.new_end}
+    if "id" in batch.schema.names:
+        ids = batch.column("id")
+        has_zone = pa.types.is_timestamp(ids.type) and ids.type.tz is not None  # that of the session
+        columns["id"] = ids.cast(pa.timestamp("us", tz="UTC")) if has_zone else ids
+    if task.tracker.sources:
+        columns["source"] = batch.column("source")
+    types = task.keys + task.columns.payload
+    for name, data_type in zip(task.key_names + task.payload_names, types, strict=True):
+        if name in task.key_names or name in task.own_payload_names:
+            columns[name] = batch.column(name).cast(data_type, safe=False)
+    return columns
+
+
 def _times(task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> RowTimes:
     """Return the times of the rows as ticks: microseconds since the epoch in UTC for timestamps.
 
@@ -229,10 +233,9 @@ def _times(task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> RowTimes:
     """
     names, nothing = batch.schema.names, pa.nulls(len(batch), pa.int64())
     start = batch.column("start").cast(pa.int64())
-    if task.given.is_point:
+    end = batch.column("end").cast(pa.int64()) if "end" in names else nothing
+    if task.is_point:
         end = pc.add(start, 1)
-    else:
-        end = batch.column("end").cast(pa.int64()) if "end" in names else nothing
     new_end = batch.column("new_end").cast(pa.int64()) if "new_end" in names else nothing
     is_insert = pa.array(kind == INSERT)
     return RowTimes(

@@ -64,6 +64,7 @@ class InputTask:
         columns: The form in which the other columns travel.
         time_type: The type of times in the results.
         given: The input in the plan.
+        is_point: True if events last one tick.
         tracker: The tracker of its progress.
         key_names: The names of the key columns.
         payload_names: The names of the columns that make the payload.
@@ -79,6 +80,7 @@ class InputTask:
     columns: InputColumns
     time_type: pa.DataType
     given: Input = field(init=False, repr=False, compare=False)
+    is_point: bool = field(init=False, repr=False, compare=False)
     tracker: ProgressTracker = field(init=False, repr=False, compare=False)
     key_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     payload_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -93,6 +95,7 @@ class InputTask:
         keeps_filtered = given.keeps_filtered
         derived = {
             "given": given,
+            "is_point": given.is_point,
             "tracker": ProgressTracker(given.progress, given.sources, self.plan.steps),
             "key_names": tuple(f"k{place}" for place in range(len(self.keys))),
             "payload_names": payload_names,
