@@ -20,7 +20,10 @@ from muntin import (
     calendar,
     count_by_end,
     count_by_start,
+    cumulate,
+    global_windows,
     hopping,
+    landmark,
     session,
     snapshot,
     tumbling,
@@ -47,6 +50,9 @@ def pictures() -> Iterator[Picture]:
     yield _kind("reach", "tumbling windows of 5 ticks, of which events stay members for 3 ticks", tumbling, 5, reach=3)
     yield _kind("session", "sessions, which end when nothing happens for 3 ticks", session, 3)
     yield _calendar()
+    yield _kind("cumulate", "windows that grow by 2 ticks up to 6", cumulate, 6, 2)
+    yield _kind("landmark", "windows that grow by 4 ticks", landmark, 4)
+    yield _kind("global", "the global window", global_windows)
     yield _kind("snapshot", "snapshot windows", snapshot)
     yield _kind("count-by-start", "count windows over 2 starts", count_by_start, 2)
     yield _kind("count-by-end", "count windows over 2 ends", count_by_end, 2)

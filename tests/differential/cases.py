@@ -18,7 +18,10 @@ from muntin import (
     WindowKind,
     count_by_end,
     count_by_start,
+    cumulate,
+    global_windows,
     hopping,
+    landmark,
     session,
     snapshot,
     tumbling,
@@ -49,7 +52,15 @@ WINDOWS: dict[str, WindowKind] = {
     "session of one tick": session(1),
 }
 
-BY_NAME: dict[str, WindowKind] = WINDOWS | CALENDARS
+GROWING: dict[str, WindowKind] = {
+    "cumulating": cumulate(12, 4, 1),
+    "cumulating by ticks": cumulate(3, 1),
+    "landmark": landmark(5, -7),
+    "global": global_windows(),
+}
+"""Windows that share a start; results of time-bound output are not defined for them."""
+
+BY_NAME: dict[str, WindowKind] = WINDOWS | CALENDARS | GROWING
 """All that a case may name; what is long on the axis has streams of its own."""
 
 

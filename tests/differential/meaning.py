@@ -11,8 +11,11 @@ from muntin import (
     INFINITY,
     CalendarWindows,
     CountWindows,
+    CumulateWindows,
     Event,
+    GlobalWindows,
     HoppingWindows,
+    LandmarkWindows,
     OutputContract,
     TimestampPolicy,
     Window,
@@ -54,6 +57,15 @@ def least_promise(case: Case, histories: Histories, now: Progress) -> int:
         key_watermark = places * window.hop + window.offset + (window.size if is_point else 0)
     elif isinstance(window, CountWindows) and is_point:
         key_watermark = watermark + 1
+    elif isinstance(window, CumulateWindows):
+        least = watermark - window.offset
+        step, size = (least // length * length + window.offset for length in (window.step, window.size))
+        key_watermark = step + window.step if is_point else size
+    elif isinstance(window, LandmarkWindows):
+        steps = max(0, (watermark - window.since) // window.step)
+        key_watermark = window.since + (steps + 1) * window.step if is_point else window.since
+    elif isinstance(window, GlobalWindows):
+        key_watermark = INFINITY if is_point else EARLIEST
     elif isinstance(window, CalendarWindows):
         days = (window.size + window.hop + 2) * (1 if window.unit == "day" else 31)
         later = reference.windows(window, [Event(watermark, INFINITY, None)], watermark + days * 86_400)

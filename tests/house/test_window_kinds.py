@@ -20,12 +20,13 @@ SOURCES = [
     if not any(part in file.as_posix() for part in ("muntin/windows/", "muntin/named_windows.py"))
     and "template" not in file.parts
 ]
-KINDS = {"HoppingWindows", "SnapshotWindows", "CountWindows", "SessionWindows", "CalendarWindows", "OWN_KINDS"}
+SPECIAL = {"HoppingWindows", "SnapshotWindows", "CountWindows"}
+OWN = SPECIAL | {"SessionWindows", "CalendarWindows", "CumulateWindows", "LandmarkWindows", "GlobalWindows"}
+KINDS = OWN | {"OWN_KINDS"}
 FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}
 TABLES = {
-    "engine/src/muntin_engine/evaluators/general/key_state.py": KINDS
-    - {"SessionWindows", "CalendarWindows", "OWN_KINDS"},
-    "sdk/src/muntin/testing/window_meaning.py": KINDS - {"OWN_KINDS"},
+    "engine/src/muntin_engine/evaluators/general/key_state.py": SPECIAL,
+    "sdk/src/muntin/testing/window_meaning.py": OWN,
 }
 """Where a table by class is what the file is for, and its kinds: faster assigners, and the oracle's own definitions."""
 

@@ -13,20 +13,26 @@ from muntin import (
     Axis,
     ClipPolicy,
     Duration,
+    EmitPolicy,
     Lateness,
     ParameterError,
     PolicyError,
     QueryError,
+    TimestampPolicy,
     Trigger,
     TriggerView,
     Window,
     WindowError,
+    WindowKind,
     bounded_delay,
     calendar,
     correct,
     count_by_start,
+    cumulate,
     early,
+    global_windows,
     hopping,
+    landmark,
     ordered,
     punctuate_every,
     punctuated,
@@ -254,3 +260,20 @@ def test_a_clock_cannot_be_asked_about_times_that_one_has_shown_already() -> Non
         "the times in at are timestamp_ntz: some clock has shown them already\n"
         "  cast them to timestamp; or, if that clock is the one of Asia/Tokyo, leave the zone out"
     )
+
+
+def test_windows_that_grow_know_the_unit_and_say_when_they_are_complete() -> None:
+    grown = MILLIS.resolve(landmark("1 hour", since="1970-01-02"))
+    assert (grown.step, grown.since) == (3_600_000, 86_400_000)
+    told = explain_plan(plan_of(window=grown, axis=Axis.TICKS, unit="ms"))
+    assert "landmark('1 hour', since='1970-01-02T00:00:00Z')" in told
+    told = explain_plan(plan_of(window=TIME.resolve(cumulate("1 day", "1 hour"))))
+    assert "cumulate('1 day', '1 hour')" in told
+    assert "less than 1 day, as results start where their windows do" in told
+    assert "less than" not in explain_plan(plan_of(window=global_windows()))
+
+
+@pytest.mark.parametrize("window", [cumulate("1 day", "1 hour"), landmark("1 hour"), global_windows()], ids=str)
+def test_windows_that_grow_have_no_time_bound_results(window: WindowKind) -> None:
+    with pytest.raises(PolicyError, match="does not say\n  use timestamps='align', or another window"):
+        plan_of(window=TIME.resolve(window), timestamps=TimestampPolicy.TIME_BOUND, emit=EmitPolicy.EAGER)

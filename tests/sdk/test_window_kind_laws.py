@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from muntin import WindowKind, count_by_end, count_by_start, hopping, session, snapshot, tumbling
+from muntin import (
+    WindowKind,
+    count_by_end,
+    count_by_start,
+    cumulate,
+    global_windows,
+    hopping,
+    landmark,
+    session,
+    snapshot,
+    tumbling,
+)
 from muntin.testing import LawError, WindowKindLaws, laws_of
 from tests.hostile.muntin_hostile.windows import HOSTILE_KINDS, Each
 
@@ -22,6 +34,10 @@ OWN: list[WindowKind] = [
     count_by_end(2),
     session(1),
     session(5),
+    cumulate(9, 3, 1),
+    cumulate(4, 1),
+    landmark(4, -3),
+    global_windows(),
     Each(),
 ]
 
@@ -53,6 +69,18 @@ def test_a_kind_keeps_all_laws(kind: WindowKind) -> None:
 @pytest.mark.parametrize("law", HOSTILE_KINDS)
 def test_a_kind_that_breaks_one_law_is_found_by_that_law_alone(law: str) -> None:
     assert broken_by(HOSTILE_KINDS[law]) == [law]
+
+
+@dataclass(frozen=True)
+class _Backwards(Each):
+    """Says that later windows begin earlier."""
+
+    def extent_start(self, start: int) -> int:
+        return -abs(start)
+
+
+def test_extents_that_do_not_ascend_break_the_order() -> None:
+    assert broken_by(_Backwards()) == ["test_windows_ascend_in_start_and_in_end"]
 
 
 def test_a_broken_law_shows_a_stream_and_what_to_do() -> None:

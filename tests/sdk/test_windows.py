@@ -16,7 +16,10 @@ from muntin import (
     WindowKind,
     count_by_end,
     count_by_start,
+    cumulate,
+    global_windows,
     hopping,
+    landmark,
     session,
     snapshot,
     tumbling,
@@ -32,6 +35,10 @@ SPECIFICATIONS = [
     count_by_start(3),
     count_by_end(1),
     session("30 minutes"),
+    cumulate("1 day", "1 hour", "6 hours"),
+    landmark("1 hour", since="2024-05-01"),
+    landmark(10),
+    global_windows(),
 ]
 
 
@@ -55,6 +62,10 @@ def test_a_specification_spells_itself() -> None:
         "count_by_start(3)",
         "count_by_end(1)",
         "session(1800000000)",
+        "cumulate(86400000000, 3600000000, offset=21600000000)",
+        "landmark(3600000000, since=1714521600000000)",
+        "landmark(10)",
+        "global_windows()",
     ]
 
 
@@ -65,6 +76,19 @@ def test_a_specification_spells_itself() -> None:
         (lambda: hopping(5, -1), "a hopping window needs a size and a hop above zero, got 5 and -1"),
         (lambda: tumbling(5, reach=-1), "the reach of a window cannot be negative, got -1"),
         (lambda: count_by_start(0), "a count window needs a whole number above zero, got 0"),
+        (
+            lambda: cumulate(10, 3),
+            "cumulating windows need a step above zero and a size that is a multiple, got 10 and 3",
+        ),
+        (
+            lambda: cumulate("1 hour", "1 day"),
+            "cumulating windows need a step above zero and a size that is a multiple, got '1 hour' and '1 day'",
+        ),
+        (lambda: landmark(0), "landmark windows need a step above zero, got 0"),
+        (
+            lambda: landmark(5, since="noon"),
+            "'noon' is no time\n  expected: a time such as '2024-05-01 08:00'",
+        ),
         (lambda: session(0), "a session window needs a gap above zero, got 0"),
         (lambda: session("-5 minutes"), "a session window needs a gap above zero, got 'minus 5 minutes'"),
         (lambda: CountWindows(1, "middle"), "a count window counts by 'start' or by 'end', got 'middle'"),  # type: ignore[arg-type]

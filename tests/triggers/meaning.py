@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, NamedTuple
 
-from muntin import EARLIEST, Decision, Trigger, TriggerView, Window
+from muntin import EARLIEST, INFINITY, Decision, Trigger, TriggerView, Window
 from muntin.triggers.all_of import AllOf
 from muntin.triggers.any_of import AnyOf
 from muntin.triggers.count import AfterCount
@@ -74,9 +74,10 @@ def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -
         case AfterCount(count):
             return sum(view.came for view in views[begin : at + 1]) >= count
         case Past(part, delay):
-            return view.max_event_time >= window.start + round(part * length) + delay
+            has_place = window.end < INFINITY or part == 0
+            return has_place and view.max_event_time >= window.start + round(part * length) + delay
         case Percentile(part):
-            return view.came > 0 and view.newest - window.start >= part * length
+            return view.came > 0 and window.end < INFINITY and view.newest - window.start >= part * length
         case When(condition):
             return any(view.values[condition])
         case OnSignal(signal):

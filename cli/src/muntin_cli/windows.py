@@ -26,8 +26,8 @@ def own_windows() -> dict[str, Callable[..., WindowKind]]:
     """Return Muntin's functions that make windows, by name.
 
     Example:
-        >>> list(own_windows())
-        ['calendar', 'count_by_end', 'count_by_start', 'hopping', 'session', 'snapshot', 'tumbling']
+        >>> list(own_windows())[:4]
+        ['calendar', 'count_by_end', 'count_by_start', 'cumulate']
     """
     functions = {name: getattr(muntin.windows, name) for name in muntin.windows.__all__}
     return {name: made for name, made in functions.items() if inspect.isfunction(made) and _makes_windows(made)}

@@ -14,6 +14,7 @@ from muntin.rows.sliding import SlidingRows
 from muntin.rows.tumbling import TumblingRows
 from muntin.windows.calendar import CalendarWindows
 from muntin.windows.count import CountWindows
+from muntin.windows.growing import CumulateWindows, GlobalWindows, LandmarkWindows
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
 from muntin.windows.session import SessionWindows
@@ -21,7 +22,11 @@ from muntin.windows.snapshot import SnapshotWindows
 from muntin.windows.specification import WindowSpecification
 
 OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
-    kind.name: kind for kind in (HoppingWindows, SnapshotWindows, CountWindows, SessionWindows, CalendarWindows)
+    kind.name: kind
+    for kind in (
+        *(HoppingWindows, SnapshotWindows, CountWindows, SessionWindows, CalendarWindows),
+        *(CumulateWindows, LandmarkWindows, GlobalWindows),
+    )
 }
 """Muntin's own kinds by name."""
 

@@ -153,6 +153,7 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[obje
 
 def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
     """Return the output of one window from all its members."""
+    window = meaning_of(query.window).extent(query.window, window)
     if query.timestamps is TimestampPolicy.TIME_BOUND:
         return _as_it_becomes_known(query, window, members)
     return _evaluate_once(query, window, members)

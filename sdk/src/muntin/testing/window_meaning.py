@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from muntin.axis import INFINITY
+from muntin.axis import EARLIEST, INFINITY
 from muntin.events import Event
 from muntin.testing.calendar_meaning import calendar_windows, prolonged
 from muntin.windows import (
     CalendarWindows,
     CountWindows,
+    CumulateWindows,
+    GlobalWindows,
     HoppingWindows,
+    LandmarkWindows,
     SessionWindows,
     SnapshotWindows,
     Stretches,
@@ -34,19 +37,21 @@ class WindowMeaning:
     Attributes:
         windows: Returns every window that could have a member, in order, from the kind, the events and the horizon.
         counted: Returns the stretch on which an event counts.
+        extent: Returns what modules see and results report of one of these windows; by default itself.
         closes_late: True if a window that ends at the watermark may still change.
         is_known_at_end: True if all that a window says becomes known at its last tick.
     """
 
     windows: Callable[[Any, Sequence[Event[Any]], int], list[Window]]
     counted: Callable[[Any, Event[Any]], tuple[int, int]]
+    extent: Callable[[Any, Window], Window] = lambda _kind, window: window
     closes_late: bool = False
     is_known_at_end: bool = False
 
 
 def meaning_of(kind: WindowKind) -> WindowMeaning:
     """Return the definition of a kind: one of those below, or what the kind says of itself."""
-    return _DEFINED.get(type(kind)) or WindowMeaning(_asked, _membership, kind.ends_move)
+    return _DEFINED.get(type(kind)) or WindowMeaning(_asked, _membership, _extent, closes_late=kind.ends_move)
 
 
 def _hopping(kind: HoppingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
@@ -111,6 +116,41 @@ def _asked(kind: WindowKind, events: Sequence[Event[object]], horizon: int) -> l
     return list(kind.cut(Stretches(stretches), min(start for start, _ in stretches), max(ends)))
 
 
+def _extent(kind: WindowKind, window: Window) -> Window:
+    return kind.extent(window)
+
+
+def _cumulating(kind: CumulateWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    """Return the windows with an event; of one without an end, those whose last step begins before the horizon."""
+    found: set[Window] = set()
+    for event in events:
+        end = horizon if event.end == INFINITY else event.end
+        period = (event.start - kind.offset) // kind.size * kind.size + kind.offset
+        while period < end:
+            windows = [Window(period, period + length) for length in range(kind.step, kind.size + 1, kind.step)]
+            last = horizon if event.end == INFINITY else INFINITY
+            found.update(w for w in windows if w.end > event.start and w.end - kind.step < last)
+            period += kind.size
+    return sorted(found)
+
+
+def _since_landmark(kind: LandmarkWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    """Return the windows that end after an event has started and whose last step begins before the horizon."""
+    starts = [max(event.start, kind.since) for event in events if event.end > kind.since]
+    ends = range(kind.since + kind.step, horizon + kind.step, kind.step) if starts else ()
+    return [Window(kind.since, end) for end in ends if end > min(starts)]
+
+
+def _global(kind: GlobalWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    del kind, events, horizon
+    return [Window(EARLIEST, INFINITY)]
+
+
+def _as_it_lasts(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
+    del kind
+    return event.start, event.end
+
+
 def _membership(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
     return kind.membership(event.start, event.end)
 
@@ -121,4 +161,7 @@ _DEFINED: Final[Mapping[type[WindowKind], WindowMeaning]] = {
     CountWindows: WindowMeaning(_counts, _counted_tick, is_known_at_end=True),
     SessionWindows: WindowMeaning(_sessions, _lifetime_and_gap, closes_late=True),
     CalendarWindows: WindowMeaning(calendar_windows, prolonged),
+    CumulateWindows: WindowMeaning(_cumulating, _as_it_lasts),
+    LandmarkWindows: WindowMeaning(_since_landmark, _as_it_lasts),
+    GlobalWindows: WindowMeaning(_global, _as_it_lasts),
 }

@@ -7,6 +7,14 @@ lifetime overlaps; count windows ask for its start or its end instead (StreamIns
 from muntin.windows.calendar import CalendarWindows, calendar
 from muntin.windows.count import CountWindows, count_by_end, count_by_start
 from muntin.windows.extent import Window
+from muntin.windows.growing import (
+    CumulateWindows,
+    GlobalWindows,
+    LandmarkWindows,
+    cumulate,
+    global_windows,
+    landmark,
+)
 from muntin.windows.hopping import HoppingWindows, hopping, tumbling
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import RegularWindows
@@ -19,7 +27,10 @@ from muntin.windows.stretches import Stretches
 __all__ = [
     "CalendarWindows",
     "CountWindows",
+    "CumulateWindows",
+    "GlobalWindows",
     "HoppingWindows",
+    "LandmarkWindows",
     "RegularWindows",
     "SessionWindows",
     "SnapshotWindows",
@@ -30,8 +41,11 @@ __all__ = [
     "calendar",
     "count_by_end",
     "count_by_start",
+    "cumulate",
     "first_open_window",
+    "global_windows",
     "hopping",
+    "landmark",
     "next_frontier",
     "session",
     "snapshot",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from muntin.axis import moment
+from muntin.axis import EARLIEST, moment
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,8 +27,8 @@ class Window:
 
     @property
     def starts_at(self) -> datetime | None:
-        """The start as a UTC datetime, where ticks are microseconds."""
-        return moment(self.start)
+        """The start as a UTC datetime, where ticks are microseconds; None for the global window."""
+        return None if self.start == EARLIEST else moment(self.start)
 
     @property
     def ends_at(self) -> datetime | None:

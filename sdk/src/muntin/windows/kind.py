@@ -22,11 +22,12 @@ class WindowKind(WindowSpecification):
 
     Laws (checked by `muntin.testing.WindowKindLaws`):
 
-    1. *Order.* Windows ascend strictly, in start and in end.
+    1. *Order.* Windows ascend strictly, in start and in end. Their extents begin at their starts or before, and
+       no extent before that of an earlier window.
     2. *Restriction.* `cut(known, a, b)` is the whole cut without the windows that share no tick with `[a, b)`.
     3. *Set.* Windows depend on the set of stretches alone: not on their order, nor on earlier calls.
     4. *Membership.* A stretch never begins before its event; where windows do not wait for events, it ends at most
-       `reach` after its event.
+       `reach` after its event, or never.
     5. *Settled.* Windows that end at a watermark or before do not change any more; before it, if `ends_move`.
     6. *Future.* A window that a later event opens starts no earlier than the first open window, `unborn` or the
        watermark; where windows do not wait for events, than the first one that ends after the watermark.
@@ -95,6 +96,22 @@ class WindowKind(WindowSpecification):
             start: Where the windows that are wanted begin.
             end: Where they end.
         """
+
+    def extent_start(self, start: int) -> int:
+        """Return where the extent of a window begins that `cut` yields with a start; by default there.
+
+        Windows that share a start cannot ascend in it. Such a kind cuts the last part of each, in which no other ends,
+        prolongs memberships accordingly, and says here where the windows begin that modules see and results report.
+
+        Args:
+            start: The start of a window of `cut`, or a tick between two of them.
+        """
+        return start
+
+    def extent(self, window: Window) -> Window:
+        """Return the extent that modules see and results report of a window that `cut` yields."""
+        start = self.extent_start(window.start)
+        return window if start == window.start else Window(start, window.end)
 
     def shows(self, start: int, end: int) -> tuple[int, int]:
         """Return the range in which windows may come or go when a stretch comes, goes, or changes; by default its own.

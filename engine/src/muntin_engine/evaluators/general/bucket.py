@@ -20,7 +20,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import forget_closed
-from muntin_engine.evaluators.general.computation import WindowResults
+from muntin_engine.evaluators.general.computation import WindowResults, extent_of
 from muntin_engine.evaluators.general.emission import Emission, FinalEmission
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
@@ -206,6 +206,7 @@ class _BatchRun:
         self._inputs_before, self._input = metadata.progress, now
         self._before, self.now = effective(query, metadata.progress), effective(query, now)
         self._adjusts = query.late.policy is LatePolicy.ADJUST
+        self._extent = extent_of(query)
         max_event_time = self.now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else self.now.horizon
@@ -270,6 +271,8 @@ class _BatchRun:
         output = self.emission.emit(key, state, affected, before, now)
         self.result.windows_closed += forget_closed(query, state, now.watermark)
         if output:
+            if (extent := self._extent) is not None:
+                output = [change._replace(window=extent(change.window)) for change in output]
             self.result.output.append((key, output))
         self.result.rejections += [(key, rejection) for rejection in rejections]
         self.result.accepted += waiting + count - len(rejections) - state.waiting_count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -17,6 +18,7 @@ from muntin import (
     SupportsRemove,
     TimestampPolicy,
     Window,
+    WindowKind,
 )
 from muntin.safe_text import safe_cause, safe_repr
 from muntin_engine.core.calls import RUNNING, Call, Locals, at
@@ -25,6 +27,17 @@ from muntin_engine.core.skipping import SKIPPED, Present
 from muntin_engine.evaluators.general.indexes import OutputRow, StoredEvent, by_since, by_until
 
 T = TypeVar("T")
+
+
+def extent_of(query: EvaluatorQuery) -> Callable[[Window], Window] | None:
+    """Return the function from a window that is cut to the one that modules see and results report.
+
+    None if they are the same. The last extents are kept, so that calls on one window have one extent.
+    """
+    kind = query.window
+    if type(kind).extent_start is WindowKind.extent_start:
+        return None
+    return lru_cache(maxsize=16)(kind.extent)
 
 
 class ModuleComputation:
@@ -38,7 +51,7 @@ class ModuleComputation:
             does not depend on the window.
     """
 
-    def __init__(self, binding: Binding, clip: ClipPolicy) -> None:
+    def __init__(self, binding: Binding, query: EvaluatorQuery) -> None:
         self.module: Any = binding.module
         self._called = binding.called
         self.is_incremental = binding.module.is_incremental
@@ -47,7 +60,8 @@ class ModuleComputation:
         self._label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select
         self._meter = binding.meter
-        self._clip = clip
+        self._clip = query.clip
+        self._extent = extent_of(query)
         self._is_time_sensitive = binding.module.is_time_sensitive
         self._reads_times = binding.module.reads_times
         self._plain = binding.plain
@@ -73,6 +87,8 @@ class ModuleComputation:
 
         A member by count or by reach may lie wholly outside the window; it is then left alone on that side.
         """
+        if self._extent is not None:
+            window = self._extent(window)
         clipped_start = max(start, window.start) if self._clip.clips_left and end > window.start else start
         clipped_end = min(end, window.end) if self._clip.clips_right and start < window.end else end
         return clipped_start, clipped_end
@@ -121,6 +137,8 @@ class ModuleComputation:
     def _call(
         self, name: str, key: object, window: Window, method: Callable[..., T], arguments: tuple[object, ...]
     ) -> T:
+        if self._extent is not None:
+            window = self._extent(window)
         if RUNNING.window is not window or RUNNING.label is not self._label:
             RUNNING.one(self._label, key, window)
         meter = self._meter
@@ -153,6 +171,7 @@ class Stamper:
         self._allows_past = query.contract is OutputContract.UNRESTRICTED
         self._is_aligned = query.timestamps in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND)
         self._known_at = query.window.known_at if query.is_cut_at_changes else None
+        self._extent = extent_of(query)
 
     def rows(self, key: object, window: Window, results: Sequence[Any]) -> list[OutputRow]:
         """Return the rows of a window of a key from one result per computation.
@@ -160,6 +179,8 @@ class Stamper:
         Raises:
             ModuleContractError: A module's output starts before its window, and the policy keeps it.
         """
+        if self._extent is not None:
+            window = self._extent(window)
         rows: list[OutputRow] = []
         for value in results[0] if self._is_operator else [tuple(results)]:
             own = value if self._is_operator and isinstance(value, Event) else None
@@ -273,7 +294,7 @@ class WindowResults:
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        self.computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
+        self.computations = [ModuleComputation(binding, query) for binding in query.bindings]
         self.stamper = Stamper(query)
 
     def slides(self, key: object) -> list[Slide]:

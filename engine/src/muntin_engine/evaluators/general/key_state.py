@@ -99,7 +99,7 @@ class KeptStates:
         self._schema_versions = schema_versions
         self._axis = query.axis
         if computations is None:
-            computations = [ModuleComputation(binding, query.clip) for binding in query.bindings]
+            computations = [ModuleComputation(binding, query) for binding in query.bindings]
         self._computations = computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:

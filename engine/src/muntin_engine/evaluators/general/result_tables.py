@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import INFINITY, Window
+from muntin import EARLIEST, INFINITY, Window
 from muntin.schemas import Struct
 from muntin_engine.core.changes import Key, OutputChange
 from muntin_engine.exchange.arrays import MisfitError, Source, extents, part_of
@@ -62,13 +62,13 @@ def _context(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]
 
 
 def _extents(task: TaskPayload, stretches: Sequence[tuple[int, int]]) -> pa.Array:
-    """Return stretches of the axis as a struct column; an end at infinity is null."""
+    """Return stretches of the axis as a struct column; an end at infinity is null, and the start of all there is."""
     starts, ends = (pa.array(_finite(ticks), pa.int64()) for ticks in zip(*stretches, strict=True))
     return extents(task, starts, ends)
 
 
 def _finite(ticks: Iterable[int | None]) -> list[int | None]:
-    return [None if tick is None or tick >= INFINITY else tick for tick in ticks]
+    return [None if tick is None or tick >= INFINITY or tick == EARLIEST else tick for tick in ticks]
 
 
 def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:

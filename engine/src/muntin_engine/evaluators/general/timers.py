@@ -27,7 +27,7 @@ def output_watermark(query: EvaluatorQuery, assigner: Assigner, progress: Progre
         return min(assigner.end_after(watermark), earliest)
     if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
         return EARLIEST
-    return min(assigner.start_after(watermark), earliest)
+    return query.window.extent_start(min(assigner.start_after(watermark), earliest))
 
 
 def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:

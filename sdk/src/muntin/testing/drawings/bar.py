@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from muntin.axis import INFINITY
+from muntin.axis import EARLIEST, INFINITY
 from muntin.events import Lifetime
 
 
@@ -53,6 +53,11 @@ class Bar:
         return self.end == INFINITY
 
     @property
+    def has_no_start(self) -> bool:
+        """True for the global window, which starts before every event."""
+        return self.start == EARLIEST
+
+    @property
     def extent(self) -> str:
         """The start and end, as text.
 
@@ -60,4 +65,5 @@ class Bar:
             >>> Bar("a", 2, 5).extent, Bar("b", 2, INFINITY).extent, Bar("c", 2, 2).extent
             ('[2, 5)', '[2, ∞)', '2')
         """
-        return str(self.start) if self.is_mark else f"[{self.start}, {'∞' if self.is_open else self.end})"
+        start = "(-∞" if self.has_no_start else f"[{self.start}"
+        return str(self.start) if self.is_mark else f"{start}, {'∞' if self.is_open else self.end})"

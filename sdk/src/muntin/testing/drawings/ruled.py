@@ -33,11 +33,12 @@ class _Ruler:
     @classmethod
     def over(cls, bars: Sequence[Bar]) -> _Ruler:
         ends = [bar.end for bar in bars if not bar.is_open]
-        low, high = min(bar.start for bar in bars), max([*ends, *(bar.start + 1 for bar in bars)])
+        starts = [bar.start for bar in bars if not bar.has_no_start] or [0]
+        low, high = min(starts), max([*ends, *(start + 1 for start in starts)])
         return cls(low, high, max(1, -(-(high - low) // _COLUMNS)))
 
     def column(self, tick: int) -> int:
-        return (tick - self.low) // self.scale
+        return (max(tick, self.low) - self.low) // self.scale
 
     def labels(self) -> str:
         gap = max(_GAP, len(str(self.high)) + 2)

@@ -52,6 +52,12 @@ class WindowKindLaws(Conformance):
         for first, second in pairwise(windows):
             if first.start >= second.start or first.end >= second.end:
                 raise trial.broken(f"{second} comes after {first}")
+        last = EARLIEST
+        for window in windows:
+            begin = trial.ask("extent_start", window.start)
+            if not last <= begin <= window.start:
+                raise trial.broken(f"the extent of {window} begins at {begin}, and that of the one before at {last}")
+            last = begin
 
     @law("yield all windows that share a tick with [start, end), and no others")
     def test_a_part_is_the_whole_cut_restricted(self, trial: WindowKindTrial) -> None:
@@ -81,7 +87,7 @@ class WindowKindLaws(Conformance):
             since, until = trial.ask("membership", start, end)
             if not start <= since <= until:
                 raise trial.broken(f"membership({start}, {end}) is {(since, until)}")
-            if not trial.kind.waits_for_events and end < INFINITY and until > end + trial.kind.reach:
+            if not trial.kind.waits_for_events and end < INFINITY and end + trial.kind.reach < until < INFINITY:
                 raise trial.broken(f"membership({start}, {end}) ends at {until}, and the reach is {trial.kind.reach}")
 
     @law("let windows that ended depend on nothing that may still come; or say ends_move = True")

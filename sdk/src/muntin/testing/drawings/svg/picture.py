@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from muntin.axis import INFINITY
+from muntin.axis import EARLIEST, INFINITY
 from muntin.testing.drawings.bar import Bar, Look
 from muntin.testing.drawings.svg.canvas import Canvas, shortened, width_of
 from muntin.testing.drawings.svg.lanes import HEADING, Block, Lane, blocks
@@ -65,7 +65,7 @@ def _behind(canvas: Canvas, scale: Scale, block: Block) -> None:
 
 def _edges(lane: Lane) -> list[int]:
     windows = [bar for _, bar in lane.bars if bar.look is Look.WINDOW]
-    return [tick for bar in windows for tick in (bar.start, bar.end) if tick != INFINITY]
+    return [tick for bar in windows for tick in (bar.start, bar.end) if EARLIEST < tick < INFINITY]
 
 
 def _heading(canvas: Canvas, block: Block) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from muntin.axis import INFINITY
+from muntin.axis import EARLIEST, INFINITY
 from muntin.testing.drawings.bar import Bar, Look
 from muntin.testing.drawings.svg.canvas import width_of
 from muntin.testing.drawings.svg.style import LETTERS, WIDTH
@@ -48,7 +48,8 @@ class Scale:
     def over(cls, bars: Sequence[Bar]) -> Scale:
         """Return the scale of some bars, with room for their labels, and for notes behind those that end last."""
         ends = [bar.end for bar in bars if not bar.is_open]
-        low, high = min(bar.start for bar in bars), max([*ends, *(bar.start + 1 for bar in bars)])
+        starts = [bar.start for bar in bars if not bar.has_no_start] or [0]
+        low, high = min(starts), max([*ends, *(start + 1 for start in starts)])
         labels = max(min(width_of(bar.label, LETTERS), LABEL) for bar in bars)
         widest = cls(low, high, MARGIN + labels + (14 if labels else 4), WIDTH - MARGIN - 12)
         return widest.narrowed(bars).narrowed(bars)
@@ -70,7 +71,7 @@ class Scale:
 
     def at(self, tick: float) -> float:
         """Return the position of a tick."""
-        return self.left + (tick - self.low) * self.tick
+        return self.left + (max(tick, self.low) - self.low) * self.tick
 
     @property
     def tick(self) -> float:
@@ -88,7 +89,13 @@ class Scale:
         """
         widest = max(width_of(str(tick), LETTERS) for tick in (self.low, self.high)) + 12
         fitting = [step for step in _STEPS if step * self.tick >= widest] or [self.high - self.low]
-        ends = [tick for bar in bars if bar.look is not Look.EVENT for tick in (bar.start, bar.end) if tick != INFINITY]
+        ends = [
+            tick
+            for bar in bars
+            if bar.look is not Look.EVENT
+            for tick in (bar.start, bar.end)
+            if EARLIEST < tick < INFINITY
+        ]
         step = max(fitting[:3], key=lambda step: sum(tick % step == 0 for tick in ends))
         return range(-(-self.low // step) * step, self.high + 1, step) or [self.low]
 

@@ -1,0 +1,211 @@
+"""Windows that share a start and grow by a step: up to a size, or for as long as the stream lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, TimeLength, instant, spell_given, ticks
+from muntin.errors import WindowError
+from muntin.windows.extent import Window
+from muntin.windows.hopping import HoppingWindows
+from muntin.windows.kind import WindowKind
+from muntin.windows.stretches import Stretches
+
+
+@dataclass(frozen=True, slots=True)
+class CumulateWindows(WindowKind):
+    """Windows that start together and end a step apart, up to a size; then the next ones start.
+
+    With a size of a day and a step of an hour there are a window from midnight to one o'clock, one from midnight to
+    two, and so on, and the last one is the day. Windows that share a start cannot ascend in it, so what is cut is the
+    last step of each, in which no other window of the same start ends; an event counts up to the end of its period.
+
+    Attributes:
+        size: Length of the last window of a period, a multiple of the step.
+        step: By how much each window is longer than the one before.
+        offset: Where a period starts; any other start is a multiple of `size` away.
+    """
+
+    name: ClassVar[str] = "cumulate"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "cumulating windows"
+    lengths: ClassVar[tuple[str, ...]] = ("size", "step", "offset")
+    waits_for_events: ClassVar[bool] = False
+
+    size: int
+    step: int
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if self.step <= 0 or self.size < self.step or self.size % self.step:
+            given = " and ".join(map(spell_given, (self.size, self.step)))
+            raise WindowError(f"cumulating windows need a step above zero and a size that is a multiple, got {given}")
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime up to the end of the period of its last tick."""
+        return start, end if end == INFINITY else self._period(end - 1) + self.size
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the last steps of the windows."""
+        del known
+        return _steps(self.step, self.offset, start, end)
+
+    def extent_start(self, start: int) -> int:
+        """Return the start of the period."""
+        return start if start in (EARLIEST, INFINITY) else self._period(start)
+
+    @property
+    def reach(self) -> int:
+        """Up to how long after its end an event counts: that may be the first tick of a period."""
+        return self.size - 1
+
+    @property
+    def longest(self) -> int:
+        """The size."""
+        return self.size
+
+    @property
+    def holds_past(self) -> int:
+        """Nothing: an event may be the last of its period."""
+        return 0
+
+    def with_reach(self, reach: int) -> HoppingWindows:
+        """Return windows of whole periods with the reach: what grows by a step starts anew with each period."""
+        return HoppingWindows(self.size, self.size, self.offset, reach)
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `cumulate`."""
+        said = [self.spell_field(name, axis) for name in ("size", "step")]
+        said += [f"offset={self.spell_field('offset', axis)}"] if self.offset else []
+        return f"cumulate({', '.join(said)})"
+
+    def _period(self, tick: int) -> int:
+        return (tick - self.offset) // self.size * self.size + self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class LandmarkWindows(WindowKind):
+    """Windows from a landmark on, each a step longer than the one before, without an end.
+
+    An event is a member of every window that ends after it starts, so the results are those of all events so far. An
+    event that ended by the landmark is a member of none. (The thesis *Window Queries over Data Streams*, section 5.2:
+    windows with RANGE ALL.)
+
+    Attributes:
+        step: By how much each window is longer than the one before.
+        since: The landmark.
+    """
+
+    name: ClassVar[str] = "landmark"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "landmark windows"
+    lengths: ClassVar[tuple[str, ...]] = ("step", "since")
+    waits_for_events: ClassVar[bool] = False
+
+    step: int
+    since: int = 0
+
+    def __post_init__(self) -> None:
+        if self.step <= 0:
+            raise WindowError(f"landmark windows need a step above zero, got {spell_given(self.step)}")
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return all from the start of the event or the landmark on; nothing for an event that ended by then."""
+        return (start, start) if end <= self.since else (max(start, int(self.since)), INFINITY)
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the last steps of the windows."""
+        del known
+        return _steps(self.step, self.since, max(start, self.since), end)
+
+    def extent_start(self, start: int) -> int:
+        """Return the landmark."""
+        return min(start, int(self.since))
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return windows that grow by an hour, or by ten ticks."""
+        del reach
+        return cls(ticks("1 hour") if axis is Axis.TIME else 10).spell(axis)
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `landmark`."""
+        landmark = repr(axis.spell(self.since)) if axis is Axis.TIME else str(int(self.since))
+        return f"landmark({self.spell_field('step', axis)}{f', since={landmark}' if self.since else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalWindows(WindowKind):
+    """One window with all events of a key. It closes when the stream does, so it is of use with early results."""
+
+    name: ClassVar[str] = "global"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "the global window"
+    waits_for_events: ClassVar[bool] = False
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the window."""
+        del known
+        if start < end:
+            yield Window(EARLIEST, INFINITY)
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `global_windows`."""
+        del axis
+        return "global_windows()"
+
+
+def _steps(step: int, offset: int, start: int, end: int) -> Iterator[Window]:
+    if start < end:
+        first = (start - offset) // step * step + offset
+        yield from (Window(tick, tick + step) for tick in range(first, end, step))
+
+
+def cumulate(size: Duration, step: Duration, offset: Duration = 0) -> CumulateWindows:
+    """Return windows that start together and grow by a step up to a size, as Flink's CUMULATE.
+
+    Args:
+        size: Length of the last window of a period, for example `"1 day"`; a multiple of the step.
+        step: By how much each window is longer than the one before, for example `"1 hour"`.
+        offset: Where a period starts, counted from tick 0 (the epoch where the axis is time).
+
+    Raises:
+        WindowError: The step is not positive, or the size is no multiple of it.
+
+    Example:
+        >>> print(cumulate(12, 4))
+        cumulate(12, 4)
+    """
+    return CumulateWindows(ticks(size), ticks(step), ticks(offset))
+
+
+def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows:
+    """Return windows that all start at a landmark and grow by a step.
+
+    Args:
+        step: By how much each window is longer than the one before.
+        since: The landmark: a time, also as text such as `"2024-05-01"`, which is in UTC unless it says otherwise; or
+            a tick. By default tick 0 (the epoch where the axis is time).
+
+    Raises:
+        WindowError: The step is not positive, or the landmark is no time.
+
+    Example:
+        >>> print(landmark(10)), landmark("1 hour", since="1970-01-01 00:00:01").since
+        landmark(10)
+        (None, 1000000)
+    """
+    if isinstance(since, str):
+        try:
+            since = datetime.fromisoformat(since)
+        except ValueError as error:
+            raise WindowError(f"{since!r} is no time\n  expected: a time such as '2024-05-01 08:00'") from error
+    return LandmarkWindows(ticks(step), TimeLength(instant(since)) if isinstance(since, datetime) else ticks(since))
+
+
+def global_windows() -> GlobalWindows:
+    """Return one window with all events of a key."""
+    return GlobalWindows()
