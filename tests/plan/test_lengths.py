@@ -15,6 +15,7 @@ from muntin import (
     Duration,
     EmitPolicy,
     Lateness,
+    Needs,
     ParameterError,
     PolicyError,
     QueryError,
@@ -277,3 +278,15 @@ def test_windows_that_grow_know_the_unit_and_say_when_they_are_complete() -> Non
 def test_windows_that_grow_have_no_time_bound_results(window: WindowKind) -> None:
     with pytest.raises(PolicyError, match="does not say\n  use timestamps='align', or another window"):
         plan_of(window=TIME.resolve(window), timestamps=TimestampPolicy.TIME_BOUND, emit=EmitPolicy.EAGER)
+
+
+def test_a_module_that_looks_back_is_told_which_windows_have_a_reach() -> None:
+    needs = Needs(reach=30 * 60 * SECOND)
+    assert needs.lacks(TIME.resolve(cumulate("1 day", "1 hour")), Axis.TIME).endswith(
+        "cumulate('1 day', '1 hour') keeps them for 0 seconds\n"
+        "  what lies further apart would not be found, and nothing would say so\n"
+        "  write: tumbling('1 hour', reach='30 minutes')"
+    )
+    days = calendar("day", zone="Asia/Tokyo")
+    assert needs.lacks(days, Axis.TIME).endswith("write: calendar('day', zone='Asia/Tokyo', reach='30 minutes')")
+    assert needs.lacks(landmark("1 hour"), Axis.TIME) == ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from muntin.axis import Axis
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.windows import WindowSpecification
+from muntin.windows import HoppingWindows, WindowSpecification
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,14 @@ class Needs:
             return f"finds nothing in {window}: it needs {self._kinds()}\n  write, for example: {instead}"
         if window.holds_past >= self.reach:
             return ""
+        wide = window.with_reach(axis.round_up(self.reach))
+        instead = HoppingWindows.suggest(self.reach, axis) if wide == window else wide.spell(axis)
+        kept = min(window.reach, window.holds_past)
         return (
             f"needs events to stay members for {axis.spell_length(self.reach)} after their end, "
-            f"and {window.spell(axis)} keeps them for {axis.spell_length(window.reach)}\n"
+            f"and {window.spell(axis)} keeps them for {axis.spell_length(kept)}\n"
             f"  what lies further apart would not be found, and nothing would say so\n"
-            f"  write: {window.with_reach(axis.round_up(self.reach)).spell(axis)}"
+            f"  write: {instead}"
         )
 
     def together_with(self, other: Needs) -> Needs:

@@ -10,7 +10,6 @@ from typing import ClassVar
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, TimeLength, instant, spell_given, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
-from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
 from muntin.windows.stretches import Stretches
 
@@ -71,10 +70,6 @@ class CumulateWindows(WindowKind):
     def holds_past(self) -> int:
         """Nothing: an event may be the last of its period."""
         return 0
-
-    def with_reach(self, reach: int) -> HoppingWindows:
-        """Return windows of whole periods with the reach: what grows by a step starts anew with each period."""
-        return HoppingWindows(self.size, self.size, self.offset, reach)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `cumulate`."""

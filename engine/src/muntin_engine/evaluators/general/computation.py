@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from muntin import (
     INFINITY,
@@ -29,7 +29,11 @@ from muntin_engine.evaluators.general.indexes import OutputRow, StoredEvent, by_
 T = TypeVar("T")
 
 
-def extent_of(query: EvaluatorQuery) -> Callable[[Window], Window] | None:
+Extent: TypeAlias = Callable[[Window], Window]
+"""Returns the window that modules see and results report of one that is cut."""
+
+
+def extent_of(query: EvaluatorQuery) -> Extent | None:
     """Return the function from a window that is cut to the one that modules see and results report.
 
     None if they are the same. The last extents are kept, so that calls on one window have one extent.
@@ -51,7 +55,7 @@ class ModuleComputation:
             does not depend on the window.
     """
 
-    def __init__(self, binding: Binding, query: EvaluatorQuery) -> None:
+    def __init__(self, binding: Binding, clip: ClipPolicy, extent: Extent | None = None) -> None:
         self.module: Any = binding.module
         self._called = binding.called
         self.is_incremental = binding.module.is_incremental
@@ -60,8 +64,8 @@ class ModuleComputation:
         self._label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select
         self._meter = binding.meter
-        self._clip = query.clip
-        self._extent = extent_of(query)
+        self._clip = clip
+        self._extent = extent
         self._is_time_sensitive = binding.module.is_time_sensitive
         self._reads_times = binding.module.reads_times
         self._plain = binding.plain
@@ -294,7 +298,8 @@ class WindowResults:
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        self.computations = [ModuleComputation(binding, query) for binding in query.bindings]
+        extent = extent_of(query)
+        self.computations = [ModuleComputation(binding, query.clip, extent) for binding in query.bindings]
         self.stamper = Stamper(query)
 
     def slides(self, key: object) -> list[Slide]:

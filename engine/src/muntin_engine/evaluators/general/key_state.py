@@ -15,7 +15,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
 from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
 from muntin_engine.evaluators.general.assignment.marked import CountAssigner, SnapshotAssigner
-from muntin_engine.evaluators.general.computation import ModuleComputation
+from muntin_engine.evaluators.general.computation import ModuleComputation, extent_of
 from muntin_engine.evaluators.general.indexes import (
     EventIndex,
     LiveRow,
@@ -99,7 +99,7 @@ class KeptStates:
         self._schema_versions = schema_versions
         self._axis = query.axis
         if computations is None:
-            computations = [ModuleComputation(binding, query) for binding in query.bindings]
+            computations = [ModuleComputation(binding, query.clip, extent_of(query)) for binding in query.bindings]
         self._computations = computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
