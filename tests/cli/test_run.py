@@ -135,7 +135,7 @@ def test_a_window_that_is_none_is_refused_with_those_that_are(
 ) -> None:
     done = muntin("run", write(STREAM), "--module", "tides.average", f"--window={window or ' '}")
     assert done.code == 2
-    assert "'hopping SIZE HOP', 'snapshot', 'tumbling SIZE', or a plugin's kind with its parameters" in done.errors
+    assert "'snapshot', 'tumbling SIZE', or a plugin's kind with its parameters" in done.errors
 
 
 def test_a_missing_file_and_a_missing_module_are_refused(

@@ -188,7 +188,7 @@ class Plan:
         for window in self.windows:
             if window.waits_for_events:
                 return f"{window} is cut by each key's own events"
-            if window.reach:
+            if 0 < window.reach <= window.holds_past:
                 return "events are members of windows that they do not overlap, by the window's reach"
             if window.grid() is None:
                 return f"{window} is no regular grid"

@@ -51,8 +51,8 @@ class ModuleComputation:
         module: The module.
         is_incremental: True if it keeps a state.
         can_remove: True if events can be taken out of a state again.
-        can_slide: True if the state of one window can become that of the next: what the module sees of an event
-            does not depend on the window.
+        can_slide: True if the state of one window can become that of the next, at least if no event leaves: what the
+            module sees of an event does not depend on the window.
     """
 
     def __init__(self, binding: Binding, clip: ClipPolicy, extent: Extent | None = None) -> None:
@@ -60,7 +60,7 @@ class ModuleComputation:
         self._called = binding.called
         self.is_incremental = binding.module.is_incremental
         self.can_remove = self.is_incremental and isinstance(binding.module, SupportsRemove)
-        self.can_slide = self.can_remove and not binding.module.is_time_sensitive
+        self.can_slide = self.is_incremental and not binding.module.is_time_sensitive
         self._label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select
         self._meter = binding.meter
@@ -262,8 +262,8 @@ def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[
 class Slide:
     """The results of one module along a sweep, from whatever is cheapest for it.
 
-    A state that does not depend on the window slides: what left is removed, what entered is added. Otherwise, and
-    where more left than stayed, it is built anew from the members.
+    A state that does not depend on the window slides: what left is removed, what entered is added. Otherwise, where
+    more left than stayed, and where something left that cannot be removed, it is built anew from the members.
     """
 
     def __init__(self, computation: ModuleComputation, key: object) -> None:
@@ -276,10 +276,13 @@ class Slide:
         """Return the module's result for a step that has members."""
         if not self._computation.can_slide:
             return self._computation.result_of_members(step.members.values(), self._key, step.window)
-        if not self._is_at_step or len(step.left) > len(step.members):
+        must_forget = bool(step.left) and not self._computation.can_remove
+        if not self._is_at_step or must_forget or len(step.left) > len(step.members):
             self._state = self._computation.build(step.members.values(), self._key, step.window)
         else:
-            kept = self._computation.remove(self._state, step.left, self._key, step.window)
+            kept = self._state
+            if step.left:
+                kept = self._computation.remove(kept, step.left, self._key, step.window)
             self._state = self._computation.add(kept, step.entered, self._key, step.window)
         self._is_at_step = True
         return self._computation.result_of_state(self._state, self._key, step.window)
