@@ -167,9 +167,13 @@ class Plan:
         return self.axis.spell_length(length) if self.unit is None else spell_ticks(in_microseconds(length, self.unit))
 
     def _describe_window(self, window: WindowSpecification) -> str:
-        if self.unit is None:
-            return window.describe(self.axis)
-        return window_in_microseconds(window, self.unit).describe(Axis.TIME)
+        return self._in_words(window).describe(self.axis if self.unit is None else Axis.TIME)
+
+    def _spell_window(self, window: WindowSpecification) -> str:
+        return self._in_words(window).spell(self.axis if self.unit is None else Axis.TIME)
+
+    def _in_words(self, window: WindowSpecification) -> WindowSpecification:
+        return window if self.unit is None else window_in_microseconds(window, self.unit)
 
     @property
     def steps(self) -> tuple[RegularWindows, ...]:
@@ -187,11 +191,11 @@ class Plan:
         """Why windows may change or close elsewhere than at their ends; None if they do not."""
         for window in self.windows:
             if window.waits_for_events:
-                return f"{window} is cut by each key's own events"
+                return f"{self._spell_window(window)} is cut by each key's own events"
             if 0 < window.reach <= window.holds_past:
                 return "events are members of windows that they do not overlap, by the window's reach"
             if window.grid() is None:
-                return f"{window} is no regular grid"
+                return f"{self._spell_window(window)} is no regular grid"
         if self.early is None and self.emit is not EmitPolicy.FINAL:
             return f"emit={str(self.emit)!r} emits results that may change"
         (given,) = self.inputs
