@@ -7,7 +7,7 @@ columns of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
@@ -22,7 +22,6 @@ _CODEC: Final = Codec()
 
 SIDE: Final = "side"
 """The column that says the place of a row's input, where there are several."""
-
 
 PROGRESS: Final = tuple(part.name for part in fields(Progress))
 """The columns of progress, in the order in which `Progress` takes them."""
@@ -79,21 +78,21 @@ def shared_name(side: int, name: str) -> str:
     return f"s{side}_{name}" if name == "id" or name.startswith("i") else name
 
 
-def by_side(task: TaskPayload, batch: pa.RecordBatch) -> Iterator[tuple[InputTask, pa.RecordBatch]]:
-    """Yield the rows of each input that has any in a batch, under the names of their projection.
+def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, pa.RecordBatch]]:
+    """Return the rows of each input that has any in a batch, under the names of their projection.
 
     Cost: nothing with one input; otherwise a copy of the rows.
     """
     if len(task.inputs) == 1:
-        yield task.inputs[0], batch
-        return
-    sides = batch.column(SIDE).to_numpy()
+        return [(task.inputs[0], batch)]
+    sides, found = batch.column(SIDE).to_numpy(), []
     for given in task.inputs:
         is_of_it = sides == given.side
         if is_of_it.any():
             rows = batch.filter(pa.array(is_of_it))
             columns = [rows.column(shared_name(given.side, name)) for name in given.carried_names]
-            yield given, pa.record_batch(columns, names=list(given.carried_names))
+            found.append((given, pa.record_batch(columns, names=list(given.carried_names))))
+    return found
 
 
 def to_blob(table: pa.RecordBatch | pa.Table) -> bytes:
