@@ -44,7 +44,7 @@ test: .venv/spark.jsa
 
 test-adapters: $(ADAPTED:%=build/adapters/%.stamp)
 	for name in $(ADAPTED); do \
-		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/foreign/test_$$name.py || exit 1; \
+		build/adapters/$$name/bin/python -m pytest -W default -p no:cacheprovider tests/foreign/test_$$name*.py || exit 1; \
 	done
 
 torture: .venv/spark.jsa

@@ -44,6 +44,7 @@ but not what they mean, and `Script.run` says what the output must fold to.
 """
 
 from muntin.testing.batches import Batch, Boundary, KeyedChange
+from muntin.testing.disorder import band_disorder, block_disorder, disordered, source_skew
 from muntin.testing.drawings import Bar, Drawing, Look
 from muntin.testing.equality import equal, same_bag
 from muntin.testing.laws import (
@@ -101,6 +102,9 @@ __all__ = [
     "Verdict",
     "WindowKindLaws",
     "WindowedQuery",
+    "band_disorder",
+    "block_disorder",
+    "disordered",
     "draw_steps",
     "draw_windows",
     "equal",
@@ -113,6 +117,7 @@ __all__ = [
     "same_bag",
     "shuffle",
     "smallest_failing",
+    "source_skew",
     "split",
     "timeline",
     "try_laws",

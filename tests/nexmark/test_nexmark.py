@@ -1,0 +1,94 @@
+"""Nexmark's window queries, as Beam's Python package has them, on bids in disorder.
+
+`make test-adapters` runs Beam's own queries on the same bids (`tests/foreign/test_beam_nexmark.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import SparkSession
+
+from muntin import EarlyEmission, Refinement, hopping, session, tumbling
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin.triggers import after, every_count, repeat
+from muntin_engine import events, module
+from muntin_engine.testing import crash_everywhere
+from muntin_stats import Count
+from tests.nexmark.answers import Rows, bids_per_period, bids_per_session, highest_bids, hot_items
+from tests.nexmark.bids import SECOND, random_bids, stream_of
+from tests.nexmark.modules import HighestBids, HotItems
+from tests.nexmark.periods import counts_by_clock
+from tests.spark.running import collect
+
+SIZE, PERIOD, GAP = 10 * SECOND, 5 * SECOND, 10 * SECOND
+SEEDS = range(3)
+FEW, MANY = 25, 300
+
+HOT = WindowedQuery(hopping(SIZE, PERIOD), [Computation(HotItems(), lambda bid: bid.auction)])
+HIGHEST = WindowedQuery(tumbling(SIZE), [Computation(HighestBids())])
+PER_SESSION = WindowedQuery(session(GAP - 1), [Computation(Count())])
+"""Bids exactly a gap apart are two sessions of Beam's, and one of ours: ours has a gap that is a tick shorter."""
+
+
+def hot_rows(script: Script) -> Rows:
+    return Counter((row.window.start, *row.value) for row in script.run(HOT)[None])
+
+
+def highest_rows(script: Script) -> Rows:
+    return Counter((row.window.start, *row.value) for row in script.run(HIGHEST)[None])
+
+
+def session_rows(script: Script) -> Rows:
+    found = [(key, row) for key, rows in script.run(PER_SESSION).items() for row in rows]
+    return Counter((key, row.start, row.end - GAP + 1, row.value[0]) for key, row in found)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_query_5_names_the_auctions_with_the_most_bids_of_each_window(seed: int) -> None:
+    bids = random_bids(seed, MANY)
+    found = hot_rows(stream_of(bids))
+    assert found == hot_items(bids, SIZE, PERIOD)
+    assert len(found) > len({start for start, _, _ in found})  # there are ties
+    crash_everywhere(stream_of(bids[:FEW]), HOT)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_query_7_names_the_highest_bids_of_each_window(seed: int) -> None:
+    bids = random_bids(seed, MANY)
+    found = highest_rows(stream_of(bids))
+    assert found == highest_bids(bids, SIZE)
+    assert len(found) > len({row[0] for row in found})
+    crash_everywhere(stream_of(bids[:FEW]), HIGHEST)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_query_11_counts_the_bids_of_each_bidder_per_session(seed: int) -> None:
+    bids = random_bids(seed, MANY)
+    found = session_rows(stream_of(bids, by_bidder=True))
+    assert found == bids_per_session(bids, GAP)
+    assert found != bids_per_session(bids, GAP + 1)  # bids exactly a gap apart are there, and matter
+    crash_everywhere(stream_of(bids[:FEW], by_bidder=True), PER_SESSION)
+
+
+def test_query_11_with_a_log_of_four_bids_retracts_what_it_logged() -> None:
+    early = EarlyEmission(every_count(4), Refinement.RETRACT)
+    crash_everywhere(stream_of(random_bids(3, FEW), by_bidder=True), PER_SESSION, emit=early)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_query_12_counts_the_bids_of_each_bidder_by_the_clock(seed: int) -> None:
+    bids = random_bids(seed, MANY)
+    arrivals = [(bid.at, bid) for bid in bids]
+    emit = EarlyEmission(repeat(after("10 seconds")), Refinement.DISCARD)
+    found = counts_by_clock(emit, arrivals, bids[-1].at + 10 * SECOND)
+    assert found == Counter((bidder, n) for bidder, _, n in bids_per_period(arrivals, 10 * SECOND).elements())
+
+
+def test_query_5_on_spark(spark: SparkSession) -> None:
+    bids = random_bids(5, MANY)
+    frame = spark.createDataFrame(bids, "auction long, bidder long, price long, at long")
+    query = events(frame, at="at", buckets=1).window(hopping(SIZE, PERIOD)).apply(module(HotItems, "auction"))
+    found = Counter((row["window"]["start"], row["auction"], row["num"]) for row in collect(query.results()))
+    assert found == hot_items(bids, SIZE, PERIOD)

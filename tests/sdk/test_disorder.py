@@ -1,0 +1,123 @@
+"""Disorder changes how a stream arrives and not what it means; each kind has the shape that its name says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin import INFINITY, Punctuation, StreamError
+from muntin.testing import (
+    KeyedChange,
+    Script,
+    band_disorder,
+    block_disorder,
+    disordered,
+    random_stream,
+    source_skew,
+)
+
+SEEDS = range(20)
+
+
+def points(seed: int) -> Script:
+    """Return sixty points of two keys in order of time, about one per tick."""
+    script = random_stream(seed, events=60, starts=range(60))
+    inserted = sorted({step.change.event.start: step for step in script.changes()}.values(), key=starts)
+    return Script(()).close() if not inserted else Script((*map(as_point, inserted), Punctuation(INFINITY)))
+
+
+def starts(step: KeyedChange) -> int:
+    return step.change.event.start
+
+
+def as_point(step: KeyedChange) -> KeyedChange:
+    (added,) = Script().point(step.change.id, starts(step), key=step.key).changes()
+    return added
+
+
+@settings(max_examples=60)
+@given(st.data(), st.integers(0, 500))
+def test_a_disordered_stream_is_legal_and_means_the_same(data: st.DataObject, seed: int) -> None:
+    script = random_stream(seed, events=10, again=0.3)
+    other = data.draw(disordered(script))
+    assert other.history() == script.history()
+    assert other.illegal() == ()
+    assert (other.last_watermark() == INFINITY) == (script.last_watermark() == INFINITY)
+
+
+@pytest.mark.parametrize("make", [lambda s: band_disorder(s, 9, 1), lambda s: block_disorder(s, 7, 1)])
+def test_punctuation_is_as_high_as_the_rest_allows(make: Callable[[Script], Script]) -> None:
+    for seed in SEEDS:
+        steps = make(points(seed)).steps
+        for place, step in enumerate(steps):
+            rest = [starts(other) for other in steps[place:] if isinstance(other, KeyedChange)]
+            if isinstance(step, Punctuation) and rest:
+                assert step.time == min(rest)
+
+
+def test_a_change_comes_before_all_that_are_later_by_more_than_the_band_is_wide() -> None:
+    widest = 0
+    for seed in SEEDS:
+        arriving = list(map(starts, band_disorder(points(seed), 9, seed).changes()))
+        widest = max(widest, *(max(arriving[:place]) - at for place, at in enumerate(arriving) if place))
+    assert 5 < widest <= 9
+    in_order = band_disorder(points(1), 0, 1).changes()
+    assert list(map(starts, in_order)) == sorted(map(starts, in_order))
+
+
+def test_a_grain_spaces_punctuation_out() -> None:
+    times = [step.time for step in band_disorder(points(3), 4, 3, every=10).steps if isinstance(step, Punctuation)]
+    assert len(times) > 3
+    assert all(after - before >= 10 for before, after in pairwise(times))
+
+
+def test_blocks_come_one_after_the_other_with_punctuation_between_and_no_order_within() -> None:
+    steps = block_disorder(points(2), 20, 2).steps
+    blocks: list[list[int]] = [[]]
+    for step in steps:
+        if isinstance(step, KeyedChange):
+            blocks[-1].append(starts(step))
+        else:
+            blocks.append([])
+    filled = [block for block in blocks if block]
+    assert [{at // 20 for at in block} for block in filled] == [{0}, {1}, {2}]
+    assert all(block != sorted(block) for block in filled)
+
+
+def test_a_source_that_is_behind_is_in_order_and_comes_so_much_later() -> None:
+    arriving = source_skew(points(4), {"a": 15}).changes()
+    for key in ("a", "b"):
+        of_key = [starts(step) for step in arriving if step.key == key]
+        assert of_key == sorted(of_key)
+        assert len(of_key) > 5
+    for place, step in enumerate(arriving):
+        behind = [starts(other) for other in arriving[:place] if other.key == "b"]
+        if step.key == "a" and behind:
+            assert max(behind) <= starts(step) + 15
+            assert (
+                min([starts(other) for other in arriving[place:] if other.key == "b"], default=99) >= starts(step) + 15
+            )
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda s: band_disorder(s, -1, 0), "a width of -1 ticks makes no disorder; expected 0 or more"),
+        (lambda s: block_disorder(s, 0, 0), "a length of 0 ticks makes no disorder; expected 1 or more"),
+        (lambda s: source_skew(s, {"a": -2}), "a delay of -2 ticks makes no disorder; expected 0 or more"),
+    ],
+)
+def test_a_length_that_makes_no_sense_is_refused(make: Callable[[Script], Any], told: str) -> None:
+    with pytest.raises(StreamError, match=told):
+        make(Script().point("a", 1))
+
+
+def test_a_stream_with_illegal_steps_is_refused() -> None:
+    script = Script(allow_illegal=True).punctuate(9).point("a", 1)
+    with pytest.raises(StreamError, match="illegal steps"):
+        band_disorder(script, 1, 0)
