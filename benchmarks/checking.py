@@ -83,6 +83,8 @@ def compare(expected: pa.Table, found: pa.Table) -> list[Difference]:
 
 def closed(answers: pa.Table, question: Question, files: Files) -> pa.Table:
     """Return the answers about windows that are complete, given how far the files go."""
+    if question.is_session:
+        return _closed_sessions(answers, question, files)
     ends = _ticks(answers["start"]) + question.size * MICROSECONDS
     return answers.filter(pa.array(ends <= _newest(files) - question.delay * MICROSECONDS))
 
@@ -97,6 +99,8 @@ def expected_answers(question: Question, files: Files, have_lifetimes: bool = Fa
     """
     rows = pa.concat_tables(pq.read_table(path) for path in files.paths)
     key, at, value = rows["key"].to_numpy(), _ticks(rows["at"]), rows["value"].to_numpy()
+    if question.is_session:
+        return _sessions(question, key, at, value).select(ANSWERS.names)
     size, hop = question.size * MICROSECONDS, question.hop * MICROSECONDS
     end = at + (lifetimes_of(at) if have_lifetimes else 1)
     first, last = int(at.min() - size) // hop, int(end.max()) // hop
@@ -106,6 +110,30 @@ def expected_answers(question: Question, files: Files, have_lifetimes: bool = Fa
         is_member = place * hop + size > at
         windows.add(key[is_member], place[is_member], value[is_member])
     return windows.answers(hop)
+
+
+def _sessions(question: Question, key: Ints, at: Ints, value: Floats) -> pa.Table:
+    """Return the answers about sessions of points, and the last time of each."""
+    order = np.lexsort((at, key))
+    key, at, value = key[order], at[order], value[order]
+    begins = np.r_[True, (np.diff(key) != 0) | (np.diff(at) > question.size * MICROSECONDS)]
+    firsts = np.flatnonzero(begins)
+    stops = np.r_[firsts[1:], len(key)]
+    is_average = question.aggregate == "average"
+    values = np.add.reduceat(value, firsts) / (stops - firsts) if is_average else np.maximum.reduceat(value, firsts)
+    answers = pa.table([key[firsts], pa.array(at[firsts], ANSWERS.field("start").type), values], schema=ANSWERS)
+    return answers.append_column("last", pa.array(at[stops - 1]))
+
+
+def _closed_sessions(answers: pa.Table, question: Question, files: Files) -> pa.Table:
+    """Return the answers without those about sessions that are open when the files end."""
+    rows = pa.concat_tables(pq.read_table(path, columns=["key", "at"]) for path in files.paths)
+    whole = _sessions(question, rows["key"].to_numpy(), _ticks(rows["at"]), np.zeros(len(rows)))
+    limit = _newest(files) - (question.delay + question.size) * MICROSECONDS
+    is_open = whole["last"].to_numpy() >= limit
+    opened = set(zip(whole["key"].to_numpy()[is_open].tolist(), _ticks(whole["start"])[is_open].tolist(), strict=True))
+    names = zip(answers["key"].to_numpy().tolist(), _ticks(answers["start"]).tolist(), strict=True)
+    return answers.filter(pa.array([name not in opened for name in names]))
 
 
 class _Windows:

@@ -11,12 +11,12 @@ Aggregate: TypeAlias = Literal["average", "max"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An aggregate over hopping windows. All times are whole seconds.
+    """An aggregate over hopping windows, or over sessions. All times are whole seconds.
 
     Attributes:
         aggregate: What is computed of `value`.
-        size: Length of each window.
-        hop: From the start of a window to the start of the next.
+        size: Length of each window; of sessions, the gap.
+        hop: From the start of a window to the start of the next; 0 of sessions.
         delay: The input is complete up to this long before its newest time.
     """
 
@@ -28,7 +28,14 @@ class Question:
     @property
     def window(self) -> str:
         """The window in words."""
+        if self.is_session:
+            return f"session {self.size} s"
         return f"tumbling {self.size} s" if self.size == self.hop else f"hopping {self.size} s / {self.hop} s"
+
+    @property
+    def is_session(self) -> bool:
+        """True if windows are sessions."""
+        return not self.hop
 
     @property
     def slice(self) -> int:

@@ -85,7 +85,7 @@ def _row(trial: Trial) -> tuple[str, ...]:
     if summary is not None:
         figures = [show(summary) for show in _FIGURES.values()]
         written = summary.written_bytes
-        keeps_slices = trial.system in (COLUMNAR, SLICED) and written is not None
+        keeps_slices = trial.system in (COLUMNAR, SLICED) and written is not None and not trial.question.is_session
         figures.append(f"{(written or 0) / slices_kept(trial.question) / 1e3:,.1f}" if keeps_slices else "")
     check = _seconds(trial.check_seconds)
     return (trial.system, trial.question.window, *figures, check, remark(trial))

@@ -36,7 +36,7 @@ class Work:
         name: On the command line.
         aggregate: What is computed.
         keys: How many keys a full run has.
-        windows: Size and hop in seconds, of one or several questions.
+        windows: Size and hop in seconds, of one or several questions; the gap and 0 for sessions.
         systems: Who is compared, by name.
         bars: What has to be reached.
         quick: Who takes part in a quick run; nobody: the work is left out of it.
@@ -129,6 +129,24 @@ WORKS: Final = (
         windows=((60, 60),),
         systems=(COLUMNAR, SLICED, SPARK),
         distribution="zipf",
+    ),
+    Work(
+        name="session-20",
+        aggregate="average",
+        keys=10_000,
+        windows=((20, 0),),
+        systems=(COLUMNAR, SPARK),
+        bars=(Times(COLUMNAR, SPARK, Measure.END_TO_END, 3),),
+        files={SPARK: 3},
+    ),
+    Work(
+        name="session-20-zipf",
+        aggregate="average",
+        keys=10_000,
+        windows=((20, 0),),
+        systems=(COLUMNAR, SPARK),
+        distribution="zipf",
+        files={SPARK: 3},
     ),
     Work(
         name="max-hopping-600-10",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from benchmarks.question import Question
-from muntin import Module, hopping
+from muntin import Module, WindowKind, hopping, session
 from muntin_engine import events, module
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ def muntin_results(
     evaluator: Literal["columnar", "sliced", "general"],
 ) -> DataFrame:
     """Return the results of an aggregate under an evaluator, as `key`, `start` and `value`."""
-    window = hopping(f"{question.size} seconds", f"{question.hop} seconds")
+    size = f"{question.size} seconds"
+    window: WindowKind = session(size) if question.is_session else hopping(size, f"{question.hop} seconds")
     return (
         events(stream, key="key", at="at", delay=f"{question.delay} seconds", buckets=BUCKETS)
         .window(window, evaluator=evaluator)

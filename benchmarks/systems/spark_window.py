@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SparkWindow(SparkSystem):
-    """`window()` with a built-in aggregate, in append mode."""
+    """`window()` or `session_window()` with a built-in aggregate, in append mode."""
 
     name = "spark window"
 
@@ -21,10 +21,13 @@ class SparkWindow(SparkSystem):
         from pyspark.sql import functions as F
 
         aggregate = {"average": F.avg, "max": F.max}[question.aggregate]
-        window = F.window("at", f"{question.size} seconds", f"{question.hop} seconds")
+        size = f"{question.size} seconds"
+        window = (
+            F.session_window("at", size) if question.is_session else F.window("at", size, f"{question.hop} seconds")
+        )
         return (
             stream.withWatermark("at", f"{question.delay} seconds")
-            .groupBy("key", window)
+            .groupBy("key", window.alias("window"))
             .agg(aggregate("value").alias("value"))
             .selectExpr("key", "window.start AS start", "value")
         )

@@ -111,3 +111,19 @@ def test_events_with_lifetimes_are_in_every_window_they_overlap(question: Questi
     rows = [(key, start // MICROSECONDS, reduce(values)) for (key, start), values in members.items()]
     assert len(rows) > 50
     assert compare(answers(*rows), expected_answers(question, files, have_lifetimes=True)) == []
+
+
+def test_sessions_are_those_of_rows_within_a_gap_and_the_open_ones_are_left_out(tmp_path: Path) -> None:
+    # 0    20   40   60   80   100  120
+    # a    a         a                    key 1: 0 and 20 are together, and 60 is apart: it ends at 80
+    #           b                    b    key 2: 100 is the newest time, and its session is open
+    files = files_of(tmp_path, (1, 20, 4.0), (1, 0, 2.0), (2, 40, 7.0), (1, 60, 9.0), (2, 100, 1.0))
+    question = Question("average", 20, 0)
+    everything = expected_answers(question, files)
+    assert (
+        everything.sort_by([("key", "ascending"), ("start", "ascending")]).to_pylist()
+        == answers((1, 0, 3.0), (1, 60, 9.0), (2, 40, 7.0), (2, 100, 1.0)).to_pylist()
+    )
+    complete = answers((1, 0, 3.0), (1, 60, 9.0), (2, 40, 7.0))
+    assert compare(closed(everything, question, files), complete) == []
+    assert question.window == "session 20 s"

@@ -121,7 +121,7 @@ class SliceRun:
         self._kept = KeptStores()
         self._cells = [MemoryCells() for _ in range(BUCKETS)]
         self._stream = StreamHistory()
-        self._rows: dict[Any, Counter[Any]] = {}
+        self._table: dict[Any, Counter[Any]] = {}
 
     def take(self, batch: Batch) -> None:
         """Run a batch."""
@@ -129,8 +129,7 @@ class SliceRun:
             self._kept = KeptStores()
         for step in batch.changes:
             self._stream.take(step)
-        seen = progress_of(self.case.query.window, batch)
-        arrived = replace(seen, watermark=settled(self.case.windows, seen.watermark))
+        arrived = self._arrived(batch)
         promised = {at_end: self._promised(at_end) for at_end in (False, True)}
         self.progress = self.progress.advance(arrived)
         assert all(self._promised(at_end) >= tick for at_end, tick in promised.items())
@@ -141,7 +140,7 @@ class SliceRun:
                 self._process(number, blobs, arrived)
                 self._cells[number].cells = before
             result = self._process(number, blobs, arrived)
-            assert result.late == 0
+            assert result.late == self._late(number)
             assert result.progress == self.progress
             assert result.held.bytes == sum(map(len, self._cells[number].cells.values()))
             for complete in result.output:
@@ -153,7 +152,7 @@ class SliceRun:
 
     def table(self) -> Table:
         """Return the output so far."""
-        return self._rows
+        return self._table
 
     def wanted(self) -> Table:
         """Return what the reference says."""
@@ -174,6 +173,16 @@ class SliceRun:
         """What the state depends on."""
         return Compatibility({})
 
+    def _arrived(self, batch: Batch) -> Progress:
+        """Return the progress that a batch implies."""
+        seen = progress_of(self.case.query.window, batch)
+        return replace(seen, watermark=settled(self.case.windows, seen.watermark))
+
+    def _late(self, number: int) -> int:
+        """Return how many rows of the batch are late in a bucket."""
+        del number
+        return 0
+
     def _process(self, number: int, blobs: Sequence[Any], arrived: Progress) -> SliceResult[Closed]:
         grids, forms = self.case.grids, self.forms
         bucket: SliceBucket[Closed] = SliceBucket(
@@ -192,7 +201,7 @@ class SliceRun:
         tasks: list[list[KeyedChange]] = [[], [], []]
         for change in self._random.sample(changes, len(changes)):
             tasks[self._random.randrange(3)].append(change)
-        return [blob for task in tasks for blob in lift_rows(self.case.grids[0], self.forms, _rows(task))]
+        return [blob for task in tasks for blob in lift_rows(self.case.grids[0], self.forms, rows_of(task))]
 
     def _promised(self, at_end: bool) -> int:
         return output_watermark(self.case.grids, self.progress.watermark, at_end=at_end)
@@ -200,11 +209,11 @@ class SliceRun:
     def _add(self, place: int, closed: Closed) -> Iterator[Window]:
         """Take note of results; yield the window of each."""
         keys = closed.keys.column("k0").to_pylist()
-        results = [_values(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
+        results = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
         for key, number, *values in zip(keys, closed.windows.windows.tolist(), *results, strict=True):
             window = self.case.grids[place].windows.window(number)
             row = (window, window.start, window.end, tuple(values))
-            rows = self._rows.setdefault((place, key), Counter())
+            rows = self._table.setdefault((place, key), Counter())
             assert row not in rows, f"{row} is put out twice"
             rows[row] += 1
             yield window
@@ -231,7 +240,7 @@ def follow(running: SliceRun, stream: Script) -> None:
         assert got == wanted, difference(got, wanted)
 
 
-def _rows(changes: Sequence[KeyedChange]) -> Rows:
+def rows_of(changes: Sequence[KeyedChange]) -> Rows:
     events = [change.change.event for change in changes]
     keys = [change.key for change in changes]
     return Rows(
@@ -243,6 +252,6 @@ def _rows(changes: Sequence[KeyedChange]) -> Rows:
     )
 
 
-def _values(results: Any) -> list[Any]:
+def values_of(results: Any) -> list[Any]:
     nulls = np.ma.getmaskarray(results)
     return [None if null else value for value, null in zip(np.ma.getdata(results).tolist(), nulls, strict=True)]

@@ -44,7 +44,7 @@ def test_kinds_are_listed_and_described(catalog: Catalog) -> None:
     assert count_offers(catalog.plugins()[0][0]) == "3 window kinds"
     told = describe(catalog, "retail.visits")
     assert [str(parameter) for parameter in told.parameters] == ["gap: int"]
-    assert len(told.laws) == 9
+    assert len(told.laws) == 10
     assert told.documentation.startswith("A window over events of which each begins")
 
 
@@ -91,7 +91,7 @@ def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:
     section, pickled = check_pickling(subjects)
     assert len(pickled) == 3, section
     verdicts = list(try_laws(window("retail.visits", gap=2)))
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * 9
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * 10
 
 
 def test_stubs_make_the_windows_that_the_name_makes(

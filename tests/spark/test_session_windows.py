@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +16,7 @@ from muntin_stats import Average, Count, Sum
 from tests.spark.running import collect, run, stream_of
 
 SECOND = 1_000_000
+EVALUATORS: tuple[Literal["columnar", "general"], ...] = ("columnar", "general")
 SCHEMA = pa.schema(
     {
         "change": pa.string(),
@@ -77,10 +78,12 @@ def test_sessions_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> Non
     assert 40 < len(constant) < len(per_event) < 200
     computed = {"n": module(Count, "x"), "total": module(Sum, "x"), "mean": module(Average, "x")}
     points = events(stream, key="key", at="ts", change="change", buckets=2)
-    streamed = run(points.window(session("10 seconds")).aggregate(**computed).results(), tmp_path / "checkpoint").rows
+    by_gap = points.window(session("10 seconds"), evaluator="columnar").aggregate(**computed)
+    found = {"constant": (run(by_gap.results(), tmp_path / "checkpoint").rows, constant)}
     lasting = events(whole, key="key", start="ts", end="until", change="change", buckets=2)
-    at_once = collect(lasting.window(session()).aggregate(**computed).results())
-    for rows, wanted in ((streamed, constant), (at_once, per_event)):
-        found = list(map(values, rows))
-        assert set(found) == wanted
-        assert len(found) == len(wanted)
+    for evaluator in EVALUATORS:
+        by_end = lasting.window(session(), evaluator=evaluator).aggregate(**computed)
+        found[evaluator] = (collect(by_end.results()), per_event)
+    for name, (rows, wanted) in found.items():
+        assert set(map(values, rows)) == wanted, name
+        assert len(rows) == len(wanted), name

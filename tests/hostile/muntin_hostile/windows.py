@@ -110,6 +110,13 @@ class Lossy(Each):
         return {"kind": self.name, "version": self.version}
 
 
+class Rash(Each):
+    """Says that events fuse, and has a window from each of them."""
+
+    def fuses_within(self) -> int:
+        return self.length
+
+
 HOSTILE_KINDS: dict[str, WindowKind] = {
     "test_windows_ascend_in_start_and_in_end": Crowded(),
     "test_a_part_is_the_whole_cut_restricted": Careless(),
@@ -120,5 +127,6 @@ HOSTILE_KINDS: dict[str, WindowKind] = {
     "test_what_is_carried_replaces_what_is_forgotten": Forgetful(),
     "test_a_change_shows_where_the_kind_says": Hiding(),
     "test_the_kind_and_what_it_carries_are_plain_data": Lossy(7),
+    "test_a_shortcut_makes_the_same_windows": Rash(),
 }
 """By law, a kind that breaks this law and no other."""

@@ -196,6 +196,16 @@ class Plan:
                 return "events are members of windows that they do not overlap, by the window's reach"
             if window.grid() is None:
                 return f"{self._spell_window(window)} is no regular grid"
+        return self.why_no_lifting
+
+    @property
+    def gap(self) -> int | None:
+        """Where windows are sessions of one specification, for how long after its last tick an event counts."""
+        return None if self.named_windows or len(self.inputs) > 1 else self.window.fuses_within()
+
+    @property
+    def why_no_lifting(self) -> str | None:
+        """Why rows may not be made partial states where they are, whatever the windows; None if they may."""
         if self.early is None and self.emit is not EmitPolicy.FINAL:
             return f"emit={str(self.emit)!r} emits results that may change"
         (given,) = self.inputs

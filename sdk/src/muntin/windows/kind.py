@@ -34,6 +34,7 @@ class WindowKind(WindowSpecification):
     7. *Forgetting.* The stretches that are kept and what is `carried` cut as all stretches do, from the frontier on.
     8. *Change.* `shows` covers each window that a change adds or takes away.
     9. *Plain data.* `to_dict` and `from_dict` are inverse, and what is carried is plain data.
+    10. *Shortcuts.* `grid` and `fuses_within`, where they are not None, make the same windows and members.
 
     Cost: `cut` should find its first window without going through all stretches before it, and be lazy: the engine
     takes as many windows as it needs.

@@ -64,6 +64,10 @@ class SessionWindows(WindowKind):
         del window
         return EARLIEST, since
 
+    def fuses_within(self) -> int:
+        """Return the gap."""
+        return self.gap
+
     @property
     def reach(self) -> int:
         """The gap: what starts sooner after the end of an event is in its session."""

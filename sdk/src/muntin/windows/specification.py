@@ -50,6 +50,14 @@ class WindowSpecification(ABC):
         """Return a grid with the same windows and members, if there is one; such windows may be sliced."""
         return None
 
+    def fuses_within(self) -> int | None:
+        """Return a gap, if an event counts until so long after its last tick and windows are what is then connected.
+
+        That is: `membership(start, end)` is `(start, end - 1 + gap)`, and `cut` yields the parts of `known.covered`.
+        Partial states of such windows may be fused. None, the default, if windows are others.
+        """
+        return None
+
     @property
     def reach(self) -> int:
         """For how long after its end an event may count; where windows do not wait for events, none counts longer."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from muntin import Merge
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.contract import OverSlices, without_form
+from muntin_engine.evaluators.over_slices.contract import OverSlices, whatever_forbids_lifting, without_form
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -28,6 +28,12 @@ class ColumnarEvaluator(OverSlices):
     advantage = "all modules have a columnar form"
     uses_forms = True
 
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query; None if it can. Sessions are fused, and have no slices."""
+        if plan.gap is None:
+            return super().why_not(plan)
+        return plan.why_no_lifting or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
+
     def lacks(self, plan: Plan) -> str | None:
         """Return that a module has no columnar form."""
         return without_form(plan)
@@ -38,33 +44,56 @@ class ColumnarEvaluator(OverSlices):
         kept = ", ".join(f"{name} ({part.merge} {part.dtype})" for name, part in components.items())
         if any(part.merge is Merge.COLLECT for part in components.values()):
             return f"keeps {kept}; each window sorts all its values"
+        if plan.gap is not None:
+            return f"keeps {kept}; what is near each other is fused"
         if plan.input.lifetimes != "point":
             return f"keeps {kept}; windows share the blocks of a tree"
         if all(part.has_inverse or part.is_exact for part in components.values()):
             return f"keeps {kept}; windows are differences of running totals"
         return f"keeps {kept}; windows are merged from running values, as not all of it can be subtracted exactly"
 
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        if plan.gap is None:
+            return super().explain_row(plan)
+        return "lifted before the shuffle, and fused with its session after it"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        if plan.gap is None:
+            return super().explain_state(plan)
+        return "a partial state per key and open session; a batch writes only its own partial states"
+
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any."""
         from muntin_engine.evaluators.columnar.lifting import lift_rows
+        from muntin_engine.evaluators.fused.lifting import Fusing
+        from muntin_engine.evaluators.fused.lifting import lift_rows as lift_each
         from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
 
+        if task.plan.gap is not None:
+            return lift_each(Fusing(task.plan.gap), task.forms, rows_to_lift(task, rows))
         return lift_rows(task.grids[0], task.forms, rows_to_lift(task, rows))
 
     def load(self) -> None:
         """Import what micro-batches need."""
         import muntin_engine.evaluators.columnar.lifting
         import muntin_engine.evaluators.columnar.processing
+        import muntin_engine.evaluators.fused.lifting
+        import muntin_engine.evaluators.fused.processing
         import muntin_engine.evaluators.over_slices.lifted_rows  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.columnar.processing import process
+        from muntin_engine.evaluators.fused.processing import process as process_sessions
 
-        return process(task, bucket, cells, batch)
+        way = process if task.plan.gap is None else process_sessions
+        return way(task, bucket, cells, batch)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
         from muntin_engine.evaluators.columnar.in_memory import ArraysInMemory
+        from muntin_engine.evaluators.fused.in_memory import SessionsInMemory
 
-        return ArraysInMemory(plan, cells, codec)
+        return ArraysInMemory(plan, cells, codec) if plan.gap is None else SessionsInMemory(plan, cells, codec)

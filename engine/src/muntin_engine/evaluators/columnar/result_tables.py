@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.columnar.failing import failing_window
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.columnar.store import Closed
+from muntin_engine.evaluators.columnar.window_closing import Windows
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import window_tables
 from muntin_engine.exchange.arrays import Source
@@ -43,14 +44,28 @@ def closed_tables(task: TaskPayload, complete: Complete[Closed]) -> Iterator[pa.
     """
     closed = complete.output
     keys = [closed.keys.column(name) for name in task.key_names]
+    windows = closed.windows
+
+    def at(row: int) -> tuple[Key, Window]:
+        key = tuple(column[row].as_py() for column in keys)
+        return key, task.grids[complete.place].windows.window(int(windows.windows[row]))
+
+    yield from window_tables(task, complete.place, windows.windows, keys, form_columns(task, windows, at))
+
+
+def form_columns(
+    task: TaskPayload, windows: Windows, at: Callable[[int], tuple[Key, Window]]
+) -> Callable[[int, Field, pa.DataType], pa.Array]:
+    """Return the function that makes the result column of a module, by its place.
+
+    Args:
+        task: The query.
+        windows: The merged states.
+        at: Returns the key and the window of a row, for messages.
+    """
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        form, windows = task.forms[place], closed.windows
-
-        def at(row: int) -> tuple[Key, Window]:
-            key = tuple(column[row].as_py() for column in keys)
-            return key, task.grids[complete.place].windows.window(int(windows.windows[row]))
-
+        form = task.forms[place]
         try:
             results = form_results(form, place, windows)
         except ModuleFailedError as failure:
@@ -58,7 +73,7 @@ def closed_tables(task: TaskPayload, complete: Complete[Closed]) -> Iterator[pa.
             raise failure if row is None else failure.at(*at(row)) from failure.__cause__
         return _column(results, field, arrow_type, Source(task, form.label, at))
 
-    yield from window_tables(task, complete.place, closed.windows.windows, keys, output)
+    return output
 
 
 def _column(results: Array, output: Field, arrow_type: pa.DataType, source: Source) -> pa.Array:

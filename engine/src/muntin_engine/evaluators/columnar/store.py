@@ -66,8 +66,7 @@ class ColumnarStore:
 
     def take(self, blobs: Iterable[bytes], first_legal: int) -> Taken[Partials]:
         """Merge the partial states of a batch."""
-        if len(self._keys) > self._most_keys:
-            self._forget_keys()
+        self._forget_many_keys()
         opened = [self._decode(blob) for blob in blobs]
         keys, tables = self._count([decoded.codes for decoded in opened]), [decoded.partials for decoded in opened]
         legal = [table.since(first_legal) for table in tables]
@@ -94,13 +93,15 @@ class ColumnarStore:
 
     def write(self, delta: Partials, first_live: int) -> list[Entry]:
         """Encode the partial states that a batch added, without slices below a first one."""
-        live = delta.alive(first_live)
-        rows = max(1, len(live) * ENTRY_BYTES // max(live.nbytes, 1))
-        return [self._entry(live.slice(start, start + rows)) for start in range(0, len(live), rows)]
+        return self._entries(delta.alive(first_live))
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, upgraded and in as few as possible, without slices below a first one."""
         return self.write(merge_alike(concat([self._read(entry).partials for entry in entries])), first_live)
+
+    def _entries(self, live: Partials) -> list[Entry]:
+        rows = max(1, len(live) * ENTRY_BYTES // max(live.nbytes, 1))
+        return [self._entry(live.slice(start, start + rows)) for start in range(0, len(live), rows)]
 
     def _read(self, entry: StoredEntry) -> _Decoded:
         if entry.schema_version is None:
@@ -117,7 +118,7 @@ class ColumnarStore:
     def _entry(self, partials: Partials) -> Entry:
         codes, places = np.unique(partials.keys, return_inverse=True)
         data = to_blob(self._keys.take(codes), partials.with_keys(places))
-        return Entry(int(partials.slices[0]), partials.last, data)
+        return Entry(int(partials.slices.min()), partials.last, data)
 
     def _count(self, codes: Sequence[IntArray]) -> int:
         """Count the keys of some blobs. Cost: next to nothing per key, and a byte for each known one."""
@@ -128,8 +129,10 @@ class ColumnarStore:
             is_there[some] = True
         return int(np.count_nonzero(is_there))
 
-    def _forget_keys(self) -> None:
-        """Forget the keys that are in no slice any more; done whenever there are twice as many as were left then."""
+    def _forget_many_keys(self) -> None:
+        """Forget the keys that are in no slice any more, whenever there are twice as many as were left then."""
+        if len(self._keys) <= self._most_keys:
+            return
         live = self._held.keys()
         places = self._keys.keep(live)
         self._held.renumber(places)

@@ -188,12 +188,12 @@ def merged_windows(
     parts: dict[Part, Merged] = {}
     for part, values in partials.parts.items():
         reduced = reduce_part(part, codes, size, take_part(values, places))
-        parts[part] = _sorted(reduced) if isinstance(reduced, Collected) else reduced
+        parts[part] = sorted_groups(reduced) if isinstance(reduced, Collected) else reduced
     rows = reduce_codes(COUNTED, codes, size, partials.rows[places])
     return Windows(windows[which], keys[partials.keys[places[which]]], rows, parts)
 
 
-def _sorted(collected: Collected) -> Ragged:
+def sorted_groups(collected: Collected) -> Ragged:
     """Return the values of each group in ascending order."""
     groups = np.repeat(np.arange(len(collected.counts)), collected.counts)
     values = collected.values[np.lexsort((collected.values, groups))]

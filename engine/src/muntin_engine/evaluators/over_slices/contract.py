@@ -48,10 +48,15 @@ class OverSlices(Evaluator):
 def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
     if plan.why_no_steps is not None:
         yield plan.why_no_steps
-    if plan.early is not None:
-        yield "a trigger watches each window by itself"
     if plan.named_windows and plan.input.lifetimes != "point":
         yield "events have lifetimes, so they belong to another range of each window"
+    yield from whatever_forbids_lifting(plan)
+
+
+def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
+    """Yield why rows cannot become partial states, whatever the windows."""
+    if plan.early is not None:
+        yield "a trigger watches each window by itself"
     yield from (
         f"{module.label} sees events and the window" for module in plan.modules if module.module.is_time_sensitive
     )

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from muntin import TimestampPolicy
-from muntin_engine.core.slice_grid import output_watermark
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
@@ -22,7 +21,7 @@ _KEPT: Final = KeptStores()
 """What this worker keeps between micro-batches."""
 
 
-def process_slices(
+def process_slices(  # what evaluators over slices differ in
     task: TaskPayload,
     bucket: int,
     cells: Cells,
@@ -30,6 +29,7 @@ def process_slices(
     make_store: Callable[[], SliceStore[Any, Output]],
     to_tables: Callable[[TaskPayload, Complete[Output]], Iterator[pa.Table]],
     count: Callable[[Output], int],
+    bucket_type: type[SliceBucket[Any]] = SliceBucket,
 ) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state.
 
@@ -41,11 +41,12 @@ def process_slices(
         make_store: Makes an empty store of partial states.
         to_tables: Yields complete windows as tables.
         count: Returns how many windows of keys there are.
+        bucket_type: What evaluates the bucket.
     """
     _KEPT.most = task.worker.kept_bytes
     kept = KeptStores() if task.is_static else _KEPT
     (said,), (given,), name = batch.reports, task.inputs, (task.name, bucket)
-    of_slices = SliceBucket(task.grids, make_store, cells, task.codec, task.compatibility, kept, name, given.tracker)
+    of_slices = bucket_type(task.grids, make_store, cells, task.codec, task.compatibility, kept, name, given.tracker)
     result = of_slices.process(batch.partials, said.progress, said.observed)
     at_end = task.query.timestamps is TimestampPolicy.POINT_AT_END
     metrics = {
@@ -53,9 +54,8 @@ def process_slices(
         "windows_closed": sum(count(complete.output) for complete in result.output),
         "state_bytes": result.held.bytes,
     }
-    now, tables = result.progress, _tables(task, result.output, to_tables)
-    watermark = output_watermark(task.grids, now.watermark, at_end=at_end)
-    return Evaluated(tables, result.accepted, watermark, now, metrics, late=result.late)
+    tables, watermark = _tables(task, result.output, to_tables), of_slices.output_watermark(result, at_end=at_end)
+    return Evaluated(tables, result.accepted, watermark, result.progress, metrics, late=result.late)
 
 
 def _tables(

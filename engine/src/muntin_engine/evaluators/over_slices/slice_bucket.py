@@ -7,8 +7,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from muntin import INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.slice_grid import Grid
+from muntin_engine.core.slice_grid import Grid, output_watermark
 from muntin_engine.evaluators.over_slices.slice_log import SliceLog
 from muntin_engine.evaluators.over_slices.slice_metadata import SliceMetadata
 from muntin_engine.evaluators.over_slices.slice_store import Delta, SliceStore, Taken
@@ -47,6 +48,7 @@ class SliceResult(Generic[Output]):
         progress: The progress of the input now.
         keys: The number of keys that the batch brought rows of.
         held: The sizes of the bucket's state now, without the number of keys, which it does not know.
+        since: The least start of an open window, where windows are those of single keys; `INFINITY` if there is none.
     """
 
     output: Sequence[Complete[Output]]
@@ -55,6 +57,7 @@ class SliceResult(Generic[Output]):
     progress: Progress
     keys: int = 0
     held: HeldState = field(default_factory=HeldState)
+    since: int = INFINITY
 
 
 class SliceBucket(Generic[Output]):
@@ -120,22 +123,46 @@ class SliceBucket(Generic[Output]):
         log = SliceLog.from_data(self._cells, metadata.log, metadata.schema_versions)
         now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, arrived, observed)
         brought = list(blobs)
-        windows = [grid.windows for grid in self._grids]
-        before, after = ([one.first_open(at.watermark) for one in windows] for at in (metadata.progress, now))
+        before, after = map(self._opened, (metadata.progress, now))
         if not brought and before == after:
             has_moved = (now, tracked) != (metadata.progress, metadata.tracked)
             size = self._put(metadata, now, tracked) if has_moved else len(stored or b"")
-            return SliceResult((), 0, 0, now, held=HeldState(size + log.size))
+            return SliceResult((), 0, 0, now, held=HeldState(size + log.size), since=metadata.since)
         metadata.tracked = tracked
         store = self._kept.take(self._name, metadata.version) or self._read(log)
-        first_legal = max(grid.first_legal(number) for grid, number in zip(self._grids, before, strict=True))
-        taken = store.take(brought, first_legal)
+        taken = store.take(brought, self._first_legal(before))
         output = list(self._close(store, before, after, now.horizon))
-        first_live = min(grid.first_live(number) for grid, number in zip(self._grids, after, strict=True))
         if after != before:
-            store.forget(first_live)
-        size = self._write(metadata, log, store, taken, now, first_live)
-        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, HeldState(size + log.size))
+            store.forget(self._first_live(after))
+        size = self._write(metadata, log, store, taken, now, after)
+        held = HeldState(size + log.size)
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, held, metadata.since)
+
+    def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
+        """Return the tick before which no later result of the bucket has a sync time.
+
+        Args:
+            result: What the last micro-batch made of the bucket.
+            at_end: True if results are points at the ends of their windows.
+        """
+        return output_watermark(self._grids, result.progress.watermark, at_end=at_end)
+
+    def _opened(self, progress: Progress) -> list[int]:
+        """Return what tells open windows from complete ones: for each specification the first that is open."""
+        return [grid.windows.first_open(progress.watermark) for grid in self._grids]
+
+    def _first_legal(self, opened: Sequence[int]) -> int:
+        """Return the first slice whose rows are not late."""
+        return max(grid.first_legal(first) for grid, first in zip(self._grids, opened, strict=True))
+
+    def _first_live(self, opened: Sequence[int]) -> int:
+        """Return the first slice that is part of an open window."""
+        return min(grid.first_live(first) for grid, first in zip(self._grids, opened, strict=True))
+
+    def _since(self, store: SliceStore[Any, Output]) -> int:
+        """Return the least start of an open window, where windows are those of single keys."""
+        del store
+        return INFINITY
 
     def _put(self, metadata: SliceMetadata, now: Progress, tracked: Tracked) -> int:
         """Write the metadata and return its size; what was not changed in it, such as the version, stays."""
@@ -165,14 +192,21 @@ class SliceBucket(Generic[Output]):
         store: SliceStore[Delta, Output],
         taken: Taken[Delta],
         now: Progress,
-        first_live: int,
+        opened: Sequence[int],
     ) -> int:
         """Write what is new, all at the end: what failed before has changed nothing. Return the metadata's size."""
-        log.forget(first_live)
-        if taken.delta is not None:
-            log.append(store.write(taken.delta, first_live))
-            log.compact(store, first_live)
-        metadata.log, metadata.version = log.to_data(), self._make_version()
+        self._append(log, store, taken.delta, opened)
+        metadata.log, metadata.version, metadata.since = log.to_data(), self._make_version(), self._since(store)
         size = self._put(metadata, now, metadata.tracked)
         self._kept.put(self._name, metadata.version, store, log.size)
         return size
+
+    def _append(
+        self, log: SliceLog, store: SliceStore[Delta, Output], delta: Delta | None, opened: Sequence[int]
+    ) -> None:
+        """Drop the entries that are dead, and write what a batch brought."""
+        first_live = self._first_live(opened)
+        log.forget(first_live)
+        if delta is not None:
+            log.append(store.write(delta, first_live))
+            log.compact(store, first_live)

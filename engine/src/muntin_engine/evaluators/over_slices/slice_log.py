@@ -106,6 +106,13 @@ class SliceLog:
                 self._cells.remove(segment.cell)
         self._segments = [segment for segment in self._segments if segment.last >= first_live]
 
+    def replace(self, entries: Sequence[Entry]) -> None:
+        """Write some entries in the place of all."""
+        for segment in self._segments:
+            self._cells.remove(segment.cell)
+        self._segments = []
+        self.append(entries)
+
     def compact(self, store: SliceStore[Delta, Output], first_live: int) -> None:
         """Merge entries where there are many of a level."""
         level = 0

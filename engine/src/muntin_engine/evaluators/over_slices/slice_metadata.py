@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from muntin import INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.state.bucket_metadata import SLICES, open_metadata
 from muntin_engine.state.codec import Codec
@@ -24,6 +25,7 @@ class SliceMetadata:
         log: The log's own data.
         version: A random name of this very state, written along with it and never used twice. Decoded state in the
             memory of a worker is the same if, and only if, it has the same version.
+        since: The least start of an open window, where windows are those of single keys; `INFINITY` if there is none.
     """
 
     compatibility: Compatibility
@@ -32,6 +34,7 @@ class SliceMetadata:
     tracked: Sequence[Any] = ()
     log: Sequence[Any] = (0, ())
     version: bytes = b""
+    since: int = INFINITY
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the metadata as bytes."""
@@ -40,7 +43,8 @@ class SliceMetadata:
             dict(self.compatibility.identity),
             [schema_version.to_data() for schema_version in self.schema_versions],
         )
-        return codec.pack([SLICES, identity, schema_versions, progress, tracked, log, self.version])
+        since = [] if self.since == INFINITY else [self.since]
+        return codec.pack([SLICES, identity, schema_versions, progress, tracked, log, self.version, *since])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, compatibility: Compatibility, codec: Codec) -> SliceMetadata:
@@ -52,7 +56,6 @@ class SliceMetadata:
         """
         if data is None:
             return cls(compatibility, compatibility.schema_versions(()))
-        schema_versions, progress, tracked, log, version = open_metadata(codec.unpack(data), SLICES, compatibility)
-        return cls(
-            compatibility, compatibility.schema_versions(schema_versions), Progress(*progress), tracked, log, version
-        )
+        schema_versions, progress, tracked, log, *rest = open_metadata(codec.unpack(data), SLICES, compatibility)
+        versions = compatibility.schema_versions(schema_versions)
+        return cls(compatibility, versions, Progress(*progress), tracked, log, *rest)

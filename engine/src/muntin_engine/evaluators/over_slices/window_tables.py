@@ -35,14 +35,34 @@ def window_tables(
     """
     grid = task.grids[place].windows
     starts = grid.start(windows)
-    ends = starts + grid.size
+    name = list(task.plan.named_windows)[place] if task.plan.named_windows else None
+    yield from extent_tables(task, starts, starts + grid.size, keys, output, name)
+
+
+def extent_tables(  # what a row is made of
+    task: TaskPayload,
+    starts: IntArray,
+    ends: IntArray,
+    keys: Sequence[pa.Array],
+    output: Callable[[int, Field, pa.DataType], pa.Array],
+    name: str | None = None,
+) -> Iterator[pa.Table]:
+    """Yield windows as tables of the query's result schema.
+
+    Args:
+        task: The query.
+        starts: Where the windows start.
+        ends: Where they end; masked where they do not.
+        keys: The key columns.
+        output: Returns the results of a module, by its place.
+        name: The name of their specification, where there are several.
+    """
     fields = list(task.results)
     columns = {field.name: column for field, column in zip(fields, keys, strict=False)}
     columns["window"] = extents(task, starts, ends)
     if task.query.timestamps is TimestampPolicy.POINT_AT_END:
         columns["lifetime"] = extents(task, ends, ends + 1)
-    if task.plan.named_windows:
-        name = list(task.plan.named_windows)[place]
+    if name is not None:
         columns["window_name"] = pa.repeat(pa.scalar(name, pa.string()), len(starts))
     for number, field in enumerate(fields[len(fields) - len(task.outputs) :]):
         columns[field.name] = output(number, task.outputs[number], field.type)

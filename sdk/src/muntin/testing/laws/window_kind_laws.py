@@ -14,7 +14,7 @@ from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.law import Law, law
 from muntin.testing.laws.window_kind_trial import WindowKindTrial
 from muntin.testing.plain_data import restored
-from muntin.windows import Stretches, WindowKind, next_frontier
+from muntin.windows import Stretches, Window, WindowKind, next_frontier
 
 
 class WindowKindLaws(Conformance):
@@ -154,6 +154,24 @@ class WindowKindLaws(Conformance):
         for window in sorted(changed):
             if window.start >= until or window.end <= since:
                 raise trial.broken(f"shows({first}, {last}) is {(since, until)}, and {window} comes or goes")
+
+    @law("return None from grid and fuses_within, or what makes the same windows and members")
+    def test_a_shortcut_makes_the_same_windows(self, trial: WindowKindTrial) -> None:
+        """A grid, or a gap within which events fuse, makes the windows that `cut` makes, with the same members."""
+        history = trial.history()
+        grid, gap = trial.ask("grid"), trial.ask("fuses_within")
+        stretches, windows = trial.members(history), trial.with_members(history)
+        if gap is not None:
+            wanted = [(start, end if end == INFINITY else end - 1 + gap) for start, end in history]
+            trial.expect(sorted(stretches) == sorted(wanted), lambda: f"members count on {stretches}, not on {wanted}")
+            parts = [Window(*part) for part in Stretches(wanted).covered]
+            trial.expect_equal("what is connected", parts, "windows", windows)
+        if grid is not None:
+            first = (trial.first - grid.size - grid.offset) // grid.hop
+            starts = range(first * grid.hop + grid.offset, trial.last, grid.hop)
+            on_grid = [Window(start, start + grid.size) for start in starts]
+            held = [w for w in on_grid if any(start < w.end and end > w.start for start, end in history)]
+            trial.expect_equal("on the grid", held, "windows", [w for w in windows if w.start < trial.last])
 
     @law("make the fields plain data, and let to_dict and from_dict be inverse")
     def test_the_kind_and_what_it_carries_are_plain_data(self, trial: WindowKindTrial) -> None:

@@ -1,0 +1,63 @@
+"""A bucket of keys, evaluated by sessions: rows in, results of whole sessions out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.core.changes import Progress
+from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket, SliceResult
+from muntin_engine.evaluators.over_slices.slice_log import SliceLog
+
+_GARBAGE: Final = 4
+"""The log is written anew when it is so many times as large as the open sessions, and larger than the next."""
+
+_LEAST: Final = 1 << 20
+
+
+class FusedBucket(SliceBucket[ClosedSessions]):
+    """Evaluates final results of sessions for many keys.
+
+    A row is late if it lies before the watermark of the batches before its own. A session is complete when the
+    watermark is past its end: an event at the end would still belong to it.
+
+    Cost: that of a bucket over slices, and a sort of the open sessions for each batch that brings rows or moves the
+    watermark. What a batch brought stays in the log until a log of garbage is written anew, or no session is left
+    that began before its end.
+    """
+
+    def output_watermark(self, result: SliceResult[ClosedSessions], *, at_end: bool) -> int:
+        """Return the watermark, or the least start of an open session; points at ends lie at the watermark or later."""
+        watermark = result.progress.watermark
+        return watermark if at_end or watermark == INFINITY else min(watermark, result.since)
+
+    def _opened(self, progress: Progress) -> list[int]:
+        return [progress.watermark]
+
+    def _first_legal(self, opened: Sequence[int]) -> int:
+        return opened[0]
+
+    def _first_live(self, opened: Sequence[int]) -> int:
+        return opened[0]
+
+    def _close(
+        self, store: Any, before: Sequence[int], after: Sequence[int], horizon: int
+    ) -> Iterator[Complete[ClosedSessions]]:
+        del horizon
+        yield from (Complete(0, closed) for closed in store.close(0, before[0], after[0]))
+
+    def _since(self, store: Any) -> int:
+        return int(store.first_start)
+
+    def _append(self, log: SliceLog, store: Any, delta: Any, opened: Sequence[int]) -> None:
+        if store.first_start == INFINITY:
+            log.replace(())
+            return
+        log.forget(store.first_start)
+        if delta is not None:
+            log.append(store.write(delta, EARLIEST))
+            log.compact(store, EARLIEST)
+        if log.size > max(_LEAST, _GARBAGE * store.nbytes):
+            log.replace(store.write_whole())

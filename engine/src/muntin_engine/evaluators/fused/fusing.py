@@ -1,0 +1,94 @@
+"""Fusing partial states of sessions: those of a key that overlap or touch become one."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from muntin.columnar.arrays import IntArray
+from muntin_engine.evaluators.columnar.partials import COUNTED, Partials, reduce_part
+from muntin_engine.evaluators.columnar.reducing import reduce_codes
+
+_MOST: Final = 2**62
+"""Pairs of numbers are sorted as one where that is less."""
+
+
+class Sessions(NamedTuple):
+    """The sessions that n partial states are parts of, in the order of keys and then of starts.
+
+    Attributes:
+        codes: For each partial state the number of its session.
+        keys: The key of each session.
+        lows: Where each session starts.
+        highs: Where it ends.
+    """
+
+    codes: IntArray
+    keys: IntArray
+    lows: IntArray
+    highs: IntArray
+
+
+def sessions_of(keys: IntArray, lows: IntArray, highs: IntArray) -> Sessions:
+    """Return the connected parts of what stretches cover, key by key.
+
+    Cost: a sort by key and start, a running maximum, and a few passes.
+
+    Args:
+        keys: n codes of keys.
+        lows: Where each stretch starts.
+        highs: Where it ends.
+    """
+    order = _by_key_and_start(keys, lows)
+    some_keys, starts, ends = keys[order], lows[order], highs[order]
+    is_first = np.empty(len(order), np.bool_)
+    is_first[:1] = True
+    np.not_equal(some_keys[1:], some_keys[:-1], out=is_first[1:])
+    reached = _running_maximum(ends, np.cumsum(is_first) - 1)
+    is_first[1:] |= starts[1:] > reached[:-1]
+    firsts = np.flatnonzero(is_first)
+    codes = np.empty(len(order), np.int64)
+    codes[order] = np.cumsum(is_first) - 1
+    lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1
+    return Sessions(codes, some_keys[firsts], starts[firsts], reached[lasts])
+
+
+def _by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
+    """Return the places of stretches in the order of keys and then of starts; as one number they are sorted faster."""
+    if not len(keys):
+        return np.empty(0, np.int64)
+    least, largest = int(lows.min()), int(lows.max())
+    if (largest - least + 1) * (int(keys.max()) + 1) >= _MOST:
+        return np.lexsort((lows, keys))
+    return np.argsort(keys * (largest - least + 1) + (lows - least))
+
+
+def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:
+    """Return for each value the largest of its group up to it; groups are numbered from 0, and ascend."""
+    if not len(values):
+        return values
+    least, largest = int(values.min()), int(values.max())
+    if (largest - least + 1) * (int(groups[-1]) + 1) < _MOST:
+        shift = groups * (largest - least + 1)
+        reached: IntArray = np.maximum.accumulate(values - least + shift) - shift + least
+        return reached
+    distinct, ranks = np.unique(values, return_inverse=True)
+    shift = groups * len(distinct)
+    return distinct[np.maximum.accumulate(ranks + shift) - shift]
+
+
+def fuse(table: Partials) -> Partials:
+    """Return one partial state per session, in the order of keys and then of starts.
+
+    Args:
+        table: Partial states whose slices are the starts of stretches, and whose lasts are their ends.
+    """
+    assert table.lasts is not None
+    if not len(table):
+        return table
+    found = sessions_of(table.keys, table.slices, table.lasts)
+    size = len(found.keys)
+    rows = reduce_codes(COUNTED, found.codes, size, table.rows)
+    parts = {part: reduce_part(part, found.codes, size, values) for part, values in table.parts.items()}
+    return Partials(found.lows, found.keys, rows, parts, found.highs)

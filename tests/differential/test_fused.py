@@ -1,0 +1,133 @@
+"""Sessions on arrays say what the reference says, on random streams; late rows change nothing, whatever task has them.
+
+Each stream arrives in any legal order, cut into micro-batches anywhere, with restarts between some, on up to three
+tasks; some batches fail after they were evaluated, and are run again. Rows behind the watermark come among the others.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from muntin import INFINITY, session
+from muntin_engine.evaluators.columnar import coding, store
+from muntin_engine.evaluators.columnar.key_table import KeyTable
+from muntin_engine.evaluators.fused import bucket, fusing, held_sessions
+from muntin_engine.evaluators.fused import store as fused_store
+from muntin_engine.evaluators.fused.bucket import FusedBucket
+from muntin_engine.evaluators.fused.fusing import sessions_of
+from muntin_engine.evaluators.fused.held_sessions import HeldSessions
+from muntin_engine.evaluators.over_slices import slice_log
+from muntin_engine.state.kept_stores import KeptStores
+from tests.differential.drive import check, failure
+from tests.differential.forms import FORMS
+from tests.differential.sessions import SessionCase, run
+
+GAPS = (1, 4, 15)
+
+
+@pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])
+@pytest.mark.parametrize("forms", FORMS)
+@pytest.mark.parametrize("gap", GAPS)
+def test_the_output_is_that_of_the_reference_after_every_batch(gap: int, forms: str, is_point: bool) -> None:
+    for number in range(4):
+        case = SessionCase((session(gap),), forms, is_point, number)
+        check(case, case.stream, run)
+
+
+SMALL = {
+    (store, "ENTRY_BYTES"): 64,
+    (store, "FEW_KEYS"): 1,
+    (coding, "_FEW"): 0,
+    (coding, "DENSE"): 0,
+    (slice_log, "MOST_ALIKE"): 2,
+    (fusing, "_MOST"): 0,
+}
+
+
+@pytest.mark.parametrize("least", [0, 1 << 20], ids=["written anew", "kept"])
+@pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])
+@pytest.mark.parametrize("gap", GAPS)
+def test_what_is_done_only_with_much_makes_no_difference(
+    gap: int, is_point: bool, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for (module, name), value in SMALL.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(bucket, "_LEAST", least)
+    for number in range(4):
+        case = SessionCase((session(gap),), "all", is_point, number)
+        check(case, case.stream, run)
+
+
+_running_maximum, _fuse = fusing._running_maximum, fusing.fuse
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "late rows are taken": (fused_store, "_from", lambda table, _: table),
+    "what touches is apart": (
+        fusing,
+        "_running_maximum",
+        lambda values, groups: _running_maximum(values, groups) - 1,
+    ),
+    "sessions are forgotten early": (
+        held_sessions,
+        "_ends_before",
+        lambda sessions, watermark: sessions.lasts < min(watermark, INFINITY - 1) + 3,
+    ),
+    "sessions at the watermark close": (
+        held_sessions,
+        "_ends_before",
+        lambda sessions, watermark: sessions.lasts <= watermark,
+    ),
+    "sessions of other keys are joined": (
+        fused_store,
+        "fuse",
+        lambda table: _fuse(table.with_keys(np.zeros(len(table), np.int64))),
+    ),
+    "stale stores are kept": (
+        KeptStores,
+        "take",
+        lambda self, name, _: getattr(self._stores.pop(name, None), "store", None),
+    ),
+    "entries die with the watermark": (
+        FusedBucket,
+        "_append",
+        lambda self, log, some, delta, opened: (
+            (log.forget(opened[0]), log.append(some.write(delta, 0))) if delta is not None else log.forget(opened[0])
+        ),
+    ),
+    "what is written is all dead": (HeldSessions, "hold", lambda self, piece: np.zeros(len(piece), np.bool_)),
+    "keys get lost": (KeyTable, "codes", lambda _self, keys: np.zeros(len(keys), np.int64)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_sessions_on_arrays_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [SessionCase((session(gap),), "all", True, number) for gap in GAPS for number in range(6)]
+    monkeypatch.setattr(*FAULTS[fault])
+    assert any(failure(case, case.stream, run) for case in cases)
+
+
+def test_fusing_is_a_loop_over_sorted_stretches_also_when_fused_in_parts() -> None:
+    for seed in range(300):
+        random = Random(seed)
+        rows = [
+            (random.randrange(3), low, low + random.randint(1, 9)) for low in random.choices(range(60), k=seed % 30)
+        ]
+        expected: list[list[int]] = []
+        for key, low, high in sorted(rows):
+            if expected and expected[-1][0] == key and low <= expected[-1][2]:
+                expected[-1][2] = max(expected[-1][2], high)
+            else:
+                expected.append([key, low, high])
+        cut = random.randint(0, len(rows))
+        parts = [part for some in (rows[:cut], rows[cut:]) for part in _sessions(some)]
+        assert _sessions(rows) == _sessions(parts) == [tuple(session) for session in expected]
+
+
+def _sessions(rows: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    found = sessions_of(table[:, 0], table[:, 1], table[:, 2])
+    return list(zip(found.keys.tolist(), found.lows.tolist(), found.highs.tolist(), strict=True))
