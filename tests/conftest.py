@@ -48,7 +48,11 @@ settings.register_profile("repeatable", derandomize=True, database=None, deadlin
 settings.load_profile("repeatable")
 # Else it draws literals of the modules that are loaded, and examples depend on the tests that a process ran before.
 providers._get_local_constants = providers.Constants  # type: ignore[attr-defined]
-law.CROWDED = settings(law.CROWDED, max_examples=3)  # `make torture` draws fresh modules and windows
+USERS: Final = {"SETTINGS": law.SETTINGS, "CROWDED": law.CROWDED}
+"""How laws are tried where users run them."""
+# The examples are the same in every run, so the first of them have told most; `make torture` draws modules and windows.
+law.SETTINGS = settings(law.SETTINGS, max_examples=10)
+law.CROWDED = settings(law.CROWDED, max_examples=3)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,6 +81,13 @@ def uses_spark(nodeid: str) -> bool:
 def _names_spark(file: str) -> bool:
     text = (ROOT / file).read_text(encoding="utf-8")
     return "spark: SparkSession" in text or 'getfixturevalue("spark")' in text
+
+
+@pytest.fixture
+def tried_as_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have laws tried on as many examples as where users run them: so many find the fault of a hostile module."""
+    for name, value in USERS.items():
+        monkeypatch.setattr(law, name, value)
 
 
 @pytest.fixture(scope="session")

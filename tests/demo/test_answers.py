@@ -16,7 +16,7 @@ from demo.run import Choice
 from tests import quick_jvm
 from tests.demo import truth
 
-DAYS = 3
+DAYS = 2
 ROOT = Path(__file__).parents[2]
 Question = Callable[[pd.DataFrame], pd.DataFrame]
 TRUTH = [truth.airborne, truth.delays, truth.cascades]

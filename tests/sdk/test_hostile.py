@@ -30,6 +30,8 @@ from tests.hostile.muntin_hostile.crowded import JoinsASet
 from tests.hostile.muntin_hostile.windows import HOSTILE_KINDS
 from tests.naming import spelled
 
+pytestmark = pytest.mark.usefixtures("tried_as_by_users")
+
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
 ]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import muntin
@@ -46,7 +47,10 @@ from muntin.testing import (
     TimeSensitiveOperatorLaws,
     laws_of,
 )
+from muntin.testing.laws import law as law_module
 from tests.hostile.muntin_hostile import HONEST
+
+pytestmark = pytest.mark.usefixtures("tried_as_by_users")
 
 
 class Mode(Aggregate[str, str]):
@@ -242,7 +246,10 @@ class ClippedArea(Area):
     accepted_clips = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})
 
 
-def test_a_report_on_an_event_without_an_end_says_how_to_get_none() -> None:
+def test_a_report_on_an_event_without_an_end_says_how_to_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        law_module, "SETTINGS", settings(law_module.SETTINGS, max_examples=100)
+    )  # few lifetimes have no end
     laws = TimeSensitiveIncrementalAggregateLaws
     report = broken(laws, "test_removing_undoes_adding", module=Area())
     assert "accepted_clips = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})" in str(report)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
@@ -14,7 +14,7 @@ from hypothesis.strategies import SearchStrategy
 
 from muntin.testing.laws.error import LawError
 
-SETTINGS: Final = settings(
+SETTINGS = settings(
     max_examples=25,
     derandomize=True,
     database=None,
