@@ -11,9 +11,10 @@ windows  [----)                 a, b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from muntin import ClipPolicy, Window
+from muntin import ClipPolicy, IncrementalAggregate, Window
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.evaluators.general.computation import ModuleComputation, Slide, sweep
 from muntin_engine.evaluators.general.indexes import StoredEvent
@@ -99,3 +100,29 @@ def test_a_slide_starts_anew_after_a_step_it_passed() -> None:
 
 def test_a_module_without_a_state_gets_all_members_each_time() -> None:
     assert results(Members(), windows(5, 5), A, B, C) == [(1, 10), (1, 10), (10, 100)]
+
+
+class NeverRemoves(IncrementalAggregate[int, int, int]):
+    """A running total of what came."""
+
+    name, version = "test.never_removes", "1"
+
+    def __init__(self) -> None:
+        self.built = 0
+
+    def create_state(self) -> int:
+        self.built += 1
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state + sum(payloads)
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+def test_a_state_that_nothing_can_leave_goes_on_for_as_long_as_nothing_does() -> None:
+    """The steps of windows that grow have ever more members; only those after event a ends lose one."""
+    module = NeverRemoves()
+    assert results(module, windows(5, 5), A, B, C) == [11, 11, 110]
+    assert module.built == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,10 +17,16 @@ from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import RegularWindows
 from muntin.windows.stretches import Stretches
-from muntin.windows.wall_clock import DAY, date_of, day_of, first_shown, shown_at, zone_named
+from muntin.windows.wall_clock import DAY, date_of, day_of, first_shown, zone_named
 
 _LEAST_DAYS: Final = {"day": 1, "month": 27}
 """Days that a unit lasts at least, where one day may be skipped; of several units in a row, one may be skipped."""
+
+_PAGE: Final = 64
+"""How many windows are worked out at once."""
+
+_FARTHEST: Final = 16 * 3600
+"""Seconds: no clock was ever farther from UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,46 +147,49 @@ class CalendarWindows(WindowKind):
         return f"calendar({', '.join(said)})"
 
     def _ending_after(self, tick: int) -> Iterator[Window]:
-        """Yield the windows that end after a tick, without those that a skipped day leaves out."""
+        """Yield the windows that end after a tick."""
         if tick in (EARLIEST, INFINITY):
             return
-        first = -(-(self._unit_at(tick) + 1 - self.size) // self.hop)
-        last_end = self._end(first - 1)
-        for place in count(first):
-            start, next_start = self._boundary(place * self.hop), self._boundary((place + 1) * self.hop)
-            end = self._end(place)
-            # Where the clock was set back over the start of a unit, that unit has begun already.
-            if end > tick and max(start, last_end) < end and start < next_start:
-                yield Window(start, end)
-            last_end = end
+        first = -(-(self._unit_before(tick) + 1 - self.size) // self.hop)
+        for page in count(first // _PAGE):
+            ends, windows = _page(self, page)
+            yield from windows[bisect_right(ends, tick) :]
 
-    def _end(self, place: int) -> int:
-        return self._boundary(place * self.hop + self.size)
-
-    def _boundary(self, number: int) -> int:
-        """Return the tick at which a unit begins; number 0 is that at `start`."""
-        return _begins(self.zone, self.start, self.unit, number) * self.second
-
-    def _unit_at(self, tick: int) -> int:
-        """Return the number of the unit in which the clock is at a tick."""
+    def begins(self, number: int) -> int:
+        """Return the tick at which a unit begins; number 0 is that at the start."""
         year, month, date, clock = start_of(self.start)
-        day = (shown_at(zone_named(self.zone), tick // self.second) - clock) // DAY
+        if self.unit == "day":
+            day = day_of(year, month, date) + number
+        else:
+            years, months = divmod(month - 1 + number, 12)
+            day = day_of(year + years, months + 1, date)
+        return first_shown(zone_named(self.zone), day * DAY + clock) * self.second
+
+    def _unit_before(self, tick: int) -> int:
+        """Return the number of the unit in which the farthest clock behind UTC may be at a tick, or an earlier one."""
+        year, month, date, clock = start_of(self.start)
+        day = (tick // self.second - _FARTHEST - clock) // DAY
         if self.unit == "day":
             return day - day_of(year, month, date)
         now_year, now_month, now_date = date_of(day)
         return (now_year - year) * 12 + now_month - month - (now_date < date)
 
 
-@lru_cache(maxsize=8192)
-def _begins(zone: str, start: str, unit: str, number: int) -> int:
-    """Return the second at which a unit begins."""
-    year, month, date, clock = start_of(start)
-    if unit == "day":
-        day = day_of(year, month, date) + number
-    else:
-        years, months = divmod(month - 1 + number, 12)
-        day = day_of(year + years, months + 1, date)
-    return first_shown(zone_named(zone), day * DAY + clock)
+@lru_cache(maxsize=256)
+def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
+    """Return the ends of some windows that follow each other, and the windows, without those a skipped day leaves out.
+
+    Each event of a key asks for windows, mostly of a page that another one has opened.
+    """
+    places = range(page * _PAGE, (page + 1) * _PAGE)
+    starts = [kind.begins(place * kind.hop) for place in (*places, places.stop)]
+    ends = [kind.begins(place * kind.hop + kind.size) for place in (places.start - 1, *places)]
+    windows = [
+        Window(start, end)
+        for start, next_start, last_end, end in zip(starts, starts[1:], ends, ends[1:], strict=False)
+        if start < next_start and max(start, last_end) < end
+    ]
+    return [window.end for window in windows], windows
 
 
 def calendar(
