@@ -35,6 +35,7 @@ class WindowKindTrial(Trial):
         self._given = kind
         self.kind = self.another()
         self.scale = scale
+        self._numbers = count(1_000)  # of events that come later; those that are forgotten keep theirs
         self.first = -60 * scale
         self.last = 160 * scale
 
@@ -81,11 +82,10 @@ class WindowKindTrial(Trial):
                 )
                 changed[id] = (start, new_end)
                 self.stream.append(Bar("ends", start, new_end))
-        numbers = count(max(events, default=0) + 1_000)
         for _ in range(self.draw(st.integers(0, 3))):
             start = watermark + self.draw(st.integers(0, 20)) * self.scale + abs(self._near())
             length = self.draw(st.sampled_from([1, 2, 9, None]))
-            changed[next(numbers)] = event = (start, INFINITY if length is None else start + length * self.scale)
+            changed[next(self._numbers)] = event = (start, INFINITY if length is None else start + length * self.scale)
             self.stream.append(Bar("comes", *event))
         return changed
 
