@@ -35,7 +35,7 @@ def run(case: Case, stream: Script) -> None:
 
 @pytest.fixture(autouse=True)
 def _named(_retail: None) -> Iterator[None]:
-    with patch.dict(cases.WINDOWS, {name: window(name, **given) for name, given in KINDS.items()}):
+    with patch.dict(cases.BY_NAME, {name: window(name, **given) for name, given in KINDS.items()}):
         yield
 
 
