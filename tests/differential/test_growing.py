@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 
 import pytest
 
-from muntin import EmitPolicy, OutputContract, Refinement, TimestampPolicy
+from muntin import ClipPolicy, EmitPolicy, OutputContract, Refinement, TimestampPolicy
 from tests.differential.cases import GROWING, Case, policies
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
 from tests.differential.modules import SHAPES
+from tests.differential.test_inputs import insertions, samples
 
 EVERY_WINDOW = pytest.mark.parametrize("window", GROWING)
 
@@ -36,3 +38,22 @@ def test_early_output_is_that_of_the_reference(window: str, refinement: Refineme
     for number in range(5):
         case = EarlyCase(Case(window, "time-sensitive aggregate"), refinement, number)
         check(case, case.stream, run_early)
+
+
+@pytest.mark.parametrize("emit", EmitPolicy)
+@EVERY_WINDOW
+def test_samples_and_events_without_ids_have_the_output_of_the_reference(window: str, emit: EmitPolicy) -> None:
+    shapes = ("time-sensitive aggregate", "incremental aggregate", "operator with own lifetimes")
+    for number, (shape, clip) in enumerate(product(shapes, ClipPolicy)):
+        if shape != "incremental aggregate" or clip is ClipPolicy.NONE:
+            sampled = Case(window, shape, clip, emit=emit, is_edge=True)
+            check(sampled, samples(number), run)
+            anonymous = Case(window, shape, clip, emit=emit, has_ids=False)
+            check(anonymous, insertions(anonymous), run)
+
+
+@EVERY_WINDOW
+def test_results_that_discard_cover_what_came_since(window: str) -> None:
+    for number in range(5):
+        case = EarlyCase(Case(window, "time-sensitive aggregate", has_ids=False), Refinement.DISCARD, number)
+        check(case, insertions(case), run_early)

@@ -13,7 +13,7 @@ from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.evaluators.general.key_state import SPECIAL
 from tests.differential import slices
-from tests.differential.cases import WINDOWS, Case, policies, until_closed
+from tests.differential.cases import GROWING, WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
 from tests.differential.forms import FORMS
@@ -32,7 +32,7 @@ def general(seed: int, folder: Path) -> Figures:
     """Run one of all queries over a random stream: named events, events without ids, or samples."""
     random = Random(seed)
     shape = random.choice(list(SHAPES))
-    window, emit = random.choice(list(WINDOWS)), random.choice(list(EmitPolicy))
+    window, emit = random.choice(list(WINDOWS | GROWING)), random.choice(list(EmitPolicy))
     if shape == "operator that looks back":
         clip = random.choice(list(ClipPolicy))
         case = Case(window, shape, clip, TimestampPolicy.UNCHANGED, emit, OutputContract.UNRESTRICTED)
@@ -69,7 +69,7 @@ def early(seed: int, folder: Path) -> Figures:
     random = Random(seed)
     refinement = random.choice(list(Refinement))
     shape = random.choice([shape for shape in SHAPES if shape != "operator that looks back"])
-    window = random.choice(list(WINDOWS) if refinement is Refinement.RETRACT else HOPPING)
+    window = random.choice(list(WINDOWS | GROWING) if refinement is Refinement.RETRACT else [*HOPPING, *GROWING])
     clip, timestamps = random.choice(list(policies(shape)))
     has_ids = refinement is not Refinement.DISCARD and random.random() < 0.7
     case = EarlyCase(Case(window, shape, clip, timestamps, has_ids=has_ids), refinement, random.randrange(10**9))
