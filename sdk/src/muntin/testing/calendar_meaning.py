@@ -26,7 +26,9 @@ def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizo
     counted = [(start, horizon if end == INFINITY else end) for start, end in (prolonged(kind, e) for e in events)]
     if not counted:
         return []
-    first, last = (datetime.fromtimestamp(tick / kind.second, UTC) for tick in (min(counted)[0], max(counted)[1]))
+    first, last = (
+        datetime.fromtimestamp(tick / kind.second, UTC) for tick in (min(counted)[0], max(end for _, end in counted))
+    )
     margin = timedelta(days=31 * (kind.size + kind.hop)) + 2 * _FARTHEST
     named = _named(kind, first.replace(tzinfo=None) - margin, last.replace(tzinfo=None) + margin)
     found = {(_begin(kind.zone, since), _begin(kind.zone, until)) for since, until in named}
