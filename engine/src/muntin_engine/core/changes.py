@@ -84,6 +84,7 @@ class OutputChange(NamedTuple):
         new_end: The end from now on, for a revision.
         timing: Early if the window was open; final where there are no early results.
         firing: The number of earlier firings of the window; 0 where there are no early results.
+        partition: The partition of row windows that it was computed for; None where there are none.
     """
 
     kind: OutputKind
@@ -95,6 +96,7 @@ class OutputChange(NamedTuple):
     new_end: int | None = None
     timing: Timing = Timing.FINAL
     firing: int = 0
+    partition: Any = None
 
     @property
     def sync_time(self) -> int:

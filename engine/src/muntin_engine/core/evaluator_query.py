@@ -179,6 +179,7 @@ class EvaluatorQuery:
         waits_for_watermark: True if a window becomes visible when the watermark passes its end, and not before. It
             needs `emit=SPECULATIVE`.
         axis: What ticks measure; only messages depend on it.
+        order: How an event's payload gives its place among the rows of its time; None if the input names none.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
         is_operator: True if the query's one module returns rows.
         ends_move: True if the end of an event may change after it came.
@@ -204,6 +205,7 @@ class EvaluatorQuery:
     late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
     waits_for_watermark: bool = False
     axis: Axis = Axis.TICKS
+    order: Callable[[Any], Any] | None = None
     keeps: Callable[[Any], bool] | None = None
     is_operator: bool = field(init=False, repr=False, compare=False)
     ends_move: bool = field(init=False, repr=False, compare=False)

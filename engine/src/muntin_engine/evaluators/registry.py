@@ -9,10 +9,11 @@ from muntin import PolicyError
 from muntin_engine.evaluators.columnar.evaluator import ColumnarEvaluator
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
+from muntin_engine.evaluators.rows.evaluator import RowsEvaluator
 from muntin_engine.evaluators.slices.evaluator import SlicedEvaluator
 
-EVALUATORS: Final[tuple[Evaluator, ...]] = (ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator())
-"""All of them, the cheapest first; the last one runs any query."""
+EVALUATORS: Final[tuple[Evaluator, ...]] = (ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator(), RowsEvaluator())
+"""All of them, the cheapest first. The last two run any query: one of windows that cut the axis, one of rows."""
 
 _BY_NAME: Final[Mapping[str, Evaluator]] = {evaluator.name: evaluator for evaluator in EVALUATORS}
 

@@ -33,6 +33,7 @@ class Input:
         has_clock: True if the input has a clock.
         is_edge: True if events are samples that last until the next one of their key.
         name: The name among the inputs of the query; empty if it is the only one.
+        order: The place in the payload of the order of rows at one time; None if the query names none, or needs none.
     """
 
     columns: Columns
@@ -43,6 +44,7 @@ class Input:
     has_clock: bool = False
     is_edge: bool = False
     name: str = ""
+    order: int | None = None
 
     @property
     def lifetimes(self) -> Literal["interval", "point", "edge"]:
@@ -84,6 +86,7 @@ class Input:
             "progress": identity_of(self.progress),
             "sources": list(self.sources),
             "late": str(self.late) if self.late.corrects else "",
+            **({} if self.order is None else {"order": self.order}),
         }
 
 

@@ -14,6 +14,7 @@ from muntin import (
     EmitPolicy,
     LatePolicy,
     OutputContract,
+    RowWindows,
     TimestampPolicy,
     WindowKind,
     WindowSpecification,
@@ -109,6 +110,11 @@ class Plan:
     def choosy_labels(self) -> list[str]:
         """The labels of the modules that do not accept every row."""
         return [label for label, module in zip(self.module_labels, self.modules, strict=True) if module.is_choosy]
+
+    @property
+    def rows(self) -> RowWindows | None:
+        """The windows, if they follow rows in their order."""
+        return self.window if isinstance(self.window, RowWindows) else None
 
     @property
     def says_when_complete(self) -> bool:
@@ -231,7 +237,8 @@ class Plan:
         change = ("change", "event_id") if self.emission.may_retract else ()
         new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
         early = ("timing", "firing") if self.early is not None else ()
-        return (*name, "window", *lifetime, *change, *new_end, *early)
+        partition = ("partition",) if self.rows is not None and self.rows.partition_by is not None else ()
+        return (*name, *partition, "window", *lifetime, *change, *new_end, *early)
 
     @property
     def lifetime_column(self) -> str:
@@ -269,6 +276,7 @@ class Plan:
             has_ids=given.columns.id is not None,
             expressions={expression: itemgetter(place) for expression, place in self.expressions.items()},
             late=given.late,
+            order=None if given.order is None else itemgetter(given.order),
             keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
             waits_for_watermark=given.late.corrects and self.emit is EmitPolicy.FINAL,
         )

@@ -141,6 +141,13 @@ class PartitionedRows(RowWindows):
                 goes_on = state.count > 0 or self.shows_empty
                 state.clock = due + self._period if goes_on else None
 
+    def earliest_start(self, state: Subwindows, tick: int) -> int:
+        """Return the time of the oldest row, or by how much time a window holds, where it does."""
+        if self._lifetime is not None:
+            return tick + 1 - self._lifetime
+        firsts = (found.first for found in state.partitions.values() if found.rows)
+        return min(tick, *firsts) if state.count else tick
+
     def is_empty(self, state: Subwindows) -> bool:
         """Return True if no row is left, nothing is counted since, and there is no time to wait for."""
         if state.clock is not None or (self.partitions is not None and state.partitions):

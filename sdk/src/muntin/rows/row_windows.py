@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from muntin.axis import INFINITY
+from muntin.axis import EARLIEST, INFINITY
 from muntin.rows.action import Action, Row
 from muntin.windows.specification import WindowSpecification
 
@@ -77,6 +77,19 @@ class RowWindows(WindowSpecification):
         """Return the next tick at which something is done without a row; `INFINITY`, the default, if there is none."""
         del state
         return INFINITY
+
+    def earliest_start(self, state: Any, tick: int) -> int:
+        """Return a time at which, or after which, each window starts that is yet to be computed.
+
+        Results that have the lifetimes of their windows are complete only up to there. `EARLIEST`, the default: nothing
+        is known.
+
+        Args:
+            state: What the calls before it left.
+            tick: Up to where the axis is complete.
+        """
+        del state, tick
+        return EARLIEST
 
     def close(self, state: Any, tick: int) -> Iterator[Action]:
         """Yield what is done at the end of the stream. Nothing, by default.

@@ -84,6 +84,12 @@ class TumblingRows(PartitionedRows):
             yield from self._compute(state, partition, row.time + 1)
         yield from self._limit(state, row.time)
 
+    def earliest_start(self, state: Subwindows, tick: int) -> int:
+        """Return the start of the period, where time flushes; otherwise the time of the oldest row."""
+        if self._period is not None:
+            return tick // self._period * self._period
+        return PartitionedRows.earliest_start(self, state, tick)
+
     def close(self, state: Subwindows, tick: int) -> Iterator[Action]:
         """Yield the flushes of what is left: by time when it is due, otherwise at the end."""
         yield from self.advance(state, tick)

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from muntin import EARLIEST, EarlyEmission, EmitPolicy, LatePolicy, Window
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
@@ -39,22 +39,23 @@ _SAID: Final = ProgressTracker()
 """Progress is what the input says, and no more."""
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """The part of a batch for one key: its rows and its key watermark."""
 
     key: Key
     rows: Sequence[InputChange] = ()
     key_watermark: int = EARLIEST
 
-    def add(self, rows: Sequence[InputChange], key_watermark: int) -> _Work:
-        return _Work(self.key, [*self.rows, *rows], max(self.key_watermark, key_watermark))
+    def add(self, rows: Sequence[InputChange], key_watermark: int) -> Work:
+        """Return it with more of the same key."""
+        return Work(self.key, [*self.rows, *rows], max(self.key_watermark, key_watermark))
 
 
-_Rows: TypeAlias = dict[bytes, _Work]
+_Rows: TypeAlias = dict[bytes, Work]
 """What a batch brings some keys, by the bytes that name a key."""
 
 
-class _StoredKey(NamedTuple):
+class StoredKey(NamedTuple):
     """A key of a key group."""
 
     timer: KeyTimer
@@ -102,6 +103,7 @@ class Bucket:
         codec: Codec,
         identity: Mapping[str, object],
         tracker: ProgressTracker = _SAID,
+        run: type[BatchRun] | None = None,
     ) -> None:
         """Open a bucket.
 
@@ -112,6 +114,7 @@ class Bucket:
             identity: What the state depends on besides this class; a query that differs in it cannot read the state,
                 but for versions that its modules go on from.
             tracker: What says how far the input is, besides the progress that arrives.
+            run: The way of a micro-batch through the bucket, if it is another one.
         """
         self._query = query
         self._cells = cells
@@ -120,7 +123,7 @@ class Bucket:
             {**identity, "key_groups": KEY_GROUPS}, [binding.module for binding in query.bindings]
         )
         self._tracker = tracker
-        self._assigner = assigner_of(query.window)
+        self._run = run or BatchRun
 
     def process(
         self,
@@ -157,8 +160,8 @@ class Bucket:
             name = self._codec.pack(list(key))
             group = work.setdefault(zlib.crc32(name) % KEY_GROUPS, {})
             known = group.get(name)
-            group[name] = _Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
-        batch = _BatchRun(self._query, self._codec, metadata, now, signals)
+            group[name] = Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
+        batch = self._run(self._query, self._codec, metadata, now, signals)
         written: dict[str, bytes] = {}
         due = [key_group for key_group, timer in metadata.timers.items() if batch.has_work(timer)]
         for key_group in sorted({*work, *due}):
@@ -174,18 +177,21 @@ class Bucket:
         batch.result.windows_closed += batch.emission.windows_closed
         batch.result.held = total([*metadata.held.values(), HeldState(len(written[_METADATA]))])
         earliest = soonest(metadata.timers.values()).output_watermark
-        batch.result.watermark = output_watermark(self._query, self._assigner, batch.now, earliest)
+        batch.result.watermark = batch.output_watermark(earliest)
         return batch.result
 
 
-class _BatchRun:
+class BatchRun:
     """One micro-batch on its way through the key groups.
 
     Attributes:
         result: What becomes of it.
         emission: The strategy by which windows are emitted.
         now: The progress after it by which windows close.
+        state_class: What it keeps of a key.
     """
+
+    state_class: ClassVar[type[KeyState]] = KeyState
 
     def __init__(
         self, query: EvaluatorQuery, codec: Codec, metadata: BucketMetadata, now: Progress, signals: frozenset[str]
@@ -213,6 +219,14 @@ class _BatchRun:
         self._at = (self.now.watermark, visibility, now.clock, max_event_time)
         self._more_events = self._more_windows = 0
 
+    def output_watermark(self, earliest: int) -> int:
+        """Return a tick below which no output changes any more, given the smallest of any key that has a state."""
+        return output_watermark(self._query, assigner_of(self._query.window), self.now, earliest)
+
+    def timer_of(self, state: KeyState, now: Progress) -> KeyTimer:
+        """Return the timer of a key, given the progress as it counts for the key."""
+        return timer(self._query, state, now)
+
     def has_work(self, timer: KeyTimer) -> bool:
         """True if a key or a key group has something to do."""
         return self.emission.is_signalled or timer.is_reached(*self._at)
@@ -224,12 +238,12 @@ class _BatchRun:
             found = "the metadata lists it, and it is empty" if data is None else "the metadata does not list it"
             raise damaged(f"key_group {key_group}", found)
         read = {} if data is None else self._codec.unpack(data)
-        stored = {name: _StoredKey(KeyTimer(*timer), data) for name, (*timer, data) in read.items()}
+        stored = {name: StoredKey(KeyTimer(*timer), data) for name, (*timer, data) in read.items()}
         self.result.keys += len(rows)
         self._more_events = self._more_windows = 0
         for name in sorted({*rows, *(name for name, key in stored.items() if self.has_work(key.timer))}):
-            work = rows.get(name) or _Work(tuple(self._codec.unpack(name)))
-            kept = self._process_key(work, stored.pop(name, None))
+            work = rows.get(name) or Work(tuple(self._codec.unpack(name)))
+            kept = self.process_key(work, stored.pop(name, None))
             if kept is not None:
                 stored[name] = kept
         if not stored:
@@ -242,14 +256,14 @@ class _BatchRun:
         held[key_group] = HeldState(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
         return packed
 
-    def _process_key(self, work: _Work, stored: _StoredKey | None) -> _StoredKey | None:
+    def process_key(self, work: Work, stored: StoredKey | None) -> StoredKey | None:
         """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""
         query, key, follows_windows = self._query, work.key, self.emission.follows_windows
         if stored is None:
-            state = KeyState(query, self._serial)
+            state = self.state_class(query, self._serial)
         else:
-            state = KeyState.from_data(query, self._codec.unpack(stored.data), self._kept, key)
-            self._more_events -= len(state.events)
+            state = self.state_class.from_data(query, self._codec.unpack(stored.data), self._kept, key)
+            self._more_events -= state.held_count
             self._more_windows -= len(state.windows) if follows_windows else 0
         waiting, before, now = state.waiting_count, self._before, self.now
         if state.key_watermark > EARLIEST:
@@ -281,9 +295,9 @@ class _BatchRun:
         if state.is_empty:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             return None
-        self._more_events += len(state.events)
+        self._more_events += state.held_count
         self._more_windows += len(state.windows) if follows_windows else 0
-        return _StoredKey(timer(query, state, now), self._packed(key, state))
+        return StoredKey(self.timer_of(state, now), self._packed(key, state))
 
     def _packed(self, key: Key, state: KeyState) -> bytes:
         data = state.to_data(self._kept, key)

@@ -15,6 +15,7 @@ from muntin_engine.state.codec import Codec
 
 if TYPE_CHECKING:
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+    from muntin_engine.evaluators.general.bucket import BatchRun
     from muntin_engine.exchange.task_payload import TaskPayload
 
 
@@ -78,7 +79,8 @@ class GeneralEvaluator(Evaluator):
 
         del bucket  # nothing is kept in the worker
         (said,), (given,), emit = batch.reports, task.inputs, task.query.emit
-        result = Bucket(task.query, cells, task.codec, task.identity, given.tracker).process(
+        run = self._run_class()
+        result = Bucket(task.query, cells, task.codec, task.identity, given.tracker, run).process(
             batch.changes,
             said.progress,
             observed=said.observed,
@@ -103,7 +105,13 @@ class GeneralEvaluator(Evaluator):
         """Return the evaluator of a query as a new process has it."""
         from muntin_engine.evaluators.general.in_memory import GeneralInMemory
 
-        return GeneralInMemory(plan, cells, codec)
+        return GeneralInMemory(plan, cells, codec, self._run_class())
+
+    def _run_class(self) -> type[BatchRun]:
+        """Return the way of a micro-batch through a bucket."""
+        from muntin_engine.evaluators.general.bucket import BatchRun
+
+        return BatchRun
 
 
 def _slides(planned: ModulePlan) -> bool:

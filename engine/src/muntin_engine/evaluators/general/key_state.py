@@ -226,6 +226,11 @@ class KeyState:
         """The number of rows that wait for others of their event."""
         return sum(len(waiting.rows) for waiting in self.pending.values()) if self.pending else 0
 
+    @property
+    def held_count(self) -> int:
+        """The number of events that are kept."""
+        return len(self.events)
+
     def next_serial(self) -> int:
         """Return a number this key has not used yet."""
         self.serial += 1

@@ -52,6 +52,7 @@ def _context(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]
         "new_end": lambda: pa.array(_finite(change.new_end for change in changes), task.time_type),
         "timing": lambda: pa.array([str(change.timing) for change in changes], pa.string()),
         "firing": lambda: pa.array([change.firing for change in changes], pa.int64()),
+        "partition": lambda: pa.array([c.partition for c in changes], task.results.field("partition").type),
     }
     first, last = len(task.keys), len(task.results) - len(task.outputs)
     keys = {

@@ -1,0 +1,149 @@
+"""Rows released in order, and the windows that they and time compute."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from muntin import INFINITY, RowWindows, Window
+from muntin.rows import Action, ActionKind, Row
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.computation import Slide, SweptWindow, WindowResults
+from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.rows.key_state import Members, RowsKeyState
+
+
+@dataclass(slots=True)
+class _Open:
+    """The window of a partition during a batch.
+
+    Attributes:
+        members: Its rows.
+        slides: The modules' states, as they go from one computation to the next.
+        entered: The rows that came since it was last computed, and are still there.
+        left: The rows that it had when it was last computed, and that are gone.
+    """
+
+    members: Members
+    slides: list[Slide]
+    entered: Members = field(default_factory=dict)
+    left: list[StoredEvent] = field(default_factory=list)
+
+    def insert(self, number: int, row: StoredEvent) -> None:
+        self.members[number] = self.entered[number] = row
+
+    def evict(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            row = self.members.pop(number)
+            if self.entered.pop(number, None) is None:
+                self.left.append(row)
+
+    def computed(self, window: Window) -> list[Any]:
+        """Return the result of each module."""
+        step = SweptWindow(window, self.members, list(self.entered.values()), self.left)
+        self.entered, self.left = {}, []
+        return [slide.result(step) for slide in self.slides]
+
+
+class RowsEmission(Emission):
+    """Releases rows that the watermark has passed, in order, and emits each window that is computed.
+
+    Cost: sorting the released rows. Each is then a step of the windows, and each window costs what its modules cost:
+    a constant per row for modules that slide, its members for the others.
+    """
+
+    follows_windows = False
+
+    def __init__(self, query: EvaluatorQuery, windows: RowWindows, results: WindowResults) -> None:
+        self._windows = windows
+        self._results = results
+        self._reads = [query.expressions[expression] for expression in windows.reads]
+        self._order = query.order
+        self._is_partitioned = windows.partition_by is not None
+
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the rows of the windows that are computed."""
+        del affected, before  # only what is released changes anything, and it is released once
+        assert isinstance(state, RowsKeyState)
+        windows, watermark = self._windows, now.watermark
+        stored = state.windows_data
+        rows = windows.create_state() if stored is None else windows.from_data(stored)
+        self._output: list[OutputChange] = []
+        self._open = {name: _Open(members, self._results.slides(key)) for name, members in state.members.items()}
+        for event in self._released(state, watermark):
+            state.released += 1
+            row = Row(state.released, event.start, tuple(canonical(read(event.payload)) for read in self._reads))
+            self._take(windows.step(rows, row), key, state, event._replace(id=row.number))
+        if watermark == INFINITY:
+            self._take(windows.close(rows, now.horizon), key, state)
+        else:
+            self._take(windows.advance(rows, watermark), key, state)
+        is_over = watermark == INFINITY or windows.is_empty(rows)
+        state.windows_data = None if is_over else windows.to_data(rows)
+        state.members = {} if is_over else {name: window.members for name, window in self._open.items()}
+        state.due = INFINITY if is_over else windows.next_tick(rows)
+        state.bound = INFINITY if is_over else windows.earliest_start(rows, watermark)
+        return self._output
+
+    def _released(self, state: KeyState, watermark: int) -> list[StoredEvent]:
+        """Take out the rows that the watermark has passed, and return them in order."""
+        gone = [event for event in state.events if event.start < watermark]
+        if not gone:
+            return []
+        state.replace(gone, ())
+        return self._sorted([event for event in gone if event.is_member])
+
+    def _sorted(self, rows: list[StoredEvent]) -> list[StoredEvent]:
+        """Return rows by time and order, null first; rows that are alike in both are told apart by what they hold."""
+
+        def place(row: StoredEvent) -> tuple[int, bool, Any]:
+            order = None if self._order is None else self._order(row.payload)
+            return (row.start, order is not None, 0 if order is None else order)
+
+        rows.sort(key=place)
+        found: list[StoredEvent] = []
+        for _, alike in groupby(rows, key=place):
+            some = list(alike)
+            found += sorted(some, key=lambda row: repr(row.payload)) if len(some) > 1 else some
+        return found
+
+    def _take(
+        self, actions: Iterable[Action], key: object, state: RowsKeyState, row: StoredEvent | None = None
+    ) -> None:
+        for kind, partition, numbers, window in actions:
+            if kind is ActionKind.INSERT:
+                assert row is not None, "a row is inserted when it comes"
+                self._opened(partition, key).insert(numbers[0], row)
+            elif kind is ActionKind.EVICT:
+                self._open[partition].evict(numbers)
+            elif kind is ActionKind.REMOVE:
+                self._open.pop(partition, None)
+            elif window is not None:
+                results = self._opened(partition, key).computed(window)
+                self._emit(key, state, partition, window, results)
+                if kind is ActionKind.FLUSH:
+                    del self._open[partition]
+
+    def _opened(self, partition: Hashable, key: object) -> _Open:
+        found = self._open.get(partition)
+        if found is None:
+            found = self._open[partition] = _Open({}, self._results.slides(key))
+        return found
+
+    def _emit(self, key: object, state: KeyState, partition: Hashable, window: Window, results: Sequence[Any]) -> None:
+        self.windows_closed += 1
+        shown = partition if self._is_partitioned else None
+        for row in self._results.stamper.rows(key, window, results):
+            self._output.append(
+                OutputChange(
+                    OutputKind.INSERT, state.next_serial(), window, row.start, row.end, row.value, partition=shown
+                )
+            )

@@ -1,0 +1,52 @@
+"""The evaluator of row windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from muntin import SupportsRemove
+from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
+from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.bucket_metadata import KEY_GROUPS
+
+if TYPE_CHECKING:
+    from muntin_engine.evaluators.general.bucket import BatchRun
+
+
+class RowsEvaluator(GeneralEvaluator):
+    """Runs windows that follow rows in their order, key by key in plain Python. Rows are admitted as elsewhere."""
+
+    name = "rows"
+    advantage = "its windows follow rows in their order"
+    unreported = frozenset({"windows_revisable"})
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query: its windows do not follow rows."""
+        return None if plan.rows is not None else f"{plan.window} does not follow rows in their order"
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module, and why so."""
+        if not module.module.is_incremental:
+            return "computed from the rows of each window, as it is not incremental"
+        slides = isinstance(module.module, SupportsRemove) and not module.module.is_time_sensitive
+        return "its state follows the rows that come and go" if slides else "its state is built from each window's rows"
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        return "a step of its key's windows, when the watermark passes it; a window that is computed, what modules cost"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        touched = "each read and written only when one of its keys has rows or a timer"
+        return f"the rows that wait for the watermark, and those in windows; {KEY_GROUPS} cells per bucket, {touched}"
+
+    def load(self) -> None:
+        """Import what micro-batches need."""
+        super().load()
+        import muntin_engine.evaluators.rows.run  # noqa: F401
+
+    def _run_class(self) -> type[BatchRun]:
+        from muntin_engine.evaluators.rows.run import RowsRun
+
+        return RowsRun

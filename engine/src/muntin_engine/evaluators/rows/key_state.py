@@ -1,0 +1,75 @@
+"""What is remembered of a key with row windows: the rows that wait for the watermark, and the state of its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import chain
+from typing import Any, TypeAlias
+
+from muntin import INFINITY
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+
+Members: TypeAlias = dict[Hashable, StoredEvent]
+"""The rows in the window of a partition, by number, the oldest first."""
+
+
+class RowsKeyState(KeyState):
+    """The state of a key.
+
+    Attributes:
+        windows_data: The state of the windows as plain data; None if it is as good as a new one.
+        released: The number of the last row that was released.
+        members: The rows in the window of each partition.
+        due: The next tick at which something is done without a row.
+        bound: The least time of an output that the windows may yet make.
+    """
+
+    def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Start a key."""
+        super().__init__(query, serial)
+        self.windows_data: Any = None
+        self.released = 0
+        self.members: dict[Hashable, Members] = {}
+        self.due = self.bound = INFINITY
+
+    @property
+    def is_empty(self) -> bool:
+        """True if forgetting the key loses nothing."""
+        return self.windows_data is None and super().is_empty
+
+    @property
+    def held_count(self) -> int:
+        """The number of rows that wait, or are in windows."""
+        return super().held_count + sum(map(len, self.members.values()))
+
+    def to_data(self, kept: KeptStates, key: object) -> list[object]:
+        """Return the state as plain data, rows column by column."""
+        members = [
+            [
+                partition,
+                list(rows),
+                [row.start for row in rows.values()],
+                [row.end for row in rows.values()],
+                list(chain.from_iterable(row.payload for row in rows.values())),
+            ]
+            for partition, rows in self.members.items()
+        ]
+        return [super().to_data(kept, key), self.windows_data, self.released, members]
+
+    @classmethod
+    def from_data(cls, query: EvaluatorQuery, data: list[Any], kept: KeptStates, key: object) -> RowsKeyState:
+        """Return the state that `to_data` wrote."""
+        waiting, windows_data, released, members = data
+        state = super().from_data(query, waiting, kept, key)
+        assert isinstance(state, RowsKeyState)
+        state.windows_data, state.released = windows_data, released
+        for partition, numbers, starts, ends, values in members:
+            width = len(values) // max(len(numbers), 1)
+            payloads = (tuple(values[place * width : (place + 1) * width]) for place in range(len(numbers)))
+            state.members[partition] = {
+                number: StoredEvent(number, start, end, payload, start, end)
+                for number, start, end, payload in zip(numbers, starts, ends, payloads, strict=True)
+            }
+        return state

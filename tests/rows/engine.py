@@ -1,0 +1,99 @@
+"""Row windows on the engine's evaluator, without Spark: rows in any order and any cut into micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from muntin import INFINITY, Axis, ClipPolicy, EmitPolicy, RowWindows, TimestampPolicy, Window
+from muntin.schemas import describe
+from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
+from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan.planner import checked_plan
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from tests.rows.modules import Listed
+
+
+class Given(NamedTuple):
+    """A row of the input: its key, its time, its order, and what else it holds, by name."""
+
+    key: str
+    time: int
+    order: int
+    values: Mapping[str, Any] = {}
+
+
+class Result(NamedTuple):
+    """A row of the output, without its id."""
+
+    key: Hashable
+    partition: Hashable
+    window: Window
+    start: int
+    end: int
+    value: Any
+
+
+ORDER = describe(int, "order")
+
+
+def plan_of_rows(windows: RowWindows, *modules: ModulePlan, has_ids: bool = False, **changed: Any) -> Plan:
+    """Return a plan over integer ticks with a key; the payload is the order, and what the windows read."""
+    payload = [NamedColumn("order", "bigint"), *(NamedColumn(name, "bigint") for name in windows.reads)]
+    columns = Columns(
+        NamedColumn("at", "bigint"),
+        keys=(NamedColumn("key", "string"),),
+        payload=tuple(payload),
+        id=NamedColumn("id", "bigint") if has_ids else None,
+    )
+    listed = plan_module("m", Listed, {}, [ORDER], lambda place, _: place)
+    settings: dict[str, Any] = {
+        "axis": Axis.TICKS,
+        "window": windows,
+        "clip": ClipPolicy.NONE,
+        "timestamps": TimestampPolicy.ALIGN,
+        "emit": EmitPolicy.FINAL,
+        "modules": modules or (listed,),
+        "buckets": 1,
+        "expressions": {name: place for place, name in enumerate(windows.reads, 1)},
+    }
+    given = Input(columns, order=0)
+    given = replace(given, **changed.pop("input", {}))
+    return checked_plan(Plan(inputs=(given,), **(settings | changed)))
+
+
+def payload_of(windows: RowWindows, row: Given) -> tuple[Any, ...]:
+    return (row.order, *(row.values.get(name) for name in windows.reads))
+
+
+class Step(NamedTuple):
+    """A micro-batch: rows, and the watermark after it."""
+
+    rows: Sequence[Given]
+    watermark: int
+
+
+def evaluated(plan: Plan, steps: Sequence[Step], *, restarts: bool = False) -> list[Result]:
+    """Return the output of micro-batches; no output may be retracted."""
+    cells, codec = MemoryCells(), Codec()
+    evaluator = evaluator_named(plan.choice.evaluator).in_memory(plan, cells, codec)
+    found: list[Result] = []
+    horizon = -(2**63)
+    assert plan.rows is not None
+    for rows, watermark in steps:
+        if restarts:
+            evaluator = evaluator_named(plan.choice.evaluator).in_memory(plan, cells, codec)
+        changes = [((row.key,), InputChange(None, row.time, row.time + 1, payload_of(plan.rows, row))) for row in rows]
+        horizon = max([horizon, *(row.time + 1 for row in rows)])
+        newest = max([-(2**63), *(row.time for row in rows)])
+        arrived = Progress(watermark, horizon if watermark == INFINITY else max(horizon, watermark), newest)
+        found += [_result(key, change) for key, change in evaluator.take(changes, arrived)]
+    return found
+
+
+def _result(key: tuple[Any, ...], change: OutputChange) -> Result:
+    assert change.kind is OutputKind.INSERT
+    return Result(key[0], change.partition, change.window, change.start, change.end, change.value)

@@ -1,0 +1,45 @@
+"""Modules that show which rows they were given, in which order, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveOperator, Window
+
+
+class Listed(Aggregate[int, list[int]]):
+    """The payloads of a window, in the order in which they are given."""
+
+    name, version = "rows.listed", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> list[int]:
+        return list(payloads)
+
+
+class Sliding(IncrementalAggregate[int, int, int]):
+    """The sum, added to and removed from."""
+
+    name, version = "rows.sliding", "1.0.0"
+
+    def create_state(self) -> int:
+        return 0
+
+    def add_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state + sum(payloads)
+
+    def remove_events(self, state: int, payloads: Sequence[int]) -> int:
+        return state - sum(payloads)
+
+    def compute_result(self, state: int) -> int:
+        return state
+
+
+class Changes(TimeSensitiveOperator[int, int]):
+    """Each change from a row to the next, at the time of the later one."""
+
+    name, version = "rows.changes", "1.0.0"
+
+    def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
+        for before, after in pairwise(events):
+            yield Event(after.start, after.start + 1, after.payload - before.payload)

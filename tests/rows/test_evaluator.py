@@ -1,0 +1,216 @@
+"""Row windows on the engine: a function of the rows and their order, whatever the micro-batches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin import INFINITY, TimestampPolicy, Window
+from muntin.rows import PartitionedRows, Row, RowWindows, batch, delta, elapsed, last, marker
+from muntin.schemas import describe
+from muntin_engine.core.calls import Meter
+from muntin_engine.core.changes import InputChange, Progress
+from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.rows.run import RowsRun
+from muntin_engine.plan import plan_module
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from tests.rows.engine import Given, Result, Step, evaluated, payload_of, plan_of_rows
+from tests.rows.modules import Changes, Listed, Sliding
+from tests.rows.random_rows import BY, LIMITED, rows_for, sliding, tumbling
+from tests.rows.tracing import Trace
+
+SETTINGS = settings(max_examples=100, derandomize=True, database=None, deadline=None)
+X = describe(int, "x")
+
+
+def straight(windows: RowWindows, rows: list[Given], **changed: object) -> list[Result]:
+    return evaluated(plan_of_rows(windows, **changed), [Step(rows, INFINITY)])
+
+
+def listed(found: list[Result]) -> list[list[int]]:
+    return [result.value[0] for result in found]
+
+
+def of_times(*times: int) -> list[Given]:
+    return [Given("a", time, number) for number, time in enumerate(times, 1)]
+
+
+def test_rows_follow_one_another_by_time_and_then_by_their_order_column() -> None:
+    rows = [Given("a", 2, 5), Given("a", 1, 9), Given("a", 2, 4), Given("a", 1, 7)]
+    assert listed(straight(batch(4), rows)) == [[7, 9, 4, 5]]
+
+
+def test_rows_wait_until_the_watermark_has_passed_them() -> None:
+    plan = plan_of_rows(last(2))
+    found = evaluated(plan, [Step(of_times(1, 5), 5), Step([], 6)])
+    assert [(result.window, result.value) for result in found] == [
+        (Window(1, 2), ([1],)),
+        (Window(1, 6), ([1, 2],)),
+    ]
+    assert len(evaluated(plan, [Step(of_times(1, 5), 5)])) == 1
+
+
+def test_each_key_has_windows_of_its_own() -> None:
+    rows = [Given("a", 1, 1), Given("b", 2, 2), Given("a", 3, 3), Given("b", 4, 4)]
+    assert sorted(straight(batch(2), rows)) == [
+        Result("a", None, Window(1, 4), 1, 4, ([1, 3],)),
+        Result("b", None, Window(2, 5), 2, 5, ([2, 4],)),
+    ]
+
+
+def test_a_result_says_which_partition_it_is_of() -> None:
+    rows = [Given("a", time, time, {"p": "xy"[time % 2]}) for time in range(1, 5)]
+    assert straight(batch(2).partition("p"), rows) == [
+        Result("a", "y", Window(1, 4), 1, 4, ([1, 3],)),
+        Result("a", "x", Window(2, 5), 2, 5, ([2, 4],)),
+    ]
+
+
+def test_results_can_lie_where_their_windows_end() -> None:
+    (found, *_) = straight(batch(2), of_times(1, 4), timestamps=TimestampPolicy.POINT_AT_END)
+    assert (found.window, found.start, found.end) == (Window(1, 5), 5, 6)
+
+
+def test_time_passes_with_the_watermark_alone() -> None:
+    plan = plan_of_rows(last(elapsed(10)).trigger(elapsed(5)))
+    found = evaluated(plan, [Step(of_times(3, 7), 8), Step([], 12), Step([], 30)])
+    assert [(result.window, result.value[0]) for result in found] == [
+        (Window(-5, 5), [1]),
+        (Window(0, 10), [1, 2]),
+        (Window(5, 15), [2]),
+    ]
+
+
+def test_a_batch_that_is_not_full_is_flushed_at_the_end_of_the_stream() -> None:
+    found = straight(batch(2), of_times(1, 4, 6))
+    assert [(result.window, result.value[0]) for result in found] == [(Window(1, 5), [1, 2]), (Window(6, 7), [3])]
+
+
+def test_empty_windows_are_computed_if_that_is_wanted() -> None:
+    rows = of_times(1, 25)
+    assert listed(straight(batch(elapsed(10)), rows)) == [[1], [2]]
+    assert listed(straight(batch(elapsed(10)).with_empty(), rows)) == [[1], None, [2]]
+    marked = [Given("a", time, time, {"m": time in (2, 3)}) for time in range(1, 4)]
+    assert listed(straight(batch(marker("m")).with_empty(), marked)) == [[1], None]
+
+
+def test_a_module_that_can_remove_follows_the_rows_and_one_that_cannot_gets_them_all() -> None:
+    rows = [Given("a", number, number, {"v": number % 5}) for number in range(1, 40)]
+    windows = last(delta("v", 1)).trigger(3)
+    slides, lists = (plan_module("m", cls, {}, [X], lambda place, _: place) for cls in (Sliding, Listed))
+    sums = straight(windows, rows, modules=(slides,))
+    assert [result.value[0] for result in sums] == [sum(some) for some in listed(straight(windows, rows))]
+    assert lists.module.name == "rows.listed"
+
+
+def test_operators_see_the_rows_with_their_times() -> None:
+    changes = plan_module("", Changes, {}, [X], lambda place, _: place)
+    found = straight(batch(3), [Given("a", 1, 4), Given("a", 2, 9), Given("a", 6, 7)], modules=(changes,))
+    assert found == [Result("a", None, Window(1, 7), 1, 7, value) for value in (5, -2)]
+
+
+def test_late_rows_are_rejected_and_change_nothing() -> None:
+    plan = plan_of_rows(batch(2))
+    found = evaluated(plan, [Step(of_times(1, 5), 4), Step([Given("a", 3, 9)], 4), Step([], INFINITY)])
+    assert listed(found) == [[1, 2]]
+
+
+ANY = st.one_of(sliding(st.one_of(BY, LIMITED)), tumbling(st.one_of(BY, LIMITED)))
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[PartitionedRows, list[Given]]:
+    windows = draw(ANY)
+    rows = [
+        Given(key, row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
+        for key in ("a", "b")
+        for row in draw(rows_for(windows, 16))
+    ]
+    return windows, rows
+
+
+def cut(data: st.DataObject, rows: list[Given]) -> list[Step]:
+    """Rows in micro-batches: shuffled, but none behind the watermark of a batch before."""
+    draw, left, steps, watermark = data.draw, list(rows), list[Step](), -100
+    while left and draw(st.booleans()):
+        watermark += draw(st.integers(0, 12)) if steps else 95 + draw(st.integers(0, 12))
+        now = [row for row in left if row.time < watermark or draw(st.booleans())]
+        left = [row for row in left if row not in now]
+        steps.append(Step(draw(st.permutations(now)), watermark))
+    return [*steps, Step(draw(st.permutations(left)), INFINITY)]
+
+
+@SETTINGS
+@given(histories(), st.data())
+def test_micro_batches_the_order_of_arrival_and_restarts_change_nothing(
+    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
+) -> None:
+    windows, rows = history
+    plan = plan_of_rows(windows)
+    steps = cut(data, rows)
+    wanted = sorted(evaluated(plan, [Step(rows, INFINITY)]), key=repr)
+    assert sorted(evaluated(plan, steps), key=repr) == wanted
+    assert sorted(evaluated(plan, steps, restarts=True), key=repr) == wanted
+
+
+@SETTINGS
+@given(histories())
+def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows, list[Given]]) -> None:
+    windows, rows = history
+    end = max((row.time + 1 for row in rows), default=0)
+    by_key: dict[str, list[Given]] = defaultdict(list)
+    for row in rows:
+        by_key[row.key].append(row)
+    wanted = []
+    for key, some in by_key.items():
+        found = Trace(windows)
+        for row in some:
+            found.rows(Row(row.order, row.time, tuple(row.values[name] for name in windows.reads)))
+        for window, partition, numbers in found.close(end).computed:
+            shown = partition if windows.partition_by else None
+            wanted.append(Result(key, shown, window, window.start, window.end, (list(numbers),)))
+    assert sorted(straight(windows, rows), key=repr) == sorted(wanted, key=repr)
+
+
+@SETTINGS
+@given(histories(), st.data())
+def test_a_module_that_slides_gives_what_its_members_give(
+    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
+) -> None:
+    windows, rows = history
+    slides = plan_module("m", Sliding, {}, [X], lambda place, _: place)
+    steps = cut(data, rows)
+    sums = evaluated(plan_of_rows(windows, slides), steps)
+    lists = evaluated(plan_of_rows(windows), steps)
+    assert [result.value[0] for result in sums] == [sum(result.value[0]) for result in lists]
+
+
+@pytest.mark.parametrize("timestamps", [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END])
+def test_no_output_lies_before_the_output_watermark(timestamps: TimestampPolicy) -> None:
+    moved: list[int] = []
+
+    @SETTINGS
+    @given(histories(), st.data())
+    def check(history: tuple[PartitionedRows, list[Given]], data: st.DataObject) -> None:
+        windows, rows = history
+        plan = plan_of_rows(windows, timestamps=timestamps)
+        query = plan.evaluator_query([Meter()])
+        bucket = Bucket(query, MemoryCells(), Codec(), plan.identity(), run=RowsRun)
+        known, horizon = -(2**63), -(2**63)
+        for some, watermark in cut(data, rows):
+            horizon = max([horizon, *(row.time + 1 for row in some), *([watermark] if watermark < INFINITY else [])])
+            changes = [
+                ((row.key,), [InputChange(None, row.time, row.time + 1, payload_of(windows, row))]) for row in some
+            ]
+            result = bucket.process(changes, Progress(watermark, horizon))
+            assert all(change.start >= known for _, found in result.output for change in found)
+            assert result.watermark >= known
+            known = result.watermark
+            moved.append(known)
+
+    check()
+    assert any(-100 < watermark < INFINITY for watermark in moved)
