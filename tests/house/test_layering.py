@@ -66,6 +66,7 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.over_slices.bucket_blob",
     "muntin_engine.evaluators.over_slices.contract",
     "muntin_engine.evaluators.registry",
+    "muntin_engine.evaluators.rows.evaluator",
     "muntin_engine.evaluators.slices.evaluator",
 )
 ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
@@ -88,13 +89,14 @@ LAYERS = (
             name,
             (*PLAIN, *ASKED_WHILE_PLANNING),
             in_functions=("muntin_engine.evaluators",),
-            for_types=("muntin_engine.evaluators.batch", "muntin_engine.exchange", "pyarrow"),
+            for_types=("muntin_engine.evaluators.batch", f"{GENERAL}.bucket", "muntin_engine.exchange", "pyarrow"),
             never=TESTING,
         )
         for name in ASKED_WHILE_PLANNING
     ),
     Layer("muntin_engine.evaluators", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
     Layer(GENERAL, (*PLAIN, GENERAL, "sortedcontainers"), never=TESTING),
+    Layer("muntin_engine.evaluators.rows", (*PLAIN, GENERAL, "muntin_engine.evaluators.rows"), never=TESTING),
     Layer(OVER_SLICES, (*PLAIN, OVER_SLICES), never=TESTING),
     Layer(SLICES, (*PLAIN, OVER_SLICES, SLICES), never=TESTING),
     Layer("muntin_engine.evaluators.columnar", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),

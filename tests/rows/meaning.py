@@ -58,7 +58,7 @@ def _sliding(windows: SlidingRows, given: Sequence[Given], name: Hashable, tick:
                 yield from _result(windows, own[:place], name, max(each.row.time, newest + 1), before=each.row.time)
     else:
         assert isinstance(triggers, ElapsedPolicy)
-        period = triggers.period
+        period = triggers.length
         first = own[0].row.time
         last = tick
         for end in range(first // period * period + period, last + 1, period):
@@ -73,7 +73,7 @@ def _result(
     held = [each for place, each in enumerate(so_far) if _stays(windows, each, so_far[place + 1 :], now)]
     if not held:
         return
-    start = end - windows.evicts.period if isinstance(windows.evicts, ElapsedPolicy) else held[0].row.time
+    start = end - windows.evicts.length if isinstance(windows.evicts, ElapsedPolicy) else held[0].row.time
     yield Computed(Window(start, end), name, tuple(each.row.number for each in held))
 
 
@@ -82,7 +82,7 @@ def _stays(windows: SlidingRows, each: Given, later: Sequence[Given], now: int) 
     if isinstance(evicts, CountPolicy):
         return len(later) < evicts.size
     if isinstance(evicts, ElapsedPolicy):
-        return now - each.row.time < evicts.period
+        return now - each.row.time < evicts.length
     assert isinstance(evicts, DeltaPolicy)
     known = [other.evict for other in later if other.evict is not None]
     return each.evict is None or all(value - each.evict <= evicts.size for value in known)
@@ -96,9 +96,9 @@ def _tumbling(windows: PartitionedRows, given: Sequence[Given], name: Hashable, 
             batch = own[place - evicts.size : place]
             yield _batch(batch, name, batch[0].row.time, batch[-1].row.time + 1)
     elif isinstance(evicts, ElapsedPolicy):
-        periods = sorted({each.row.time // evicts.period for each in own})
+        periods = sorted({each.row.time // evicts.length for each in own})
         for period in periods:
-            start, end = period * evicts.period, (period + 1) * evicts.period
+            start, end = period * evicts.length, (period + 1) * evicts.length
             if end <= tick:
                 yield _batch([each for each in own if start <= each.row.time < end], name, start, end)
     elif isinstance(evicts, MarkerPolicy):

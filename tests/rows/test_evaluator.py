@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from muntin.schemas import describe
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.rows.run import RowsRun
+from muntin_engine.evaluators.rows.processing import RowsRun
 from muntin_engine.plan import plan_module
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
@@ -27,7 +28,7 @@ SETTINGS = settings(max_examples=100, derandomize=True, database=None, deadline=
 X = describe(int, "x")
 
 
-def straight(windows: RowWindows, rows: list[Given], **changed: object) -> list[Result]:
+def straight(windows: RowWindows, rows: list[Given], **changed: Any) -> list[Result]:
     return evaluated(plan_of_rows(windows, **changed), [Step(rows, INFINITY)])
 
 
@@ -135,7 +136,8 @@ def histories(draw: st.DrawFn) -> tuple[PartitionedRows, list[Given]]:
 
 def cut(data: st.DataObject, rows: list[Given]) -> list[Step]:
     """Rows in micro-batches: shuffled, but none behind the watermark of a batch before."""
-    draw, left, steps, watermark = data.draw, list(rows), list[Step](), -100
+    draw: Any = data.draw
+    left, steps, watermark = list(rows), list[Step](), -100
     while left and draw(st.booleans()):
         watermark += draw(st.integers(0, 12)) if steps else 95 + draw(st.integers(0, 12))
         now = [row for row in left if row.time < watermark or draw(st.booleans())]

@@ -384,7 +384,7 @@ CONFIGURATIONS: dict[str, tuple[RowWindows, dict[str, Any]]] = {
     "tumbling, count(5)": (batch(5), {"evicts": {"policy": "count", "size": 5}}),
     "tumbling, punct()": (batch(marker("p")), {"evicts": {"policy": "marker", "condition": "p"}}),
     "tumbling, delta(age,2)": (batch(delta("age", 2)), {"evicts": {"policy": "delta", "attribute": "age", "size": 2}}),
-    "tumbling, time(8)": (batch(elapsed(8)), {"evicts": {"policy": "elapsed", "period": 8}}),
+    "tumbling, time(8)": (batch(elapsed(8)), {"evicts": {"policy": "elapsed", "length": 8}}),
     "sliding, count(5), count(2)": (
         last(5).trigger(2),
         {"evicts": {"policy": "count", "size": 5}, "triggers": {"policy": "count", "size": 2}},
@@ -414,23 +414,23 @@ CONFIGURATIONS: dict[str, tuple[RowWindows, dict[str, Any]]] = {
         last(delta("age", 2)).trigger(elapsed(2)),
         {
             "evicts": {"policy": "delta", "attribute": "age", "size": 2},
-            "triggers": {"policy": "elapsed", "period": 2},
+            "triggers": {"policy": "elapsed", "length": 2},
         },
     ),
     "sliding, time(8), count(5)": (
         last(elapsed(8)).trigger(5),
-        {"evicts": {"policy": "elapsed", "period": 8}, "triggers": {"policy": "count", "size": 5}},
+        {"evicts": {"policy": "elapsed", "length": 8}, "triggers": {"policy": "count", "size": 5}},
     ),
     "sliding, time(8), delta(age,2)": (
         last(elapsed(8)).trigger(delta("age", 2)),
         {
-            "evicts": {"policy": "elapsed", "period": 8},
+            "evicts": {"policy": "elapsed", "length": 8},
             "triggers": {"policy": "delta", "attribute": "age", "size": 2},
         },
     ),
     "sliding, time(8), time(2)": (
         last(elapsed(8)).trigger(elapsed(2)),
-        {"evicts": {"policy": "elapsed", "period": 8}, "triggers": {"policy": "elapsed", "period": 2}},
+        {"evicts": {"policy": "elapsed", "length": 8}, "triggers": {"policy": "elapsed", "length": 2}},
     ),
 }
 

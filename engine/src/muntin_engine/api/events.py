@@ -22,6 +22,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     *,
     key: ColumnLike | Sequence[ColumnLike] | None = None,
     id: ColumnLike | None = None,
+    order: ColumnLike | None = None,
     start: ColumnLike | None = None,
     end: ColumnLike | None = None,
     at: ColumnLike | None = None,
@@ -46,6 +47,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         key: One column to group by, or several; windows, modules and results are per key. A null in one is a key like
             any other. None: all rows are one group.
         id: Names an event within its key, so that it may be revised, and a duplicate be noticed.
+        order: Says which of two rows of one time comes first, for windows that follow rows, such as `last(10)`: an
+            offset, a sequence number. Null comes first. Other windows do not read it.
         start: Where an event's lifetime starts.
         end: Where it ends; null while that is not known. In a revision, the end so far, or null for "whatever it is".
         at: Instead of `start` and `end`, the time of a point event.
@@ -79,7 +82,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     keys = key_columns(key)
     begins = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
-    check_each({**roles, "source": source})
+    check_each({**roles, "source": source, "order": order})
     check_flag("edge", edge)
     check_progress(progress)
     check_columns({name for name, column in roles.items() if column is not None}, is_edge=edge)
@@ -92,6 +95,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         df=df,
         keys=keys,
         id=id,
+        order=order,
         start=begins,
         end=end,
         is_edge=edge,

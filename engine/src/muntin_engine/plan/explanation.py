@@ -57,6 +57,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         ("window", f"{plan.spelled_window}, {_explain_policies(plan)}, emit {plan.written_emit or plan.emit}"),
         *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
         ("key", _explain_key(plan)),
+        *([("order", _explain_order(plan))] if plan.rows is not None else []),
         *of_inputs,
         ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
         *(("module", f"{_name(module)}: {evaluator.explain_module(plan, module)}") for module in plan.modules),
@@ -102,6 +103,11 @@ _DISCARDED: Final = "those that the module returns are discarded; timestamps='un
 def _explain_key(plan: Plan) -> str:
     names = ", ".join(key.name for key in plan.keys)
     return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
+
+
+def _explain_order(plan: Plan) -> str:
+    columns = [given.columns.payload[given.order].name for given in plan.inputs if given.order is not None]
+    return f"by time, and at one time by {', '.join(columns)}; a row is released when the watermark passes it"
 
 
 def _explain_filter(given: Input) -> str:
@@ -157,6 +163,8 @@ def _explain_completeness(plan: Plan) -> str:
         return "is complete up to the watermark, as no result starts before its cause"
     if plan.waits_for_ends:
         return "a window waits until its members have ended, as a module sees ends outside it; clip='right' frees it"
+    if plan.rows is not None:
+        return "a window is complete when the watermark passes the row that it is computed for, or reaches that time"
     meets = "passes" if plan.window.ends_move else "reaches"
     allowed = _longest_correction(plan)
     after = f", and {plan.spell_length(allowed)} more" if any(given.late.corrects for given in plan.inputs) else ""
@@ -174,8 +182,9 @@ def _explain_lag(plan: Plan) -> str:
         return "none"
     if plan.waits_for_ends:
         return "until the members of the earliest window have ended; one that never ends holds the output back forever"
-    if plan.window.waits_for_events:
-        return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
+    if plan.window.waits_for_events and (plan.rows is None or plan.timestamps is TimestampPolicy.ALIGN):
+        held = "the earliest window of any key is open" if plan.rows is None else "any key's oldest row is in a window"
+        return f"as long as {held}, as windows are cut by each key's own {'rows' if plan.rows else 'events'}"
     allowed = _longest_correction(plan)
     corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:

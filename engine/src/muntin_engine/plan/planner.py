@@ -20,6 +20,7 @@ from muntin_engine.plan.checks import (
 )
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.row_checks import check_rows
 
 
 def checked_plan(plan: Plan) -> Plan:
@@ -40,6 +41,7 @@ def checked_plan(plan: Plan) -> Plan:
     check_names([*(key.name for key in plan.keys), *plan.added, *(part.name for part in plan.outputs)])
     for module in plan.modules:
         check_policies(module.module, plan.clip, plan.timestamps)
+    check_rows(plan)
     check_time_bound(plan)
     if plan.early is not None:
         plan.early.check(plan.window, is_revised=plan.ends_move)

@@ -145,6 +145,8 @@ def result_schema(query: PlannedQuery) -> spark_types.StructType:
         "timing": spark_types.StringType(),
         "firing": spark_types.LongType(),
     }
+    if plan.rows is not None and plan.rows.partition_by is not None:
+        added["partition"] = projected[f"i{plan.expressions[plan.rows.partition_by]}"].dataType
     columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.keys)]
     columns += [(name, added.get(name, extent)) for name in plan.added]
     columns += [(output.name, spark_type_of(output, time)) for output in plan.outputs]

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import Axis, ClipPolicy, EarlyEmission, PolicyError, QueryError, TimestampPolicy, Trigger
+from muntin import Axis, ClipPolicy, EarlyEmission, PolicyError, QueryError, RowWindows, TimestampPolicy, Trigger
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
@@ -24,6 +24,7 @@ from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, pl
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.other_streams import with_marks
+from muntin_engine.spark.row_columns import check_order, check_read, read_as
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
 
@@ -96,8 +97,8 @@ class _Stream:
         """The axis of its times."""
         return _axis([self.roles[name] for name in ("start", "end", "new_end") if name in self.roles])
 
-    def planned(self, scale: AxisScale) -> Input:
-        """Return its part of the plan, once all modules have their columns.
+    def planned(self, scale: AxisScale, order: int | None = None) -> Input:
+        """Return its part of the plan, once all modules have their columns, and its order a place among them.
 
         Raises:
             QueryError: It has integer times, and sources that follow a clock.
@@ -123,6 +124,7 @@ class _Stream:
             has_clock=request.clock is not None,
             is_edge=request.is_edge,
             name=request.name,
+            order=order,
         )
 
     def projected(self, buckets: int, scale: AxisScale) -> Projection:
@@ -164,12 +166,15 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
         for output, call in calls.items()
     )
     expressions = _plan_trigger(first.inputs, request.emit.trigger) if isinstance(request.emit, EarlyEmission) else {}
+    order = None
+    if isinstance(request.specification, RowWindows):
+        order, expressions = _plan_rows(first.inputs, request.specification, events.order)
     made = [module.module for module in modules]
     clip = None if request.clip else clip_of(made)
     timestamps = None if request.timestamps else timestamps_of(made)
     plan = checked_plan(
         Plan(
-            inputs=tuple(stream.planned(scale) for stream in streams),
+            inputs=tuple(stream.planned(scale, order) for stream in streams),
             axis=axis,
             unit=events.unit,
             window=scale.resolve(request.specification),
@@ -232,6 +237,25 @@ def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
         if found != "boolean":
             raise PolicyError(f"when({condition!r}) is of type {found}\n  expected: a condition, such as 'price > 100'")
     return places
+
+
+def _plan_rows(inputs: _Inputs, windows: RowWindows, order: ColumnLike | None) -> tuple[int | None, dict[str, int]]:
+    """Return the place of the order of rows, and of what row windows read, as further inputs.
+
+    Raises:
+        PolicyError: A column is not of a type that can be read so.
+    """
+    expressions: dict[str, int] = {}
+    for expression in windows.reads:
+        column = F.expr(expression)
+        (part,) = _fields_of(inputs.df, {expression: column}, {expression: str(windows)}).values()
+        check_read(windows, expression, part.dataType)
+        expressions[expression] = inputs.place(column, part, read_as(part))
+    if order is None:
+        return None, expressions
+    (part,) = _fields_of(inputs.df, {"order": order}, {}).values()
+    check_order(part)
+    return inputs.place(order, part, read_as(part)), expressions
 
 
 def _fields_of(

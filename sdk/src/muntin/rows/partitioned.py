@@ -63,7 +63,7 @@ class PartitionedRows(RowWindows):
     def with_lengths(self, convert: Callable[[int], int]) -> Self:
         """Return the same windows with each length of time converted."""
         lengths: dict[str, Any] = {
-            part.name: ElapsedPolicy(convert(policy.period))
+            part.name: ElapsedPolicy(convert(policy.length))
             for part in fields(self)
             if isinstance(policy := getattr(self, part.name), ElapsedPolicy)
         }

@@ -43,16 +43,16 @@ class ElapsedPolicy:
     """So much time of the axis; given as a length of time, or by `elapsed`.
 
     Attributes:
-        period: How much.
+        length: How much.
     """
 
     policy: ClassVar[str] = "elapsed"
 
-    period: int
+    length: int
 
     def __post_init__(self) -> None:
-        if self.period <= 0:
-            raise WindowError(f"the time of a row window is above zero, got {spell_given(self.period)}")
+        if self.length <= 0:
+            raise WindowError(f"the time of a row window is above zero, got {spell_given(self.length)}")
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class ElapsedPolicy:
 
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
-        return repr(axis.spell_length(self.period)) if axis is Axis.TIME else f"elapsed({int(self.period)})"
+        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else f"elapsed({int(self.length)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
 
     Example:
         >>> policy_of(10), policy_of("10 seconds")
-        (CountPolicy(size=10), ElapsedPolicy(period=10000000))
+        (CountPolicy(size=10), ElapsedPolicy(length=10000000))
     """
     if isinstance(given, RowPolicy):
         return given

@@ -143,11 +143,11 @@ class SlidingRows(PartitionedRows):
 
     @property
     def _lifetime(self) -> int | None:
-        return self.evicts.period if isinstance(self.evicts, ElapsedPolicy) else None
+        return self.evicts.length if isinstance(self.evicts, ElapsedPolicy) else None
 
     @property
     def _period(self) -> int | None:
-        return self.triggers.period if isinstance(self.triggers, ElapsedPolicy) else None
+        return self.triggers.length if isinstance(self.triggers, ElapsedPolicy) else None
 
     def _compute(self, state: Subwindows, partition: Hashable, end: int) -> Iterator[Action]:
         found = state.partitions.get(partition)

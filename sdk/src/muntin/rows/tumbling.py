@@ -104,7 +104,7 @@ class TumblingRows(PartitionedRows):
 
     @property
     def _period(self) -> int | None:
-        return self.evicts.period if isinstance(self.evicts, ElapsedPolicy) else None
+        return self.evicts.length if isinstance(self.evicts, ElapsedPolicy) else None
 
     def _mark(self, state: Subwindows, time: int) -> Iterator[Action]:
         if not state.count:

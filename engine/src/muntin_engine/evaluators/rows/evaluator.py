@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class RowsEvaluator(GeneralEvaluator):
     """Runs windows that follow rows in their order, key by key in plain Python. Rows are admitted as elsewhere."""
 
-    name = "rows"
+    name = "in_order"
     advantage = "its windows follow rows in their order"
     unreported = frozenset({"windows_revisable"})
 
@@ -44,9 +44,9 @@ class RowsEvaluator(GeneralEvaluator):
     def load(self) -> None:
         """Import what micro-batches need."""
         super().load()
-        import muntin_engine.evaluators.rows.run  # noqa: F401
+        import muntin_engine.evaluators.rows.processing  # noqa: F401
 
     def _run_class(self) -> type[BatchRun]:
-        from muntin_engine.evaluators.rows.run import RowsRun
+        from muntin_engine.evaluators.rows.processing import RowsRun
 
         return RowsRun
