@@ -73,7 +73,7 @@ def _result(
     held = [each for place, each in enumerate(so_far) if _stays(windows, each, so_far[place + 1 :], now)]
     if not held:
         return
-    start = end - windows.evicts.length if isinstance(windows.evicts, ElapsedPolicy) else held[0].row.time
+    start = now - windows.evicts.length if isinstance(windows.evicts, ElapsedPolicy) else held[0].row.time
     yield Computed(Window(start, end), name, tuple(each.row.number for each in held))
 
 
@@ -82,7 +82,7 @@ def _stays(windows: SlidingRows, each: Given, later: Sequence[Given], now: int) 
     if isinstance(evicts, CountPolicy):
         return len(later) < evicts.size
     if isinstance(evicts, ElapsedPolicy):
-        return now - each.row.time < evicts.length
+        return now - each.row.time <= evicts.length
     assert isinstance(evicts, DeltaPolicy)
     known = [other.evict for other in later if other.evict is not None]
     return each.evict is None or all(value - each.evict <= evicts.size for value in known)

@@ -105,7 +105,7 @@ class PartitionedRows(RowWindows):
     @property
     @abstractmethod
     def _lifetime(self) -> int | None:
-        """For how long a row stays, where it leaves by age."""
+        """For how long a row stays, where it leaves by age: it goes at the first tick after that."""
 
     @property
     @abstractmethod
@@ -113,8 +113,11 @@ class PartitionedRows(RowWindows):
         """How often windows are computed by time; None if they are not."""
 
     @abstractmethod
-    def _compute(self, state: Subwindows, partition: Hashable, end: int) -> Iterator[Action]:
-        """Yield what is done to compute the window of a partition."""
+    def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+        """Yield what is done to compute the window of a partition at some time.
+
+        The window ends there, or after its newest row.
+        """
 
     def create_state(self) -> Subwindows:
         """Return the state of a key without rows."""
@@ -124,7 +127,7 @@ class PartitionedRows(RowWindows):
         """Return the next tick at which a row is too old, a partition is, or a period ends."""
         due = INFINITY if state.clock is None else state.clock
         if self._lifetime is not None and (oldest := state.oldest()) is not None:
-            due = min(due, oldest.time + self._lifetime)
+            due = min(due, oldest.time + self._lifetime + 1)
         if self._age is not None and state.partitions:
             due = min(due, next(iter(state.partitions.values())).last + self._age)
         return due
@@ -144,7 +147,7 @@ class PartitionedRows(RowWindows):
     def earliest_start(self, state: Subwindows, tick: int) -> int:
         """Return the time of the oldest row, or by how much time a window holds, where it does."""
         if self._lifetime is not None:
-            return tick + 1 - self._lifetime
+            return tick - self._lifetime
         firsts = (found.first for found in state.partitions.values() if found.rows)
         return min(tick, *firsts) if state.count else tick
 
@@ -182,7 +185,7 @@ class PartitionedRows(RowWindows):
         if self._lifetime is None:
             return
         gone: dict[Hashable, list[int]] = {}
-        while (oldest := state.oldest()) is not None and oldest.time + self._lifetime <= tick:
+        while (oldest := state.oldest()) is not None and oldest.time + self._lifetime < tick:
             state.expiring.popleft()
             del state.partitions[oldest.partition].rows[oldest.number]
             state.count -= 1

@@ -39,7 +39,9 @@ class SlidingRows(PartitionedRows):
     | count, delta | evict, insert, trigger | trigger, evict, insert | evict, insert, `|` trigger |
     | time | insert, trigger, `|` evict | trigger, insert, `|` evict | insert, `|` evict, `|` trigger |
 
-    What time does comes before the row at that time; at one tick rows leave before the window is computed.
+    What time does comes before the row at that time; at one tick rows leave before the window is computed. A row leaves
+    by time when it is there for longer than the length. So a window that is computed by time holds
+    `[end - length, end)`, and one that is computed for a row those that are no further behind it than the length.
 
     Attributes:
         evicts: When rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
@@ -127,7 +129,7 @@ class SlidingRows(PartitionedRows):
             found.counted += 1
             if found.counted == triggers.size:
                 found.counted = 0
-                yield from self._compute(state, partition, row.time + 1)
+                yield from self._compute(state, partition, row.time)
         yield from self._limit(state, row.time)
 
     def is_empty(self, state: Subwindows) -> bool:
@@ -149,7 +151,7 @@ class SlidingRows(PartitionedRows):
     def _period(self) -> int | None:
         return self.triggers.length if isinstance(self.triggers, ElapsedPolicy) else None
 
-    def _compute(self, state: Subwindows, partition: Hashable, end: int) -> Iterator[Action]:
+    def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
         found = state.partitions.get(partition)
         rows = found.rows if found is not None else {}
         if found is not None:
@@ -157,11 +159,10 @@ class SlidingRows(PartitionedRows):
         is_full = not self.waits_until_full or (found is not None and found.is_full)
         if not is_full or not (rows or self.shows_empty):
             return
-        if found is None or not rows:
-            start = end - 1
-        else:
-            start, end = found.first, max(end, found.newest + 1)
-        start = start if self._lifetime is None else end - self._lifetime
+        start, end = now - 1, now
+        if found is not None and rows:
+            start, end = found.first, max(now, found.newest + 1)
+        start = start if self._lifetime is None else now - self._lifetime
         yield Action(ActionKind.TRIGGER, partition, (), Window(start, end))
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:

@@ -81,7 +81,7 @@ class TumblingRows(PartitionedRows):
         self._wake(state, row.time)
         yield Action(ActionKind.INSERT, partition, (row.number,))
         if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size:
-            yield from self._compute(state, partition, row.time + 1)
+            yield from self._compute(state, partition, row.time)
         yield from self._limit(state, row.time)
 
     def earliest_start(self, state: Subwindows, tick: int) -> int:
@@ -112,13 +112,13 @@ class TumblingRows(PartitionedRows):
         for partition in [*state.partitions] or ([0] if self.shows_empty else []):
             yield from self._compute(state, partition, time)
 
-    def _compute(self, state: Subwindows, partition: Hashable, end: int) -> Iterator[Action]:
+    def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
         found = state.partitions.get(partition)
-        if found is None:
-            first = end - 1
-        else:
-            first, end = found.first, max(end, found.newest + 1)
-        start = first if self._period is None else end - self._period
+        start, end = now - 1, now
+        if found is not None:
+            start, end = found.first, max(now, found.newest + 1)
+        if self._period is not None:
+            start = end - self._period
         numbers = () if found is None else state.remove(partition)
         yield Action(ActionKind.FLUSH, partition, numbers, Window(start, end))
 
