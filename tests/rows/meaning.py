@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin import Window
-from muntin.rows import CountPolicy, DeltaPolicy, ElapsedPolicy, MarkerPolicy, PartitionedRows, Row, SlidingRows
+from muntin.rows import CountPolicy, DeltaPolicy, ElapsedPolicy, LastRows, MarkerPolicy, PartitionedRows, Row
 from tests.rows.tracing import Computed
 
 
@@ -28,7 +28,7 @@ class Given:
 def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[Computed]:
     """Return the windows that are computed of rows and of time up to a tick, in no order that means anything."""
     given = [_given(windows, row) for row in rows]
-    if isinstance(windows, SlidingRows):
+    if isinstance(windows, LastRows):
         return [one for name in {each.partition for each in given} for one in _sliding(windows, given, name, tick)]
     return [one for name in {each.partition for each in given} for one in _tumbling(windows, given, name, tick)]
 
@@ -41,7 +41,7 @@ def _given(windows: PartitionedRows, row: Row) -> Given:
     return Given(row, partition, evict, trigger)
 
 
-def _sliding(windows: SlidingRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
+def _sliding(windows: LastRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
     own = [each for each in given if each.partition == name]
     triggers = windows.triggers
     if isinstance(triggers, CountPolicy):
@@ -66,7 +66,7 @@ def _sliding(windows: SlidingRows, given: Sequence[Given], name: Hashable, tick:
 
 
 def _result(
-    windows: SlidingRows, so_far: Sequence[Given], name: Hashable, end: int, before: int | None = None
+    windows: LastRows, so_far: Sequence[Given], name: Hashable, end: int, before: int | None = None
 ) -> Iterator[Computed]:
     """The window after some rows; time has come to `before`, if not to the last row alone."""
     now = so_far[-1].row.time if before is None else before
@@ -77,7 +77,7 @@ def _result(
     yield Computed(Window(start, end), name, tuple(each.row.number for each in held))
 
 
-def _stays(windows: SlidingRows, each: Given, later: Sequence[Given], now: int) -> bool:
+def _stays(windows: LastRows, each: Given, later: Sequence[Given], now: int) -> bool:
     evicts = windows.evicts
     if isinstance(evicts, CountPolicy):
         return len(later) < evicts.size

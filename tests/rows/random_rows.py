@@ -10,12 +10,12 @@ from muntin.rows import (
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
+    LastRows,
     MarkerPolicy,
     PartitionedRows,
     Partitions,
     Row,
-    SlidingRows,
-    TumblingRows,
+    RowBatches,
 )
 
 COUNTS = st.builds(CountPolicy, st.integers(1, 5))
@@ -35,11 +35,11 @@ LIMITED = st.builds(
 
 def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
     either = st.one_of(COUNTS, TIMES, DELTAS)
-    return st.builds(SlidingRows, either, either, partitions=by)
+    return st.builds(LastRows, either, either, partitions=by)
 
 
 def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
-    return st.builds(TumblingRows, st.one_of(COUNTS, TIMES, DELTAS, MARKERS), partitions=by)
+    return st.builds(RowBatches, st.one_of(COUNTS, TIMES, DELTAS, MARKERS), partitions=by)
 
 
 def rows_for(windows: PartitionedRows, most: int = 25) -> st.SearchStrategy[list[Row]]:

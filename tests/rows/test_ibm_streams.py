@@ -15,13 +15,13 @@ from muntin.rows import (
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
+    LastRows,
     MarkerPolicy,
     Partitions,
     PartitionView,
     Row,
+    RowBatches,
     RowWindows,
-    SlidingRows,
-    TumblingRows,
     batch,
     delta,
     elapsed,
@@ -197,7 +197,7 @@ ROWS = [Row(1, 1, (1.0,)), Row(2, 2, (4.0,)), Row(3, 7, (9.0,))]
         pytest.param(batch(marker("v > 8")), "insert 1, insert 2, flush 1,2", id="marker: evict at a marker"),
     ],
 )
-def test_the_order_of_events_of_tumbling_windows(windows: TumblingRows, expected: str) -> None:
+def test_the_order_of_events_of_tumbling_windows(windows: RowBatches, expected: str) -> None:
     """IB-17: table 1 of the document."""
     is_marked = isinstance(windows.evicts, MarkerPolicy)
     rows = [Row(row.number, row.time, (row.values[0] > 8,)) for row in ROWS] if is_marked else ROWS
@@ -301,7 +301,7 @@ def test_partitions_are_removed_until_they_hold_so_many_rows() -> None:
     ]
 
 
-class AllEmptyAndOne(SlidingRows):
+class AllEmptyAndOne(LastRows):
     """The handler of the document: all old empty partitions, and one that is not empty."""
 
     __slots__ = ()
@@ -329,7 +329,7 @@ def test_a_class_of_ones_own_selects_the_partitions_to_remove() -> None:
 def test_a_selection_of_nothing_is_refused() -> None:
     """IB-26: it would be asked for ever."""
 
-    class Nothing(SlidingRows):
+    class Nothing(LastRows):
         __slots__ = ()
 
         def select_partitions(self, partitions: Any) -> list[Any]:

@@ -62,7 +62,7 @@ from muntin.progress import (
     punctuate_every,
     punctuated,
 )
-from muntin.rows import RowWindows, SlidingRows, TumblingRows, batch, delta, elapsed, last, marker
+from muntin.rows import LastRows, RowBatches, RowWindows, batch, delta, elapsed, last, marker
 from muntin.triggers import Decision, Trigger, TriggerView
 from muntin.windows import (
     CalendarWindows,
@@ -120,6 +120,7 @@ __all__ = [
     "Insertion",
     "Instant",
     "LandmarkWindows",
+    "LastRows",
     "LatePolicy",
     "Lateness",
     "Lifetime",
@@ -146,9 +147,9 @@ __all__ = [
     "QueryError",
     "Refinement",
     "Revision",
+    "RowBatches",
     "RowWindows",
     "SessionWindows",
-    "SlidingRows",
     "SnapshotWindows",
     "StreamError",
     "Stretches",
@@ -164,7 +165,6 @@ __all__ = [
     "TimestampPolicy",
     "Trigger",
     "TriggerView",
-    "TumblingRows",
     "TypeMismatchError",
     "UnknownModuleError",
     "Window",

@@ -9,9 +9,9 @@ from typing import Any, Final
 from muntin.axis import ticks
 from muntin.catalog import installed
 from muntin.errors import MuntinError, ParameterError, WindowError
+from muntin.rows.last_rows import LastRows
+from muntin.rows.row_batches import RowBatches
 from muntin.rows.row_windows import RowWindows
-from muntin.rows.sliding import SlidingRows
-from muntin.rows.tumbling import TumblingRows
 from muntin.windows.calendar import CalendarWindows
 from muntin.windows.count import CountWindows
 from muntin.windows.growing import CumulateWindows, GlobalWindows, LandmarkWindows
@@ -30,7 +30,7 @@ OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
 }
 """Muntin's own kinds by name."""
 
-_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (SlidingRows, TumblingRows)}
+_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (LastRows, RowBatches)}
 
 
 def window(name: str, **parameters: Any) -> WindowKind:

@@ -5,6 +5,7 @@ computed by count, by time of the axis, by the difference of an attribute, or wh
 """
 
 from muntin.rows.action import Action, ActionKind, Row
+from muntin.rows.last_rows import LastRows, last
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.partitions import Partitions, PartitionView
 from muntin.rows.policies import (
@@ -17,9 +18,8 @@ from muntin.rows.policies import (
     elapsed,
     marker,
 )
+from muntin.rows.row_batches import RowBatches, batch
 from muntin.rows.row_windows import RowWindows
-from muntin.rows.sliding import SlidingRows, last
-from muntin.rows.tumbling import TumblingRows, batch
 
 __all__ = [
     "Action",
@@ -27,15 +27,15 @@ __all__ = [
     "CountPolicy",
     "DeltaPolicy",
     "ElapsedPolicy",
+    "LastRows",
     "MarkerPolicy",
     "PartitionView",
     "PartitionedRows",
     "Partitions",
     "Row",
+    "RowBatches",
     "RowPolicy",
     "RowWindows",
-    "SlidingRows",
-    "TumblingRows",
     "batch",
     "delta",
     "elapsed",

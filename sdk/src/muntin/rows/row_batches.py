@@ -27,7 +27,7 @@ from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)
-class TumblingRows(PartitionedRows):
+class RowBatches(PartitionedRows):
     """Batches of rows of each partition; made by `batch` (IBM Streams: tumbling windows).
 
     By count a row is inserted and then the full window flushed, with it. By delta the window is flushed first, without
@@ -42,7 +42,7 @@ class TumblingRows(PartitionedRows):
 
     name: ClassVar[str] = "batch"
     version: ClassVar[str] = "1.0"
-    title: ClassVar[str] = "tumbling row windows"
+    title: ClassVar[str] = "batches of rows"
 
     evicts: RowPolicy
 
@@ -137,7 +137,7 @@ class TumblingRows(PartitionedRows):
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TumblingRows:
+    def from_dict(cls, data: Mapping[str, Any]) -> RowBatches:
         """Undo `to_dict`; of its fields, all but `evicts` may be left out.
 
         Raises:
@@ -153,7 +153,7 @@ class TumblingRows(PartitionedRows):
             raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
 
 
-def batch(size: RowPolicy | int | str | timedelta) -> TumblingRows:
+def batch(size: RowPolicy | int | str | timedelta) -> RowBatches:
     """Return tumbling windows: so many rows at a time, or those up to the next flush.
 
     Args:
@@ -169,4 +169,4 @@ def batch(size: RowPolicy | int | str | timedelta) -> TumblingRows:
         >>> print(batch(100), batch(marker("is_last")))
         batch(100) batch(marker('is_last'))
     """
-    return TumblingRows(policy_of(size))
+    return RowBatches(policy_of(size))

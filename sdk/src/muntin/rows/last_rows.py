@@ -29,7 +29,7 @@ _EVERY_ROW: Final = CountPolicy(1)
 
 
 @dataclass(frozen=True, slots=True)
-class SlidingRows(PartitionedRows):
+class LastRows(PartitionedRows):
     """The last rows of each partition; made by `last` (IBM Streams: sliding windows).
 
     What happens when a row comes, by policy; `|` is what time alone does:
@@ -53,7 +53,7 @@ class SlidingRows(PartitionedRows):
 
     name: ClassVar[str] = "last"
     version: ClassVar[str] = "1.0"
-    title: ClassVar[str] = "sliding row windows"
+    title: ClassVar[str] = "windows over the last rows"
 
     evicts: RowPolicy
     triggers: RowPolicy = _EVERY_ROW
@@ -67,7 +67,7 @@ class SlidingRows(PartitionedRows):
                     "  a marker ends a whole window, and a sliding one has no end: use batch(marker(...))"
                 )
 
-    def trigger(self, when: RowPolicy | int | str | timedelta = 1) -> SlidingRows:
+    def trigger(self, when: RowPolicy | int | str | timedelta = 1) -> LastRows:
         """Return the same rows, computed at other times.
 
         Args:
@@ -83,7 +83,7 @@ class SlidingRows(PartitionedRows):
         """
         return replace(self, triggers=policy_of(when))
 
-    def when_full(self) -> SlidingRows:
+    def when_full(self) -> LastRows:
         """Return the same windows, not computed before they were full once: had as many rows, or had one leave."""
         return replace(self, waits_until_full=True)
 
@@ -184,7 +184,7 @@ class SlidingRows(PartitionedRows):
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> SlidingRows:
+    def from_dict(cls, data: Mapping[str, Any]) -> LastRows:
         """Undo `to_dict`; of its fields, all but `evicts` may be left out.
 
         Raises:
@@ -200,7 +200,7 @@ class SlidingRows(PartitionedRows):
             raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
 
 
-def last(size: RowPolicy | int | str | timedelta = 1) -> SlidingRows:
+def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
     """Return sliding windows over the last rows, computed at each row unless `trigger` says otherwise.
 
     Args:
@@ -215,4 +215,4 @@ def last(size: RowPolicy | int | str | timedelta = 1) -> SlidingRows:
         >>> print(last(100), last("5 minutes").trigger("1 minute").describe())
         last(100) last(elapsed(300000000)).trigger(elapsed(60000000))
     """
-    return SlidingRows(policy_of(size))
+    return LastRows(policy_of(size))
