@@ -110,7 +110,10 @@ def compared(system: System, question: Question, files: Files, answers: pa.Table
 
 
 def compare_output_rows(trials: Iterable[Trial], systems: Mapping[str, System]) -> None:
-    """Mark the systems that emitted another number of rows than the first that read as much."""
+    """Mark the systems that emitted another number of rows than the first that read as much.
+
+    Sessions are left out: one that ends at the watermark itself is complete for some systems, and open for others.
+    """
     expected: dict[tuple[Question, int], tuple[str, int]] = {}
     for trial in trials:
         summary = trial.summary
@@ -118,7 +121,7 @@ def compare_output_rows(trials: Iterable[Trial], systems: Mapping[str, System]) 
             continue
         rows = round(summary.output_rows)
         first, count = expected.setdefault((trial.question, summary.rows), (trial.system, rows))
-        if rows != count:
+        if rows != count and not trial.question.is_session:
             trial.failure = f"emitted {rows:,} rows where {first} emitted {count:,}"
 
 

@@ -135,9 +135,9 @@ WORKS: Final = (
         aggregate="average",
         keys=10_000,
         windows=((20, 0),),
-        systems=(COLUMNAR, SPARK),
+        systems=(COLUMNAR, GENERAL, SPARK),
         bars=(Times(COLUMNAR, SPARK, Measure.END_TO_END, 3),),
-        files={SPARK: 3},
+        files={GENERAL: 1, SPARK: 3},
     ),
     Work(
         name="session-20-zipf",
