@@ -17,6 +17,7 @@ from muntin import (
     PolicyError,
     QueryError,
     TimestampPolicy,
+    WindowKind,
     bounded_delay,
     early,
     hopping,
@@ -48,6 +49,7 @@ def test_a_query_is_explained_line_by_line() -> None:
         "key         key, over 8 buckets\n"
         "progress    60 microseconds behind the newest start\n"
         "late        rows behind the watermark go to late()\n"
+        "context     the windows of an event follow from its own times\n"
         "evaluator   general: show.count 1.0.0 has no combine\n"
         "module      n = show.count 1.0.0: its state slides from window to window\n"
         "module      m = show.members 1.0.0: computed from the members of each window, as it is not incremental\n"
@@ -72,6 +74,17 @@ def test_a_query_is_explained_line_by_line() -> None:
 )
 def test_it_says_what_moves_a_query_on(changed: dict[str, Any], expected: str) -> None:
     assert line("progress", **changed) == expected
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        (hopping("10 minutes", "1 minute"), "the windows of an event follow from its own times"),
+        (snapshot(), "the windows of an event also depend on events that come after it"),
+    ],
+)
+def test_it_says_what_the_windows_of_an_event_follow_from(window: WindowKind, expected: str) -> None:
+    assert line("context", window=window) == expected
 
 
 def test_a_query_without_keys_says_so() -> None:

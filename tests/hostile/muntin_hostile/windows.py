@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from muntin import INFINITY, CountWindows, SnapshotWindows, Stretches, Window, WindowKind
+from muntin import INFINITY, CountWindows, SnapshotWindows, Stretches, Window, WindowContext, WindowKind
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,21 @@ class Hiding(SnapshotWindows):
         return start, end
 
 
+class Ambiguous(Each):
+    """Says two things of its members: those that start in a window, and those that last into it."""
+
+    def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [(start, end) for start, end in events if start < window.end and end > window.start]
+
+
+class Boastful(Each):
+    """Claims that the windows of an event follow from its own times; a start before it opens one too."""
+
+    @property
+    def context(self) -> WindowContext:
+        return WindowContext.FREE
+
+
 class Lossy(Each):
     """Does not write its length down."""
 
@@ -126,6 +141,8 @@ HOSTILE_KINDS: dict[str, WindowKind] = {
     "test_later_windows_start_where_they_may": Surprising(2),
     "test_what_is_carried_replaces_what_is_forgotten": Forgetful(),
     "test_a_change_shows_where_the_kind_says": Hiding(),
+    "test_members_and_windows_are_dual": Ambiguous(),
+    "test_windows_depend_on_no_more_than_the_context": Boastful(),
     "test_the_kind_and_what_it_carries_are_plain_data": Lossy(7),
     "test_a_shortcut_makes_the_same_windows": Rash(),
 }

@@ -12,6 +12,7 @@ from muntin import (
     Punctuated,
     Refinement,
     TimestampPolicy,
+    WindowContext,
 )
 from muntin.axis import spell_ticks
 from muntin_engine.plan import Input, ModulePlan, Plan
@@ -27,7 +28,7 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 
     The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
     are spread; `where`, what new events must meet, if there is a filter; `progress`, what says how complete the input
-    is; `late`, what becomes of rows that come behind that;
+    is; `late`, what becomes of rows that come behind that; `context`, what the windows of an event follow from;
     `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
     windows are emitted, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
     `output`, when a window is complete; and `lag`, how far the output's watermark is behind the input's, and why.
@@ -59,6 +60,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         ("key", _explain_key(plan)),
         *([("order", _explain_order(plan))] if plan.rows is not None else []),
         *of_inputs,
+        ("context", _CONTEXTS[plan.window.context]),
         ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
         *(("module", f"{_name(module)}: {evaluator.explain_module(plan, module)}") for module in plan.modules),
         *([("early", _explain_early(plan.early))] if plan.early is not None else []),
@@ -77,6 +79,11 @@ def _topics_of_input(plan: Plan, given: Input, *, is_chained: bool) -> list[tupl
     ]
 
 
+_CONTEXTS: Final = {
+    WindowContext.FREE: "the windows of an event follow from its own times",
+    WindowContext.BACKWARD: "the windows of a row follow from it and from the rows before it",
+    WindowContext.FORWARD: "the windows of an event also depend on events that come after it",
+}
 _CHAINED: Final = "up to where the results of the query before are settled"
 
 

@@ -23,6 +23,7 @@ from muntin.rows.policies import (
     policy_to_dict,
 )
 from muntin.rows.subwindows import Expiring, Member, Subwindows
+from muntin.windows.context import WindowContext
 from muntin.windows.extent import Window
 
 _EVERY_ROW: Final = CountPolicy(1)
@@ -91,6 +92,14 @@ class LastRows(PartitionedRows):
     def policies(self) -> tuple[RowPolicy, ...]:
         """Eviction and trigger."""
         return (self.evicts, self.triggers)
+
+    @property
+    def context(self) -> WindowContext:
+        """Rows before, where rows leave and windows are computed by a number of rows; by time alone, none."""
+        if self._is_limited or type(self.evicts) is not type(self.triggers) or isinstance(self.evicts, DeltaPolicy):
+            return WindowContext.FORWARD
+        is_timed = isinstance(self.evicts, ElapsedPolicy) and not self.waits_until_full
+        return WindowContext.FREE if is_timed else WindowContext.BACKWARD
 
     def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
         """Take a row, and yield what is done."""

@@ -28,6 +28,12 @@ class PartitionedRows(RowWindows):
     partitions: Partitions | None = None
     shows_empty: bool = False
 
+    @property
+    def _is_limited(self) -> bool:
+        """True if rows may leave with their partition, when others come."""
+        by = self.partitions
+        return by is not None and any(limit is not None for limit in (by.age, by.most, by.most_rows))
+
     def partition(
         self,
         by: str,

@@ -23,6 +23,7 @@ from muntin.rows.policies import (
     policy_to_dict,
 )
 from muntin.rows.subwindows import Member, Subwindows
+from muntin.windows.context import WindowContext
 from muntin.windows.extent import Window
 
 
@@ -59,6 +60,13 @@ class RowBatches(PartitionedRows):
     def policies(self) -> tuple[RowPolicy, ...]:
         """The one that flushes."""
         return (self.evicts,)
+
+    @property
+    def context(self) -> WindowContext:
+        """Rows before, which say the number of the batch; by time alone, none."""
+        if self._is_limited:
+            return WindowContext.FORWARD
+        return WindowContext.FREE if isinstance(self.evicts, ElapsedPolicy) else WindowContext.BACKWARD
 
     def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
         """Take a row, and yield what is done."""

@@ -5,6 +5,7 @@ lifetime overlaps; count windows ask for its start or its end instead (StreamIns
 """
 
 from muntin.windows.calendar import CalendarWindows, calendar
+from muntin.windows.context import WindowContext
 from muntin.windows.count import CountWindows, count_by_end, count_by_start
 from muntin.windows.extent import Window
 from muntin.windows.growing import (
@@ -36,6 +37,7 @@ __all__ = [
     "SnapshotWindows",
     "Stretches",
     "Window",
+    "WindowContext",
     "WindowKind",
     "WindowSpecification",
     "calendar",

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from muntin.axis import INFINITY, Axis
 from muntin.errors import WindowError
+from muntin.windows.context import WindowContext
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
 from muntin.windows.stretches import Stretches
@@ -68,6 +69,11 @@ class CountWindows(WindowKind):
         """Return the start: the window from the same time takes its place."""
         del since
         return window.start, window.start
+
+    @property
+    def context(self) -> WindowContext:
+        """Nothing, if a window counts one time alone."""
+        return WindowContext.FREE if self.count == 1 else WindowContext.FORWARD
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from muntin.axis import INFINITY
@@ -35,6 +35,8 @@ class WindowKind(WindowSpecification):
     8. *Change.* `shows` covers each window that a change adds or takes away.
     9. *Plain data.* `to_dict` and `from_dict` are inverse, and what is carried is plain data.
     10. *Shortcuts.* `grid` and `fuses_within`, where they are not None, make the same windows and members.
+    11. *Duality.* `members` returns an event for exactly the windows that `windows_of` yields for it.
+    12. *Context.* The windows of an event depend on no more than `context` says.
 
     Cost: `cut` should find its first window without going through all stretches before it, and be lazy: the engine
     takes as many windows as it needs.
@@ -97,6 +99,40 @@ class WindowKind(WindowSpecification):
             start: Where the windows that are wanted begin.
             end: Where they end.
         """
+
+    def windows_of(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the windows that an event is a member of, in order: those that share a tick with its stretch.
+
+        Args:
+            known: The stretches of one key, with that of the event.
+            start: When the event starts.
+            end: When it ends; `INFINITY` if it has not ended.
+
+        Example:
+            >>> from muntin import hopping
+            >>> [window.start for window in hopping(10, 5).windows_of(Stretches([(7, 8)]), 7, 8)]
+            [0, 5]
+        """
+        since, until = self.membership(start, end)
+        return self.cut(known, since, until) if since < until else iter(())
+
+    def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the events that are members of a window: the dual of `windows_of`.
+
+        The engine asks for the windows of an event. Override this with the definition that a user of the windows would
+        give, from the times of events and without `membership`: the laws then check one against the other.
+
+        Args:
+            window: A window that `cut` yields.
+            events: The start and end of each event.
+
+        Example:
+            >>> from muntin import hopping
+            >>> hopping(10, 5).members(Window(0, 10), [(7, 8), (9, 30), (10, 11)])
+            [(7, 8), (9, 30)]
+        """
+        found = [(event, *self.membership(*event)) for event in events]
+        return [event for event, since, until in found if since < until and since < window.end and until > window.start]
 
     def extent_start(self, start: int) -> int:
         """Return where the extent of a window begins that `cut` yields with a start; by default there.

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from muntin.axis import INFINITY, Axis
 from muntin.errors import WindowError
 from muntin.versions import continues
+from muntin.windows.context import WindowContext
 from muntin.windows.regular import RegularWindows
 
 
@@ -72,6 +73,11 @@ class WindowSpecification(ABC):
     def time_zone(self) -> str | None:
         """The name of the time zone whose clock cuts the axis; None if no clock does."""
         return None
+
+    @property
+    def context(self) -> WindowContext:
+        """What must be known of other rows to say which windows a row is in; by default also what comes after it."""
+        return WindowContext.FORWARD if self.waits_for_events else WindowContext.FREE
 
     def with_reach(self, reach: int) -> Self:
         """Return the same windows with a reach of at least so many ticks; themselves where a reach means nothing."""

@@ -14,7 +14,7 @@ from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.law import Law, law
 from muntin.testing.laws.window_kind_trial import WindowKindTrial
 from muntin.testing.plain_data import restored
-from muntin.windows import Stretches, Window, WindowKind, next_frontier
+from muntin.windows import Stretches, Window, WindowContext, WindowKind, next_frontier
 
 
 class WindowKindLaws(Conformance):
@@ -172,6 +172,32 @@ class WindowKindLaws(Conformance):
             on_grid = [Window(start, start + grid.size) for start in starts]
             held = [w for w in on_grid if any(start < w.end and end > w.start for start, end in history)]
             trial.expect_equal("on the grid", held, "windows", [w for w in windows if w.start < trial.last])
+
+    @law("let members and windows_of be two definitions of one thing: which event is in which window")
+    def test_members_and_windows_are_dual(self, trial: WindowKindTrial) -> None:
+        """An event is a member of a window if, and only if, that window is one of the event's."""
+        history = trial.history()
+        known = trial.stretches(history)
+        windows, of = trial.cut(known), {event: trial.windows_of(known, event) for event in history}
+        for event, own in of.items():
+            strange = [window for window in own if window not in windows]
+            trial.expect(not strange, lambda: f"windows_of yields {strange} for {event}, which cut does not")  # noqa: B023
+        for window in windows:
+            members = sorted(trial.ask("members", window, history))
+            wanted = sorted(event for event in history if window in of[event])
+            trial.expect(members == wanted, lambda: f"{window} has {members}, and is a window of {wanted}")  # noqa: B023
+
+    @law("say as context what the windows of an event depend on besides its own times")
+    def test_windows_depend_on_no_more_than_the_context(self, trial: WindowKindTrial) -> None:
+        """Events of which a kind says that they do not matter leave the windows of another event as they are."""
+        context, history = trial.kind.context, trial.history()
+        if context is WindowContext.FORWARD:
+            return
+        for event in history:
+            is_free = context is WindowContext.FREE
+            needed = [other for other in history if other == event or (not is_free and other[0] <= event[0])]
+            some, all_of_them = (trial.windows_of(trial.stretches(events), event) for events in (needed, history))
+            trial.expect_equal(f"windows of {event}", some, "with all events", all_of_them)
 
     @law("make the fields plain data, and let to_dict and from_dict be inverse")
     def test_the_kind_and_what_it_carries_are_plain_data(self, trial: WindowKindTrial) -> None:

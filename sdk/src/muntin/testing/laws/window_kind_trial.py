@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, islice
+from itertools import count, islice, takewhile
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -119,6 +119,14 @@ class WindowKindTrial(Trial):
             raise self.broken(f"cut raised {type(error).__name__}: {error}") from error
         self.expect(len(windows) < MOST_WINDOWS, lambda: f"cut yields {MOST_WINDOWS} windows and more: {windows[:3]}")
         return windows
+
+    def windows_of(self, known: Stretches, event: Lifetime) -> list[Window]:
+        """Return the windows of an event, as far as the axis may have events."""
+        last = INFINITY if self.kind.waits_for_events else self.last
+        try:
+            return list(islice(takewhile(lambda w: w.start < last, self.kind.windows_of(known, *event)), MOST_WINDOWS))
+        except Exception as error:
+            raise self.broken(f"windows_of raised {type(error).__name__}: {error}") from error
 
     def with_members(self, events: Collection[Lifetime], known: Stretches | None = None) -> list[Window]:
         """Return the windows that have a member."""
