@@ -84,16 +84,16 @@ def follow(
     """
     cells, live = MemoryCells(), LiveOutput()
     names = {number: key for key, number in tested.keys.items()}
-    process = _start(tested, evaluator, cells)
+    process = start(tested, evaluator, cells)
     for place, batch in enumerate(tested.batches):
         arrived = progress_of(tested.query.window, batch)
         happens = only_after in (None, place)
         if happens and mishap is Mishap.CRASH:
-            _crash(process, cells, list(_rows(tested, batch)), arrived)
-        for (key,), change in process.take(list(_rows(tested, batch)), arrived):
+            _crash(process, cells, list(rows_of(tested, batch)), arrived)
+        for (key,), change in process.take(list(rows_of(tested, batch)), arrived):
             live.apply(key, names[key], change)
         if happens and mishap is Mishap.RESTART:
-            process = _start(tested, evaluator, cells)
+            process = start(tested, evaluator, cells)
         yield live.lines()
 
 
@@ -114,12 +114,12 @@ def _meant(tested: QueryUnderTest, key: Hashable, events: list[Event[Any]], prog
         yield LiveResult(key, row.window, row.start, row.end, row.value)
 
 
-def _start(tested: QueryUnderTest, evaluator: str, cells: MemoryCells) -> InMemory:
+def start(tested: QueryUnderTest, evaluator: str, cells: MemoryCells) -> InMemory:
     """Return a new process that finds in the cells what those before it wrote."""
     return evaluator_named(evaluator).in_memory(tested.plan(evaluator), cells, tested.codec)
 
 
-def _rows(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputChange]]:
+def rows_of(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputChange]]:
     """Yield the rows of a step as evaluators take them."""
     for step in batch.changes:
         change = step.change

@@ -69,6 +69,7 @@ from muntin.testing.laws import (
     laws_of,
     try_laws,
 )
+from muntin.testing.measures import latencies, mean_error, wrong_share
 from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, horizon_of
 from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing
@@ -110,9 +111,11 @@ __all__ = [
     "equal",
     "evaluate",
     "horizon_of",
+    "latencies",
     "laws_applying_to",
     "laws_for",
     "laws_of",
+    "mean_error",
     "random_stream",
     "same_bag",
     "shuffle",
@@ -121,4 +124,5 @@ __all__ = [
     "split",
     "timeline",
     "try_laws",
+    "wrong_share",
 ]
