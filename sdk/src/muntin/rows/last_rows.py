@@ -168,7 +168,7 @@ class LastRows(PartitionedRows):
         is_full = not self.waits_until_full or (found is not None and found.is_full)
         if not is_full or not (rows or self.shows_empty):
             return
-        start, end = now - 1, now
+        start, end = now, now if self._lifetime is not None else now + 1
         if found is not None and rows:
             start, end = found.first, max(now, found.newest + 1)
         start = start if self._lifetime is None else now - self._lifetime

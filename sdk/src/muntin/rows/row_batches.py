@@ -122,11 +122,11 @@ class RowBatches(PartitionedRows):
 
     def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
         found = state.partitions.get(partition)
-        start, end = now - 1, now
-        if found is not None:
-            start, end = found.first, max(now, found.newest + 1)
+        start, end = now, now + 1
         if self._period is not None:
-            start = end - self._period
+            start, end = now - self._period, now
+        elif found is not None:
+            start, end = found.first, max(now, found.newest + 1)
         numbers = () if found is None else state.remove(partition)
         yield Action(ActionKind.FLUSH, partition, numbers, Window(start, end))
 

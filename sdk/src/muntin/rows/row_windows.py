@@ -24,12 +24,14 @@ class RowWindows(WindowSpecification):
 
     Laws (checked by `muntin.testing.RowWindowLaws`):
 
-    1. *Plain data.* A state goes on after `to_data` and `from_data` as it would have without; the windows are
-       themselves plain data, of which `to_dict` and `from_dict` are inverse.
-    2. *Members.* A row is inserted at most once, when it comes; only members leave; a member leaves once.
-    3. *Time.* After `advance` to a tick, `next_tick` lies after it. It makes no difference whether time is advanced at
+    1. *Members.* A row is inserted at most once, when it comes; only members leave, once; a flush and the removal of a
+       partition take all of them. A window that is computed holds the times of its members.
+    2. *Time.* After `advance` to a tick, `next_tick` lies after it. It makes no difference whether time is advanced at
        once, in several calls, or by the next row.
-    4. *No memory.* Nothing is remembered outside the state.
+    3. *Plain data.* A state goes on after `to_data` and `from_data` as it would have without; the windows are
+       themselves plain data, of which `to_dict` and `from_dict` are inverse.
+    4. *No memory.* Nothing is remembered outside the state; one that `is_empty` is as good as a new one.
+    5. *Future.* No window that is computed later starts before `earliest_start`.
 
     Attributes:
         name: As for `WindowSpecification`.

@@ -28,11 +28,11 @@ class RowsRun(BatchRun):
     ) -> None:
         """Begin."""
         # rows wait as members of a window of one tick would: until the watermark has passed them
-        waiting = replace(query, window=tumbling(1), clip=ClipPolicy.FULL)
-        super().__init__(waiting, codec, metadata, now, signals)
+        of_ticks = replace(query, window=tumbling(1))
+        super().__init__(replace(of_ticks, clip=ClipPolicy.FULL), codec, metadata, now, signals)
         self._windows = cast(RowWindows, query.window)
         self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
-        self.emission = RowsEmission(query, self._windows, WindowResults(query))
+        self.emission = RowsEmission(query, self._windows, WindowResults(of_ticks))
 
     def output_watermark(self, earliest: int) -> int:
         """Return the least start of a window that a row may yet be in; of points, what time has come to."""

@@ -17,6 +17,7 @@ from muntin.testing.laws.incremental_operator_laws import (
     TimeSensitiveIncrementalOperatorLaws,
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+from muntin.testing.laws.row_window_laws import RowWindowLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.upgrading import OldState
 from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, laws_for, try_laws
@@ -32,6 +33,7 @@ __all__ = [
     "OldState",
     "OperatorLaws",
     "Outcome",
+    "RowWindowLaws",
     "TimeSensitiveAggregateLaws",
     "TimeSensitiveIncrementalAggregateLaws",
     "TimeSensitiveIncrementalOperatorLaws",

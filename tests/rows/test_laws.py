@@ -1,0 +1,50 @@
+"""The laws of row windows: Muntin's own keep them, and for each there are windows that break it alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muntin import RowWindows, batch, delta, elapsed, last, marker
+from muntin.testing import LawError, RowWindowLaws, laws_of
+from tests.rows.hostile import HOSTILE, Pairs
+
+LAWS = list(laws_of(RowWindowLaws))
+OWN: list[RowWindows] = [
+    last(3).trigger(2),
+    last(elapsed(4)).trigger(elapsed(3)).with_empty(),
+    last(delta("v", 1)).trigger(delta("v", 2, start=0)).when_full(),
+    last(2).trigger(elapsed(2)).partition("p", age=4, most=2, most_rows=3),
+    batch(3).partition("p", most=2),
+    batch(elapsed(5)),
+    batch(delta("v", 2)),
+    batch(marker("m")).with_empty(),
+    Pairs(),
+]
+
+
+def broken_by(windows: RowWindows) -> list[str]:
+    laws: Any = type("TestWindows", (RowWindowLaws,), {"windows": windows})()
+    found: list[str] = []
+    for law in LAWS:
+        try:
+            getattr(laws, law)()
+        except LawError:
+            found.append(law)
+    return found
+
+
+def test_there_are_five_laws() -> None:
+    assert len(LAWS) == 5
+    assert set(LAWS) == set(HOSTILE)
+
+
+@pytest.mark.parametrize("windows", OWN, ids=str)
+def test_row_windows_keep_all_laws(windows: RowWindows) -> None:
+    assert broken_by(windows) == []
+
+
+@pytest.mark.parametrize("law", HOSTILE)
+def test_windows_that_break_one_law_are_found_by_that_law_alone(law: str) -> None:
+    assert broken_by(HOSTILE[law]) == [law]
