@@ -12,7 +12,7 @@ from muntin.axis import INFINITY
 from muntin.rows import RowWindows
 from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.law import Law, law
-from muntin.testing.laws.row_window_trial import Members, RowWindowTrial
+from muntin.testing.laws.row_window_trial import FollowedMembers, RowWindowTrial
 from muntin.testing.plain_data import restored
 
 
@@ -44,7 +44,7 @@ class RowWindowLaws(Conformance):
     @law("insert a row when it comes, evict members alone, flush all of them; windows hold their members' times")
     def test_only_members_leave(self, trial: RowWindowTrial) -> None:
         """A row becomes a member once, when it comes; members leave once, and lie in the windows that have them."""
-        windows, members = trial.windows, Members(trial)
+        windows, members = trial.windows, FollowedMembers(trial)
         state, newest = windows.create_state(), 0
         for row in trial.rows():
             members.take(trial.step(state, row), row)

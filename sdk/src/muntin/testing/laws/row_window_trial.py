@@ -79,7 +79,7 @@ class RowWindowTrial(Trial):
         self.expect(some == others, lambda: f"{left}: {_told(some)}\n{right}: {_told(others)}")
 
 
-class Members:
+class FollowedMembers:
     """Follows who is a member of which partition."""
 
     def __init__(self, trial: RowWindowTrial) -> None:
