@@ -22,9 +22,14 @@ from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
-from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
-from muntin_engine.state.cells import MemoryCells
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
+from muntin_engine.evaluators.general.key_store import KeyStore
+from muntin_engine.state.bucket_metadata import BucketMetadata
+from muntin_engine.state.cells import Cells, MemoryCells
 from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.log import StateLog
+from muntin_engine.state.query_identity import QueryIdentity
 
 
 class Total(Aggregate[int, int]):
@@ -182,8 +187,21 @@ class Feed:
         return bucket.process(pairs, arrived, signals=frozenset(signals))
 
     @property
-    def key_groups(self) -> list[str]:
-        return sorted(name for name in self.cells.cells if name != "metadata")
+    def states(self) -> list[KeyState]:
+        """The states of all keys, as a new process reads them."""
+        return stored_states(self.query, self.cells, self.codec, self.identity)
+
+
+def stored_states(query: EvaluatorQuery, cells: Cells, codec: Codec, identity: QueryIdentity) -> list[KeyState]:
+    """Return the states in a bucket's cells."""
+    compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
+    metadata = BucketMetadata.from_bytes(cells.get("metadata"), compatibility, codec)
+    log = StateLog.from_data(cells, metadata.log, metadata.schema_versions)
+    kept = KeptStates(query, codec, metadata.schema_versions)
+    return [
+        KeyState.from_data(query, [codec.unpack(record.data) for record in key.records], kept, ())
+        for _, key in KeyStore.of(codec, log.read()).items()
+    ]
 
 
 def output(result: BatchResult) -> list[OutputChange]:

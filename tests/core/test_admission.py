@@ -208,7 +208,7 @@ def test_an_adjusted_start_stays_when_the_event_is_restored_and_revised() -> Non
     taken.take([row("a", 3, 14)], 6, adjusts=True)
     kept = KeptStates(ADJUSTING, Codec())
     data = Codec().unpack(Codec().pack(taken.state.to_data(kept, ())))
-    again = Taken(state=KeyState.from_data(ADJUSTING, data, kept, ()))
+    again = Taken(state=KeyState.from_data(ADJUSTING, [data], kept, ()))
     again.take([revision("a", 3, 14, 10)], 8, adjusts=True)
     assert (again.events, again.rejected) == ({"a": (6, 10)}, [])
     again.take([revision("a", 3, 10, 3)], 8, adjusts=True)

@@ -12,11 +12,11 @@ from muntin import INFINITY, EmitPolicy, ModuleFailedError, tumbling
 from muntin_engine.core.changes import InputChange, Key, Progress
 from muntin_engine.errors import StateError, StateMismatchError
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
-from muntin_engine.state.bucket_metadata import KEY_GROUPS
+from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from tests.core.build import Feed, Lengths, Total, output, query, reasons, revision, row, spelled
+from muntin_engine.state.kept_stores import KeptStores
+from tests.core.build import Feed, Lengths, Total, output, query, reasons, revision, row, spelled, stored_states
 
 
 class WatchedCells(MemoryCells):
@@ -146,29 +146,60 @@ def test_a_long_window_that_waits_wakes_its_key_when_its_event_may_have_ended(de
     assert len(output(feed.batch(watermark=96))) == 9
 
 
-def test_only_shelves_that_are_touched_are_read_and_written() -> None:
+def bucket_of(cells: MemoryCells) -> Bucket:
+    """A bucket in a worker that keeps what it decoded."""
+    return Bucket(query(tumbling(10)), cells, Codec(), {}, kept=KeptStores())
+
+
+def test_a_batch_reads_the_metadata_alone_and_writes_it_with_one_entry() -> None:
     cells = WatchedCells()
-    bucket = Bucket(query(tumbling(10)), cells, Codec(), {})
+    bucket = bucket_of(cells)
     bucket.process(many(5000, 5), Progress(0, 6, 5))
-    assert len(cells.written) == KEY_GROUPS + 1
     cells.read, cells.written = [], []
     bucket.process([((77,), [row("x", 6, 7)])], Progress(0, 7, 6))
-    assert len(cells.read) == len(cells.written) == 2
-    assert "metadata" in cells.written
+    assert (cells.read, cells.written) == (["metadata"], ["entry 2", "metadata"])
     cells.read, cells.written = [], []
     bucket.process([], Progress(4, 7, 6))
     assert (cells.read, cells.written) == (["metadata"], ["metadata"])
+    bucket.process([], Progress(4, 7, 6))
+    assert cells.written == ["metadata"]
+
+
+def test_a_worker_that_lost_the_state_reads_the_log_only_if_there_is_work() -> None:
+    cells = WatchedCells()
+    bucket_of(cells).process(many(50, 5), Progress(0, 6, 5))
+    bucket_of(cells).process([((77,), [row("x", 6, 7)])], Progress(0, 7, 6))
+    cells.read = []
+    bucket_of(cells).process([], Progress(4, 7, 6))
+    assert cells.read == ["metadata"]
+    assert len(output(bucket_of(cells).process([], Progress(10, 11, 6)))) == 51
+    assert cells.read == ["metadata", "metadata", "entry 1", "entry 2"]
 
 
 def test_a_batch_writes_no_more_than_what_it_touched() -> None:
     cells = MemoryCells()
-    bucket = Bucket(query(tumbling(10)), cells, Codec(), {})
+    bucket = bucket_of(cells)
     bucket.process(many(3000, 5), Progress(0, 6, 5))
     before = dict(cells.cells)
     bucket.process([((77,), [row("x", 6, 7)])], Progress(0, 7, 6))
-    changed = [name for name, data in cells.cells.items() if before[name] != data]
-    assert len(changed) == 2
+    changed = [name for name, data in cells.cells.items() if before.get(name) != data]
+    assert sorted(changed) == ["entry 2", "metadata"]
     assert sum(len(cells.cells[name]) for name in changed) < sum(map(len, before.values())) / 20
+
+
+def test_a_large_key_is_written_as_its_changes_and_now_and_then_as_a_whole() -> None:
+    cells, asked = WatchedCells(), query(tumbling(100_000))
+    bucket = Bucket(asked, cells, Codec(), {}, kept=KeptStores())
+    bucket.process([(("k",), [row(f"first {n}", n, n + 1) for n in range(5000)])], Progress(0, 5001, 5000))
+    first, written = sum(map(len, cells.cells.values())), 0
+    for n in range(5000, 6000):
+        cells.written = []
+        bucket.process([(("k",), [row(n, n, n + 1)])], Progress(0, n + 2, n))
+        written += sum(len(cells.cells[name]) for name in cells.written if name in cells.cells and name != "metadata")
+    assert written < 6 * first
+    assert sum(map(len, cells.cells.values())) < 3 * first
+    (state,) = stored_states(asked, cells, Codec(), {})
+    assert [event.start for event in state.events] == list(range(6000))
 
 
 def test_an_output_id_is_never_given_twice_not_even_after_a_key_was_forgotten() -> None:
@@ -177,7 +208,7 @@ def test_an_output_id_is_never_given_twice_not_even_after_a_key_was_forgotten() 
     for start in range(0, 100, 10):
         feed.batch(row(start, start, start + 1), row(f"{start}b", start, start + 1))
         ids += [change.id for change in output(feed.batch(watermark=start + 10))]
-        assert feed.key_groups == []
+        assert feed.states == []
     assert ids == list(range(1, 11))
 
 
@@ -231,7 +262,5 @@ def test_payloads_of_no_and_of_many_values_are_kept_apart() -> None:
         feed = Feed(counting)
         rows = [InputChange(place, place, place + 1, payload) for place in range(3)]
         feed.batch(*rows)
-        (key_group,) = feed.key_groups
-        ((*_, data),) = feed.codec.unpack(feed.cells.cells[key_group]).values()
-        state = KeyState.from_data(counting, feed.codec.unpack(data), KeptStates(counting, feed.codec), ())
+        (state,) = feed.states
         assert [event.payload for event in state.events] == [payload] * 3

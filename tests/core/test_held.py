@@ -40,7 +40,7 @@ def held(feed: Feed, batches: int, end: int | None = None) -> Iterator[int]:
 def test_an_event_that_never_ends_is_no_part_of_windows_over_ends(window: WindowKind) -> None:
     feed = Feed(query(window, has_ids=False))
     assert set(held(feed, 20, end=INFINITY)) == {0}
-    assert feed.key_groups == []
+    assert feed.states == []
 
 
 def test_an_event_that_may_yet_end_is_kept_for_windows_over_ends() -> None:

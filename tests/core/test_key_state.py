@@ -18,7 +18,7 @@ from tests.core.build import query, revision, row, stored
 
 def again(asked: EvaluatorQuery, state: KeyState) -> KeyState:
     kept = KeptStates(asked, Codec())
-    return KeyState.from_data(asked, Codec().unpack(Codec().pack(state.to_data(kept, ()))), kept, ())
+    return KeyState.from_data(asked, [Codec().unpack(Codec().pack(state.to_data(kept, ())))], kept, ())
 
 
 @pytest.mark.parametrize("window", [hopping(4, 9, reach=2), snapshot(), count_by_end(2)])

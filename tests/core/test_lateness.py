@@ -102,7 +102,7 @@ def test_results_that_can_be_corrected_are_not_promised() -> None:
     result = feed.batch(row("a", 1, 2), watermark=20)
     assert (result.progress.watermark, result.watermark) == (20, 10)
     assert feed.batch(watermark=INFINITY).watermark == INFINITY
-    assert feed.key_groups == []
+    assert feed.states == []
 
 
 class KeyFeed:

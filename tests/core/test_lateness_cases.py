@@ -43,9 +43,9 @@ def test_a_late_element_within_the_allowed_lateness_fires_its_window_again() -> 
 def test_state_is_cleaned_up_when_the_allowed_lateness_has_passed() -> None:
     feed = Feed(query(tumbling(10), Total(), **CORRECTING))
     feed.batch(at(1), watermark=14)
-    assert feed.key_groups != []
+    assert feed.states != []
     feed.batch(watermark=15)
-    assert feed.key_groups == []
+    assert feed.states == []
 
 
 def test_an_element_beyond_the_allowed_lateness_goes_to_the_side_and_changes_nothing() -> None:

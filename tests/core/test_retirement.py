@@ -23,7 +23,6 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from tests.core.build import Feed, Lengths, Members, query, reasons, revision, row, spelled
 
 
@@ -33,13 +32,8 @@ def fed(window: WindowKind, module: Any = None, **policies: Any) -> Feed:
 
 def remembered(feed: Feed) -> list[object]:
     """The ids of the events that are kept."""
-    ids: list[object] = []
-    for key_group in feed.key_groups:
-        for *_, data in feed.codec.unpack(feed.cells.cells[key_group]).values():
-            kept = KeptStates(feed.query, feed.codec)
-            state = KeyState.from_data(feed.query, feed.codec.unpack(data), kept, ())
-            ids += [event.id[0] if isinstance(event.id, tuple) else event.id for event in state.events]
-    return ids
+    events = [event for state in feed.states for event in state.events]
+    return [event.id[0] if isinstance(event.id, tuple) else event.id for event in events]
 
 
 def test_a_window_of_a_time_insensitive_module_closes_at_its_end() -> None:
@@ -175,9 +169,9 @@ def test_an_event_between_two_windows_is_forgotten_too() -> None:
 def test_a_key_is_forgotten_with_its_last_event() -> None:
     feed = fed(tumbling(10))
     feed.batch(row("a", 3, 7))
-    assert len(feed.key_groups) == 1
+    assert len(feed.states) == 1
     feed.batch(watermark=10)
-    assert feed.key_groups == []
+    assert feed.states == []
 
 
 def test_punctuation_alone_puts_out_what_it_closes() -> None:

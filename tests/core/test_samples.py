@@ -79,4 +79,4 @@ def test_closed_samples_are_forgotten_and_their_neighbours_still_known() -> None
     assert spelled(feed.batch(watermark=8)) == ["+4 [0,5) (1,)"]
     assert spelled(feed.batch(row(None, 8, value=4), watermark=10)) == ["+6 [5,8) (2,)", "+7 [8,9) (4,)"]
     assert spelled(feed.batch(watermark=INFINITY)) == ["+8 [9,inf) (3,)"]
-    assert feed.key_groups == []
+    assert feed.states == []

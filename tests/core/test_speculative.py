@@ -113,7 +113,7 @@ def test_an_eager_window_is_put_out_with_its_first_member() -> None:
     assert spelled(feed.batch(revision("a", 3, 12, 8))) == ["-2 [10,20) (0,)"]
     assert spelled(feed.batch(revision("a", 3, 8, 3))) == ["-1 [0,10) (0,)"]
     feed.batch(watermark=4)
-    assert feed.key_groups == []
+    assert feed.states == []
 
 
 def test_an_open_event_gets_new_windows_as_the_horizon_moves() -> None:

@@ -17,12 +17,11 @@ from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
-from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata
 from muntin_engine.state.cells import HeldState, MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.testing.meaning import progress_of
+from tests.core.build import stored_states
 from tests.differential.cases import Case, Described
 from tests.differential.meaning import Row, Table, expected_table, least_promise
 
@@ -44,6 +43,7 @@ class Run:
         self.promised = EARLIEST
         self.before: Table = {}
         self._rows: dict[Hashable, dict[int, Row]] = {}
+        self._version = 0
         self._used: set[tuple[Hashable, int]] = set()
         self._stream = StreamHistory()
         self._random = Random(case.seed)
@@ -65,7 +65,13 @@ class Run:
         return {"query": str(self.case)}
 
     def _start(self) -> Bucket:
-        return Bucket(self.query, self.cells, Codec(), self.identity)
+        return Bucket(
+            self.query, self.cells, Codec(), self.identity, kept=KeptStores(), make_version=self._make_version
+        )
+
+    def _make_version(self) -> bytes:
+        self._version += 1
+        return str(self._version).encode()
 
     def take(self, batch: Batch) -> BatchResult:
         """Run a batch and check what must hold whatever the query is."""
@@ -149,10 +155,7 @@ class Run:
 
     def _check_held(self, result: BatchResult) -> None:
         """Check that what a bucket says it holds is what lies in its cells."""
-        key_groups = [Codec().unpack(data) for name, data in self.cells.cells.items() if name != "metadata"]
-        kept = KeptStates(self.query, Codec(), self._metadata().schema_versions)
-        stored = [Codec().unpack(key[-1]) for key_group in key_groups for key in key_group.values()]
-        states = [KeyState.from_data(self.case.query, data, kept, ()) for data in stored]
+        states = stored_states(self.query, self.cells, Codec(), self.identity)
         assert result.held == HeldState(
             sum(map(len, self.cells.cells.values())),
             len(states),
@@ -163,13 +166,7 @@ class Run:
     def _check_forgotten(self) -> None:
         """Check that nothing is left of a stream that was closed."""
         assert list(self.cells.cells) == ["metadata"]
-        assert self._metadata().timers == {}
-
-    def _metadata(self) -> BucketMetadata:
-        compatibility = Compatibility(
-            {**self.identity, "key_groups": KEY_GROUPS}, [binding.module for binding in self.query.bindings]
-        )
-        return BucketMetadata.from_bytes(self.cells.cells["metadata"], compatibility, Codec())
+        assert stored_states(self.query, self.cells, Codec(), self.identity) == []
 
 
 def run(case: Case, stream: Script) -> None:

@@ -20,7 +20,7 @@ from muntin_engine.evaluators.fused import store as fused_store
 from muntin_engine.evaluators.fused.bucket import FusedBucket
 from muntin_engine.evaluators.fused.fusing import sessions_of
 from muntin_engine.evaluators.fused.held_sessions import HeldSessions
-from muntin_engine.evaluators.over_slices import slice_log
+from muntin_engine.state import log as state_log
 from muntin_engine.state.kept_stores import KeptStores
 from tests.differential.drive import check, failure
 from tests.differential.forms import FORMS
@@ -43,7 +43,7 @@ SMALL = {
     (store, "FEW_KEYS"): 1,
     (coding, "_FEW"): 0,
     (coding, "DENSE"): 0,
-    (slice_log, "MOST_ALIKE"): 2,
+    (state_log, "MOST_ALIKE"): 2,
     (fusing, "_MOST"): 0,
 }
 

@@ -16,9 +16,9 @@ from muntin import HoppingWindows, hopping, tumbling
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar import coding, held_partials, ranges, store, window_closing, window_scans
 from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.over_slices import slice_log
-from muntin_engine.evaluators.over_slices.slice_log import SliceLog
+from muntin_engine.state import log as state_log
 from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.log import StateLog
 from tests.differential.drive import check, failure
 from tests.differential.forms import FORMS
 from tests.differential.slices import SliceCase, run
@@ -74,7 +74,7 @@ SMALL = {
     (held_partials, "_MOST_PIECES"): 1,
     (coding, "_FEW"): 0,
     (coding, "DENSE"): 0,
-    (slice_log, "MOST_ALIKE"): 2,
+    (state_log, "MOST_ALIKE"): 2,
 }
 """What is split, merged or hashed only where there is much of it, from the first on."""
 
@@ -100,7 +100,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
         "take",
         lambda self, bucket, _: getattr(self._stores.pop(bucket, None), "store", None),
     ),
-    "entries die early": (SliceLog, "forget", lambda self, _: self._lines.clear()),
+    "entries die early": (StateLog, "forget", lambda self, _: self._lines.clear()),
     "keys get lost": (KeyTable, "codes", lambda _self, keys: np.zeros(len(keys), np.int64)),
 }
 

@@ -21,11 +21,11 @@ from muntin import (
     ordered,
 )
 from muntin.schemas import describe
-from muntin_engine.evaluators.over_slices import processing as slice_processing
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.kept_stores import KEPT
 from muntin_engine.workers.settings import WorkerSettings
 from tests.spark_units.tasks import TICKS, arrived, rows, task_of
 
@@ -160,5 +160,5 @@ def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
     for most in (0, 2**20):
         task = sliced(Largest(), worker=WorkerSettings(kept_bytes=most))
         run(task, batch)
-        kept[most] = [name for name in slice_processing._KEPT._stores if name == (task.name, 0)]
+        kept[most] = [name for name in KEPT._stores if name == (task.name, 0)]
     assert [len(names) for names in kept.values()] == [0, 1]

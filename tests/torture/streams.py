@@ -11,7 +11,9 @@ from muntin import ClipPolicy, EmitPolicy, Insertion, OutputContract, Refinement
 from muntin.testing.batches import Batch, KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, shuffle, split
+from muntin_engine.evaluators.general import key_store
 from muntin_engine.evaluators.general.key_state import SPECIAL
+from muntin_engine.state import log
 from tests.differential import slices
 from tests.differential.cases import GROWING, WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run
@@ -22,12 +24,26 @@ from tests.differential.test_early import HOPPING
 from tests.differential.test_inputs import insertions, samples, some_policies
 from tests.differential.test_slices import WINDOWS as GRIDS
 from tests.differential.test_time_bound import FIXED_VALUES, run_every_tick, run_every_tick_of_any_window
-from tests.torture.kind import Figures
+from tests.torture.kind import Figures, Trial
+
+
+def of_any_size(trial: Trial) -> Trial:
+    """Run a trial with states that are as small as they are, or that take every way that large ones take."""
+
+    def run_trial(seed: int, folder: Path) -> Figures:
+        large, dead, alike = ((48, 256, 2), (1024, 16384, 8))[seed % 2]
+        sizes = patch.multiple(key_store, LARGE=large, MOST_DEAD=dead)
+        with sizes, patch.object(log, "MOST_ALIKE", alike):
+            return trial(seed, folder)
+
+    return run_trial
+
 
 FEW = 40
 """Up to as many events, a stream that fails is made smaller before it is shown."""
 
 
+@of_any_size
 def general(seed: int, folder: Path) -> Figures:
     """Run one of all queries over a random stream: named events, events without ids, or samples."""
     random = Random(seed)
@@ -50,6 +66,7 @@ def general(seed: int, folder: Path) -> Figures:
     return _figures(stream)
 
 
+@of_any_size
 def time_bound(seed: int, folder: Path) -> Figures:
     """Run a query whose output must not start before its cause."""
     random = Random(seed)
@@ -64,6 +81,7 @@ def time_bound(seed: int, folder: Path) -> Figures:
     return _figures(stream)
 
 
+@of_any_size
 def early(seed: int, folder: Path) -> Figures:
     """Run a query with early results on a random trigger."""
     random = Random(seed)
@@ -78,6 +96,7 @@ def early(seed: int, folder: Path) -> Figures:
     return _figures(stream)
 
 
+@of_any_size
 def without_special_assigners(seed: int, folder: Path) -> Figures:
     """Run one of the above with Muntin's own kinds of windows cut by the general assigner."""
     with patch.dict(SPECIAL, clear=True):

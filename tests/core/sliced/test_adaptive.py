@@ -9,9 +9,9 @@ import pytest
 
 from muntin import INFINITY, hopping, tumbling
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.over_slices.slice_store import StoredEntry
 from muntin_engine.evaluators.slices.adaptive import BACK, LEAST_ROWS, MOST_WAITING, AdaptivePolicy, Monitor, Volume
 from muntin_engine.evaluators.slices.states import StateStore
+from muntin_engine.state.log import StoredEntry
 from tests.core.sliced.build import Feed, Members, Row, SizedMembers, blobs_of, expected, sliced
 
 

@@ -13,12 +13,12 @@ from muntin import IncrementalAggregate, ModuleDefinitionError, ModuleFailedErro
 from muntin_engine.core.evaluator_query import Binding, whole_payload
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.over_slices.slice_store import StoredEntry
 from muntin_engine.evaluators.slices.groups import CHUNK_GROUPS, Blob, EntryKind, SliceGroups
 from muntin_engine.evaluators.slices.modules import SlicedModule
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.state.codec import Codec
+from muntin_engine.state.log import StoredEntry
 from tests.core.sliced.build import DeductingMembers, Members, SizedMembers, Total, sliced
 
 

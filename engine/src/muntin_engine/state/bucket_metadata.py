@@ -1,4 +1,4 @@
-"""The metadata of a bucket: its progress, and the timer of each key group."""
+"""The metadata of a bucket: its progress, its log, and when it has work."""
 
 from __future__ import annotations
 
@@ -13,21 +13,12 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility, SchemaVersion
 from muntin_engine.state.query_identity import QueryIdentity
 
-LAYOUT: Final = 4
+LAYOUT: Final = 5
 """Version of the layout of the state in a checkpoint."""
-
-KEY_GROUPS: Final = 64
-"""How many cells the keys of a bucket are spread over, where they have cells of their own. Part of the layout."""
-
-SLICES: Final = "slices 3"
-"""Version of the layout of the state over slices."""
-
-LAYOUTS: Final = (LAYOUT, SLICES)
-"""The layouts of this version of Muntin."""
 
 
 class KeyTimer(NamedTuple):
-    """The timer of a key, or of a key group: the progress at which it has work, and its output watermark.
+    """The timer of a key, or the soonest of many: the progress at which it has work, and its output watermark.
 
     A tick may be earlier than necessary, never later.
 
@@ -61,7 +52,8 @@ class KeyTimer(NamedTuple):
         return list(self if self[3:] != (INFINITY, INFINITY) else self[:3])
 
 
-_NEVER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
+NEVER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
+"""The timer of what never has work again."""
 
 
 def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
@@ -72,7 +64,7 @@ def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
         (3, 2, 0)
     """
     found = list(timers)
-    return KeyTimer(*map(min, zip(*found, strict=True))) if found else _NEVER
+    return KeyTimer(*map(min, zip(*found, strict=True))) if found else NEVER
 
 
 class BucketMetadata:
@@ -83,8 +75,11 @@ class BucketMetadata:
         schema_versions: The schema versions of the query's modules that wrote the state, the present one last.
         progress: The progress of the input.
         tracked: The state of the progress policy.
-        timers: The timer of each key group that is not empty, by its number.
-        held: The sizes of each key group that is not empty, by its number.
+        log: The data of the bucket's log.
+        version: A random name of this very state, written along with it and never used twice. Decoded state in the
+            memory of a worker is the same if, and only if, it has the same version.
+        timer: The soonest timer of its keys, where keys have timers.
+        held: The sizes of its keys' state, where each key has its own.
         serial: The largest serial number of a forgotten key. A key that comes back starts above it, so that it never
             gives two output events the same id.
     """
@@ -94,20 +89,19 @@ class BucketMetadata:
         self.schema_versions: list[SchemaVersion] = compatibility.schema_versions(schema_versions)
         self.progress = Progress()
         self.tracked: Sequence[Any] = ()
-        self.timers: dict[int, KeyTimer] = {}
-        self.held: dict[int, HeldState] = {}
+        self.log: Sequence[Any] = (0, ())
+        self.version = b""
+        self.timer = NEVER
+        self.held = HeldState()
         self.serial = 0
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the metadata as bytes."""
-        timers = [[key_group, *timer.to_data()] for key_group, timer in sorted(self.timers.items())]
-        progress, tracked = self.progress.to_data(), list(self.tracked)
-        held = [[key_group, *part] for key_group, part in sorted(self.held.items())]
-        identity, schema_versions = (
-            dict(self.compatibility.identity),
-            [schema_version.to_data() for schema_version in self.schema_versions],
-        )
-        return codec.pack([LAYOUT, identity, schema_versions, progress, tracked, timers, self.serial, held])
+        identity = dict(self.compatibility.identity)
+        schema_versions = [schema_version.to_data() for schema_version in self.schema_versions]
+        progress, tracked, log = self.progress.to_data(), list(self.tracked), list(self.log)
+        keys = [self.timer.to_data(), list(self.held), self.serial]
+        return codec.pack([LAYOUT, identity, schema_versions, progress, tracked, log, self.version, keys])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, compatibility: Compatibility, codec: Codec) -> BucketMetadata:
@@ -119,50 +113,33 @@ class BucketMetadata:
         """
         if data is None:
             return cls(compatibility)
-        schema_versions, *rest = open_metadata(codec.unpack(data), LAYOUT, compatibility)
+        layout, identity, *rest = codec.unpack(data)
+        if layout != LAYOUT:
+            raise _unreadable(layout)
+        compatibility.check(identity)
+        schema_versions, progress, tracked, log, version, (timer, held, serial) = rest
         metadata = cls(compatibility, schema_versions)
-        progress, metadata.tracked, timers, metadata.serial, held = rest
-        metadata.progress = Progress(*progress)
-        metadata.timers = {key_group: KeyTimer(*timer) for key_group, *timer in timers}
-        metadata.held = {key_group: HeldState(*part) for key_group, *part in held}
+        metadata.progress, metadata.tracked, metadata.log = Progress(*progress), tracked, log
+        metadata.version, metadata.timer = version, KeyTimer(*timer)
+        metadata.held, metadata.serial = HeldState(*held), serial
         return metadata
 
 
 def identity_of(data: bytes, codec: Codec) -> QueryIdentity:
-    """Return the identity of the query that wrote a bucket, from its metadata, for any evaluator.
+    """Return the identity of the query that wrote a bucket, from its metadata.
 
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
     layout, identity, *_ = codec.unpack(data)
-    if layout not in LAYOUTS:
-        raise _unreadable(layout, " or ".join(map(repr, LAYOUTS)))
+    if layout != LAYOUT:
+        raise _unreadable(layout)
     found: QueryIdentity = identity
     return found
 
 
-def open_metadata(data: Sequence[Any], layout: object, compatibility: Compatibility) -> list[Any]:
-    """Check the layout and the identity in metadata of any evaluator, and return the rest.
-
-    Args:
-        data: The metadata as plain data.
-        layout: The layout that is wanted.
-        compatibility: Decides which states the query can continue from.
-
-    Raises:
-        StateMismatchError: Another query wrote it.
-        StateError: Another version of Muntin wrote it, in a layout this one cannot read.
-    """
-    stored, identity, *rest = data
-    if stored in LAYOUTS:
-        compatibility.check(identity)
-    if stored != layout:
-        raise _unreadable(stored, repr(layout))
-    return rest
-
-
-def _unreadable(stored: object, wanted: str) -> StateError:
+def _unreadable(layout: object) -> StateError:
     return StateError(
-        f"the checkpoint has state layout {stored!r}, this query reads {wanted}\n"
-        "  use the Muntin and the evaluator that wrote it, or a new checkpoint"
+        f"the checkpoint has state layout {layout!r}, this query reads {LAYOUT!r}\n"
+        "  use the Muntin that wrote it, or a new checkpoint"
     )

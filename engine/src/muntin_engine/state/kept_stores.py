@@ -59,8 +59,8 @@ class KeptStores:
             self._drop(name)  # versions are never used twice: a query was stopped, and this one goes on from its state
         return None
 
-    def put(self, bucket: Hashable, version: bytes, store: object, size: int = 0) -> None:
-        """Keep a store of some bytes, if there is room for it beside the others of its query.
+    def put(self, bucket: Hashable, version: bytes, store: object, size: int = 0) -> bool:
+        """Keep a store of some bytes; return False if there is no room for it beside the others of its query.
 
         Args:
             bucket: Names the bucket. Of a tuple, the first part names the query.
@@ -74,13 +74,14 @@ class KeptStores:
         size += _LEAST
         own = sum(kept.size for name, kept in self._stores.items() if _query(name) == _query(bucket))
         if own + size > self.most:
-            return
+            return False
         for name in [name for name in self._stores if _query(name) != _query(bucket)]:
             if self._bytes + size <= self.most:
                 break
             self._drop(name)
         self._stores[bucket] = _Kept(version, store, size, self._clock())
         self._bytes += size
+        return True
 
     def _forget_idle(self) -> None:
         """Drop what was not used for long; the first ones are those."""
@@ -96,3 +97,7 @@ class KeptStores:
 
 def _query(bucket: Hashable) -> Hashable:
     return bucket[0] if isinstance(bucket, tuple) else bucket
+
+
+KEPT: Final = KeptStores()
+"""The stores that this process keeps between micro-batches."""

@@ -16,8 +16,9 @@ from muntin_engine.evaluators.columnar.partials import Partials, concat, merge_a
 from muntin_engine.evaluators.columnar.upgrading import from_old_blob
 from muntin_engine.evaluators.columnar.window_closing import Windows
 from muntin_engine.evaluators.columnar.wire import from_blob, to_blob
-from muntin_engine.evaluators.over_slices.slice_store import Entry, StoredEntry, Taken
+from muntin_engine.evaluators.over_slices.slice_store import Taken
 from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.state.log import Entry, StoredEntry
 
 ENTRY_BYTES: Final = 2 * 2**20
 """An entry of a checkpoint is split from about this size on."""

@@ -9,7 +9,7 @@ from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.fused.store import ClosedSessions
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket, SliceResult
-from muntin_engine.evaluators.over_slices.slice_log import SliceLog
+from muntin_engine.state.log import StateLog
 
 _GARBAGE: Final = 4
 """The log is written anew when it is so many times as large as the open sessions, and larger than the next."""
@@ -51,13 +51,13 @@ class FusedBucket(SliceBucket[ClosedSessions]):
     def _since(self, store: Any) -> int:
         return int(store.first_start)
 
-    def _append(self, log: SliceLog, store: Any, delta: Any, opened: Sequence[int]) -> None:
+    def _append(self, log: StateLog, store: Any, delta: Any, opened: Sequence[int]) -> None:
         if store.first_start == INFINITY:
-            log.replace(())
+            log.rewrite(())
             return
         log.forget(store.first_start)
         if delta is not None:
             log.append(store.write(delta, EARLIEST))
             log.compact(store, EARLIEST)
         if log.size > max(_LEAST, _GARBAGE * store.nbytes):
-            log.replace(store.write_whole())
+            log.rewrite(store.write_whole())

@@ -15,8 +15,9 @@ from muntin_engine.evaluators.columnar.store import ColumnarStore
 from muntin_engine.evaluators.columnar.window_closing import Windows, sorted_groups
 from muntin_engine.evaluators.fused.fusing import fuse
 from muntin_engine.evaluators.fused.held_sessions import HeldSessions
-from muntin_engine.evaluators.over_slices.slice_store import Entry, StoredEntry, Taken
+from muntin_engine.evaluators.over_slices.slice_store import Taken
 from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.state.log import Entry, StoredEntry
 
 
 class ClosedSessions(NamedTuple):

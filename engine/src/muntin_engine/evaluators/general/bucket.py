@@ -1,17 +1,17 @@
 """A bucket of keys: one micro-batch of changes in, the net change of the output out.
 
-State lives in cells. Keys are spread over *key groups*, one cell each; in a key group every key is a run of bytes of
-its own. So a batch reads the key groups of the keys it touches and of those whose timer is due, and decodes those keys
-alone. The bucket's metadata, one more cell, holds the progress of the input and the timers of the key groups.
+State lives in a log of the records of keys. A worker keeps them from batch to batch, so a batch decodes the keys alone
+that it touches or whose timer is due, and writes their records. The bucket's metadata holds the progress of the input,
+the log's own data and the soonest timer: a batch that brings nothing and has no timer due reads nothing else.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import ClassVar, Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple
 
 from muntin import EARLIEST, EarlyEmission, EmitPolicy, LatePolicy, Window
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
@@ -23,15 +23,18 @@ from muntin_engine.evaluators.general.closing import forget_closed
 from muntin_engine.evaluators.general.computation import WindowResults, extent_of
 from muntin_engine.evaluators.general.emission import Emission, FinalEmission
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
+from muntin_engine.evaluators.general.key_store import KeyStore
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.timers import output_watermark, timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.tracker import effective, for_key, seen_to
-from muntin_engine.state.bucket_metadata import KEY_GROUPS, BucketMetadata, KeyTimer, soonest
-from muntin_engine.state.cells import Cells, HeldState, damaged, total
+from muntin_engine.state.bucket_metadata import BucketMetadata, KeyTimer
+from muntin_engine.state.cells import Cells, HeldState, damaged
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.log import StateLog
 
 _METADATA: Final = "metadata"
 
@@ -49,17 +52,6 @@ class Work(NamedTuple):
     def add(self, rows: Sequence[InputChange], key_watermark: int) -> Work:
         """Return it with more of the same key."""
         return Work(self.key, [*self.rows, *rows], max(self.key_watermark, key_watermark))
-
-
-_Rows: TypeAlias = dict[bytes, Work]
-"""What a batch brings some keys, by the bytes that name a key."""
-
-
-class StoredKey(NamedTuple):
-    """A key of a key group."""
-
-    timer: KeyTimer
-    data: bytes
 
 
 @dataclass(slots=True)
@@ -91,12 +83,12 @@ class BatchResult:
 class Bucket:
     """Evaluates a query for many keys.
 
-    Cost: reading and writing the metadata, plus for each key group touched reading and writing its bytes, plus for each
-    key touched decoding, evaluating and encoding it. Keys that are not touched and have nothing to close cost nothing
-    but the bytes of their key group.
+    Cost: reading and writing the metadata; for each key touched evaluating it, decoding it unless its decoded state is
+    kept, and writing its changes, or all of it where that is little. Keys that are not touched and have nothing to
+    close cost nothing, unless the state has to be read back first.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # what a bucket is made of
         self,
         query: EvaluatorQuery,
         cells: Cells,
@@ -104,6 +96,9 @@ class Bucket:
         identity: Mapping[str, object],
         tracker: ProgressTracker = _SAID,
         run: type[BatchRun] | None = None,
+        kept: KeptStores | None = None,
+        name: Hashable = None,
+        make_version: Callable[[], bytes] = lambda: os.urandom(16),
     ) -> None:
         """Open a bucket.
 
@@ -115,15 +110,19 @@ class Bucket:
                 but for versions that its modules go on from.
             tracker: What says how far the input is, besides the progress that arrives.
             run: The way of a micro-batch through the bucket, if it is another one.
+            kept: Where this process keeps stores between batches; None to keep none.
+            name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
+            make_version: Makes a version of the state that was never used before.
         """
         self._query = query
         self._cells = cells
         self._codec = codec
-        self._compatibility = Compatibility(
-            {**identity, "key_groups": KEY_GROUPS}, [binding.module for binding in query.bindings]
-        )
+        self._compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
         self._tracker = tracker
         self._run = run or BatchRun
+        self._kept = kept
+        self._name = name
+        self._make_version = make_version
 
     def process(
         self,
@@ -148,41 +147,62 @@ class Bucket:
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
-        metadata = BucketMetadata.from_bytes(self._cells.get(_METADATA), self._compatibility, self._codec)
+        stored = self._cells.get(_METADATA)
+        metadata = BucketMetadata.from_bytes(stored, self._compatibility, self._codec)
+        log = StateLog.from_data(self._cells, metadata.log, metadata.schema_versions)
         punctuated = list(key_watermarks)
         said = seen_to(arrived, [key_watermark for _, key_watermark in punctuated]) if punctuated else arrived
-        now, metadata.tracked = self._tracker.advance(metadata.progress, metadata.tracked, said, observed)
-        work: dict[int, _Rows] = {}
+        now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, said, observed)
+        work: dict[bytes, Work] = {}
         for named, rows, key_watermark in chain(
             [(key, rows, EARLIEST) for key, rows in changes], [(key, (), tick) for key, tick in punctuated]
         ):
             key = canonical(named)
             name = self._codec.pack(list(key))
-            group = work.setdefault(zlib.crc32(name) % KEY_GROUPS, {})
-            known = group.get(name)
-            group[name] = Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
+            known = work.get(name)
+            work[name] = Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
         batch = self._run(self._query, self._codec, metadata, now, signals)
-        written: dict[str, bytes] = {}
-        due = [key_group for key_group, timer in metadata.timers.items() if batch.has_work(timer)]
-        for key_group in sorted({*work, *due}):
-            cell = f"key_group {key_group}"
-            written[cell] = batch.process_key_group(key_group, self._cells.get(cell), work.get(key_group, {}))
-        metadata.progress = now
-        written[_METADATA] = metadata.to_bytes(self._codec)
-        for cell, data in written.items():  # all at the end: a module that failed before has changed none
-            if data:
-                self._cells.put(cell, data)
-            else:
-                self._cells.remove(cell)
+        metadata.progress, metadata.tracked = now, tracked
+        if work or batch.has_work(metadata.timer):
+            store = self._open(metadata, log)
+            batch.run(store, work)
+            self._write(metadata, log, store)
+        data = metadata.to_bytes(self._codec)
+        if data != stored:
+            self._cells.put(_METADATA, data)
         batch.result.windows_closed += batch.emission.windows_closed
-        batch.result.held = total([*metadata.held.values(), HeldState(len(written[_METADATA]))])
-        earliest = soonest(metadata.timers.values()).output_watermark
-        batch.result.watermark = batch.output_watermark(earliest)
+        batch.result.held = metadata.held._replace(bytes=log.size + len(data))
+        batch.result.watermark = batch.output_watermark(metadata.timer.output_watermark)
         return batch.result
+
+    def _open(self, metadata: BucketMetadata, log: StateLog) -> KeyStore:
+        store = None if self._kept is None else self._kept.take(self._name, metadata.version)
+        if store is None:
+            store = KeyStore.of(self._codec, log.read())
+            if len(store) != metadata.held.keys:
+                raise damaged(_METADATA, f"it lists {metadata.held.keys:,} keys, and the log has {len(store):,}")
+        found: KeyStore = store
+        found.number = log.serial + 1
+        return found
+
+    def _write(self, metadata: BucketMetadata, log: StateLog, store: KeyStore) -> None:
+        """Write what changed, all at the end: a module that failed before has changed nothing."""
+        log.append(store.write())
+        metadata.timer = store.timer
+        if store.is_rewritten_at(log.size):
+            log.rewrite(store.whole())
+        else:
+            log.compact(store, 0)
+        metadata.log = log.to_data()
+        if self._kept is not None:
+            metadata.version = self._make_version()
+            if not self._kept.put(self._name, metadata.version, store, store.memory):
+                store.forget_decoded()
+                self._kept.put(self._name, metadata.version, store, store.memory)
 
 
 class BatchRun:
-    """One micro-batch on its way through the key groups.
+    """One micro-batch on its way through the keys.
 
     Attributes:
         result: What becomes of it.
@@ -217,7 +237,6 @@ class BatchRun:
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else self.now.horizon
         self._at = (self.now.watermark, visibility, now.clock, max_event_time)
-        self._more_events = self._more_windows = 0
 
     def output_watermark(self, earliest: int) -> int:
         """Return a tick below which no output changes any more, given the smallest of any key that has a state."""
@@ -228,43 +247,24 @@ class BatchRun:
         return timer(self._query, state, now)
 
     def has_work(self, timer: KeyTimer) -> bool:
-        """True if a key or a key group has something to do."""
+        """True if a key, or one of many, has something to do."""
         return self.emission.is_signalled or timer.is_reached(*self._at)
 
-    def process_key_group(self, key_group: int, data: bytes | None, rows: _Rows) -> bytes:
-        """Process the keys of a key group that have rows or something to do; return its bytes, none if it is empty."""
-        timers, held = self._metadata.timers, self._metadata.held
-        if (data is None) == (key_group in held):
-            found = "the metadata lists it, and it is empty" if data is None else "the metadata does not list it"
-            raise damaged(f"key_group {key_group}", found)
-        read = {} if data is None else self._codec.unpack(data)
-        stored = {name: StoredKey(KeyTimer(*timer), data) for name, (*timer, data) in read.items()}
-        self.result.keys += len(rows)
-        self._more_events = self._more_windows = 0
-        for name in sorted({*rows, *(name for name, key in stored.items() if self.has_work(key.timer))}):
-            work = rows.get(name) or Work(tuple(self._codec.unpack(name)))
-            kept = self.process_key(work, stored.pop(name, None))
-            if kept is not None:
-                stored[name] = kept
-        if not stored:
-            timers.pop(key_group, None)
-            held.pop(key_group, None)
-            return b""
-        timers[key_group] = soonest([key.timer for key in stored.values()])
-        packed = self._codec.pack({name: [*key.timer.to_data(), key.data] for name, key in stored.items()})
-        _, _, events, windows = held.get(key_group, HeldState())
-        held[key_group] = HeldState(len(packed), len(stored), events + self._more_events, windows + self._more_windows)
-        return packed
+    def run(self, store: KeyStore, work: Mapping[bytes, Work]) -> None:
+        """Process the keys that have rows or something to do."""
+        self.result.keys = len(work)
+        for name in sorted({*work, *store.due(self.has_work)}):
+            self._process_key(store, name, work.get(name) or Work(tuple(self._codec.unpack(name))))
 
-    def process_key(self, work: Work, stored: StoredKey | None) -> StoredKey | None:
+    def _process_key(self, store: KeyStore, name: bytes, work: Work) -> None:
         """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""
-        query, key, follows_windows = self._query, work.key, self.emission.follows_windows
-        if stored is None:
-            state = self.state_class(query, self._serial)
-        else:
-            state = self.state_class.from_data(query, self._codec.unpack(stored.data), self._kept, key)
-            self._more_events -= state.held_count
-            self._more_windows -= len(state.windows) if follows_windows else 0
+        query, key, stored = self._query, work.key, store.get(name)
+        state = self.state_class(query, self._serial) if stored is None else stored.state
+        if stored is not None and state is None:
+            records = [self._codec.unpack(record.data) for record in stored.records]
+            state = self.state_class.from_data(query, records, self._kept, key)
+        assert state is not None
+        self._count(state, -1 if stored is not None else 0)
         waiting, before, now = state.waiting_count, self._before, self.now
         if state.key_watermark > EARLIEST:
             before = effective(query, for_key(self._inputs_before, state.key_watermark))
@@ -294,13 +294,25 @@ class BatchRun:
             state.key_watermark = EARLIEST
         if state.is_empty:
             self._metadata.serial = max(self._metadata.serial, state.serial)
-            return None
-        self._more_events += state.held_count
-        self._more_windows += len(state.windows) if follows_windows else 0
-        return StoredKey(self.timer_of(state, now), self._packed(key, state))
+            store.remove(name)
+            return
+        self._count(state, 1)
+        timer, changed = self.timer_of(state, now), None if stored is None else state.changes(self._kept, key)
+        changes = b"" if changed is None else self._packed(key, state, changed)
+        if stored is not None and changes and stored.takes_changes(len(changes)):
+            store.put(name, timer, changes, state, is_whole=False)
+        else:
+            store.put(name, timer, self._packed(key, state, state.to_data(self._kept, key)), state, is_whole=True)
+        state.mark_stored()
 
-    def _packed(self, key: Key, state: KeyState) -> bytes:
-        data = state.to_data(self._kept, key)
+    def _count(self, state: KeyState, times: int) -> None:
+        """Count a key with its events and windows into the sizes of the state, or out of them."""
+        held, windows = self._metadata.held, len(state.windows) if self.emission.follows_windows else 0
+        self._metadata.held = HeldState(
+            0, held.keys + times, held.events + times * state.held_count, held.windows + times * windows
+        )
+
+    def _packed(self, key: Key, state: KeyState, data: list[object]) -> bytes:
         try:
             return self._codec.pack(data)
         except StateError as error:

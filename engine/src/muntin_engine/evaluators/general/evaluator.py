@@ -9,7 +9,6 @@ from muntin_engine.core.changes import OutputKind, Timing
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
-from muntin_engine.state.bucket_metadata import KEY_GROUPS
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 
@@ -63,8 +62,7 @@ class GeneralEvaluator(Evaluator):
             kept += ", with its last output" if plan.early.may_retract else ""
         elif plan.emission is not EmitPolicy.FINAL:
             kept += ", and the last output of each window that may change"
-        touched = "each read and written only when one of its keys has rows or a timer"
-        return f"{kept}; {KEY_GROUPS} cells per bucket, {touched}"
+        return f"{kept}, in a log per bucket: a batch appends the changes of the keys that have rows or a timer"
 
     def load(self) -> None:
         """Import what micro-batches need."""
@@ -76,11 +74,12 @@ class GeneralEvaluator(Evaluator):
         from muntin_engine.evaluators.batch import Evaluated
         from muntin_engine.evaluators.general.bucket import Bucket
         from muntin_engine.evaluators.general.result_tables import result_tables
+        from muntin_engine.state.kept_stores import KEPT
 
-        del bucket  # nothing is kept in the worker
+        KEPT.most = task.worker.kept_bytes
         (said,), (given,), emit = batch.reports, task.inputs, task.query.emit
-        run = self._run_class()
-        result = Bucket(task.query, cells, task.codec, task.identity, given.tracker, run).process(
+        run, kept, name = self._run_class(), None if task.is_static else KEPT, (task.name, bucket)
+        result = Bucket(task.query, cells, task.codec, task.identity, given.tracker, run, kept, name).process(
             batch.changes,
             said.progress,
             observed=said.observed,

@@ -7,7 +7,7 @@ membership is the one tick that is counted. Windows are indexed that have been e
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
@@ -67,22 +67,30 @@ by_since: Final = attrgetter("since")
 by_until: Final = attrgetter("until")
 """An event's order among those that stop being members."""
 
-_in_order: Final = attrgetter("until", "since")
+in_order: Final = attrgetter("until", "since")
+"""An event's order in an index."""
+
+_MANY: Final = 32
+"""A part of so many of the events is put into the list one by one; more are put in and sorted."""
 
 
 class EventIndex:
-    """The events of one key.
+    """The events of one key, and which of them changed since they were stored.
 
-    A key is decoded once per batch and its events change at most twice in one, so they lie in a plain sorted list.
+    Cost: finding a place takes time logarithmic in the number of events. A change moves what is behind its place in a
+    plain sorted list, which is one copy of memory; many changes at once sort a list that is almost sorted.
 
-    Cost: finding a place takes time logarithmic in the number of events; changing the index is linear in it, with
-    the small constant of sorting a list that is almost sorted.
+    Attributes:
+        gone: The ids of stored events that are gone, or are others now.
+        new: The events that are not stored, by id.
     """
 
     def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
-        """Take in events that are in order already, as iterating over an index gives them."""
+        """Take in stored events that are in order already, as iterating over an index gives them."""
         self._ordered = list(events)
         self._by_id: dict[Hashable, StoredEvent] | None = None
+        self.gone: dict[Hashable, None] = {}
+        self.new: dict[Hashable, StoredEvent] = {}
 
     def __len__(self) -> int:
         return len(self._ordered)
@@ -99,13 +107,22 @@ class EventIndex:
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Forget some events and take in others."""
-        if gone:
+        ordered, few = self._ordered, len(self._ordered) // _MANY
+        if len(gone) <= few:
+            for event in gone:
+                place, end = (find(ordered, in_order(event), key=in_order) for find in (bisect_left, bisect_right))
+                place = next((at for at in range(place, end) if ordered[at].id == event.id), end)
+                del ordered[place : min(place + 1, end)]
+        else:
             ids = {event.id for event in gone}
-            self._ordered = [event for event in self._ordered if event.id not in ids]
-        if new:
-            self._ordered += new
-            self._ordered.sort(key=_in_order)
-        self._by_id = None
+            self._ordered = ordered = [event for event in ordered if event.id not in ids]
+        if len(new) <= few:
+            for event in new:
+                insort_right(ordered, event, key=in_order)
+        else:
+            ordered += new
+            ordered.sort(key=in_order)
+        self._note(gone, new)
 
     def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
         """Forget the events whose membership ends at a tick or before, except those needed; return the forgotten."""
@@ -116,8 +133,25 @@ class EventIndex:
         if len(kept) == len(candidates):
             return []
         self._ordered[: len(candidates)] = kept
-        self._by_id = None
-        return [event for event in candidates if is_needed is None or not is_needed(event)] if kept else candidates
+        forgotten = candidates
+        if is_needed is not None and kept:
+            forgotten = [event for event in candidates if not is_needed(event)]
+        self._note(forgotten, ())
+        return forgotten
+
+    def mark_stored(self) -> None:
+        """Take all events for stored as they are."""
+        self.gone, self.new = {}, {}
+
+    def _note(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+        for event in gone:
+            if self.new.pop(event.id, None) is None:
+                self.gone[event.id] = None
+        self.new |= {event.id: event for event in new}
+        if self._by_id is not None:
+            for event in gone:
+                self._by_id.pop(event.id, None)
+            self._by_id |= {event.id: event for event in new}
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
@@ -229,6 +263,9 @@ class WindowIndex:
 
     Cost: reading and writing an entry takes constant time. Going through the windows in order sorts them first, if
     there are new ones: linear, since they are almost sorted.
+
+    Attributes:
+        changed: The windows whose entries changed since they were stored.
     """
 
     def __init__(self, *, keeps_history: bool = False) -> None:
@@ -236,6 +273,7 @@ class WindowIndex:
         self._keeps_history = keeps_history
         self._entries: dict[Window, WindowEntry] = {}
         self._order: list[Window] | None = None
+        self.changed: set[Window] = set()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -256,6 +294,11 @@ class WindowIndex:
         if window not in self._entries:
             self._order = None
         self._entries[window] = entry
+        self.changed.add(window)
+
+    def mark_stored(self) -> None:
+        """Take all entries for stored as they are."""
+        self.changed = set()
 
     def shown_in(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
         """Return the windows with members that share a tick with some stretches `[start, end)`, each with these.
@@ -317,6 +360,7 @@ class WindowIndex:
     def _discard(self, window: Window) -> None:
         if self._entries.pop(window, None) is not None:
             self._order = None
+            self.changed.add(window)
 
     def _in_order(self) -> list[Window]:
         if self._order is None:

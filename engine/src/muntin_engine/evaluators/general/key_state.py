@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from sortedcontainers import SortedDict
@@ -24,6 +24,8 @@ from muntin_engine.evaluators.general.indexes import (
     TriggerState,
     WindowEntry,
     WindowIndex,
+    by_extent,
+    in_order,
     stored_event,
 )
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
@@ -260,19 +262,44 @@ class KeyState:
         Raises:
             StateError: A module's state cannot be stored.
         """
-        windows = self.windows.items() if len(self.windows) else []
+        return self._to_data(kept, key, (), list(self.events), self.windows.items() if len(self.windows) else ())
+
+    def changes(self, kept: KeptStates, key: object) -> list[object] | None:
+        """Return the difference to the state as it was stored last, in the form of `to_data`; None if it is not known.
+
+        Raises:
+            StateError: A module's state cannot be stored.
+        """
+        windows = [(window, self.windows.get(window)) for window in sorted(self.windows.changed, key=by_extent)]
+        return self._to_data(kept, key, list(self.events.gone), list(self.events.new.values()), windows)
+
+    def mark_stored(self) -> None:
+        """Take the state for stored as it is."""
+        self.events.mark_stored()
+        self.windows.mark_stored()
+
+    def _to_data(
+        self,
+        kept: KeptStates,
+        key: object,
+        gone: Sequence[Any],
+        events: Sequence[StoredEvent],
+        windows: Sequence[tuple[Window, WindowEntry]],
+    ) -> list[object]:
+        """Return the ids of stored events that are gone, further events and the entries of windows, with all else."""
         states = [entry.states for _, entry in windows]
         pending = [
             [*identity, [list(row[2:]) for row in waiting.rows], list(waiting.base) if waiting.base else None]
             for identity, waiting in self.pending.items()
         ]
-        ids, starts, ends, payloads, *_ = zip(*self.events, strict=True) if len(self.events) else ((), (), (), ())
+        ids, starts, ends, payloads, *_ = zip(*events, strict=True) if events else ((), (), (), ())
         widths = set(map(len, payloads))
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
         return [
             self.assigner.to_data(),
             self.serial,
+            [list(column) for column in zip(*gone, strict=True)] if self._has_ids else [list(gone)],
             [id for id, _ in ids] if self._has_ids else list(ids),
             [start for _, start in ids] if self._has_ids and self._adjusts else [],
             list(starts),
@@ -287,25 +314,22 @@ class KeyState:
         ]
 
     @classmethod
-    def from_data(cls, query: EvaluatorQuery, data: list[Any], kept: KeptStates, key: object) -> KeyState:
-        """Return the state that `to_data` wrote; what modules kept in older schema versions is upgraded.
+    def from_data(cls, query: EvaluatorQuery, stored: Sequence[list[Any]], kept: KeptStates, key: object) -> KeyState:
+        """Return the state that `to_data` wrote, with the `changes` after it; older schema versions are upgraded.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
-        remembered, serial, ids, origins, starts, ends, width, values, pending, windows, *rest = data
-        key_watermark, packed, schema_version = rest
+        remembered, serial, *_, pending, _, key_watermark, _, _ = stored[-1]
         state = cls(query, serial)
         state.key_watermark = key_watermark
         state.assigner.restore(remembered)
-        payloads = zip(*[iter(values)] * width, strict=True) if width else repeat((), len(ids))
-        if state._has_ids:
-            ids = zip(ids, origins or starts, strict=True)
+        ids, starts, ends, payloads = state._events_of(stored)
         memberships = state.assigner.memberships(starts, ends)
         events: Iterable[StoredEvent] = map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True))
         if (keeps := query.keeps) is not None:
             events = (event if keeps(event.payload) else event.filtered() for event in events)
-        state.events = EventIndex(events)
+        state.events = EventIndex(events if len(stored) == 1 else sorted(events, key=in_order))
         state.assigner.add(state.events)
         if state.samples is not None:
             state.samples = Samples((event.start, event.id) for event in state.events)
@@ -313,14 +337,34 @@ class KeyState:
             waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
             before = EventState(base[0], base[1], tuple(base[2])) if base else None
             state.pending[id, start] = PendingRows(waiting, before)
-        extents = [Window(start, end) for start, end, *_ in windows]
-        held = kept.unpack(packed, schema_version, key, extents) if extents else []
-        for extent, states, (_, _, count, live, *trigger_state) in zip(extents, held, windows, strict=True):
-            rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
-            state.windows.put(
-                extent, WindowEntry(count, states, rows, TriggerState(*trigger_state) if trigger_state else None)
-            )
+        for *_, windows, _, packed, schema_version in stored:
+            extents = [Window(start, end) for start, end, *_ in windows]
+            held = kept.unpack(packed, schema_version, key, extents) if extents else []
+            for extent, states, (_, _, count, live, *trigger_state) in zip(extents, held, windows, strict=True):
+                rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
+                state.windows.put(
+                    extent, WindowEntry(count, states, rows, TriggerState(*trigger_state) if trigger_state else None)
+                )
+        state.mark_stored()
         return state
+
+    def _events_of(self, stored: Sequence[list[Any]]) -> tuple[Sequence[Any], ...]:
+        """Return the ids, the starts, the ends and the payloads of stored events, after all changes of them."""
+        first, *changes = map(self._columns, stored)
+        if not changes:
+            return first
+        events = dict(zip(first[0], zip(*first, strict=True), strict=True))
+        for (_, _, gone, *_), columns in zip(stored[1:], changes, strict=True):
+            for id in zip(*gone, strict=True) if self._has_ids else chain(*gone):
+                del events[id]
+            events |= zip(columns[0], zip(*columns, strict=True), strict=True)
+        return tuple(zip(*events.values(), strict=True)) or ((), (), (), ())
+
+    def _columns(self, data: list[Any]) -> tuple[Sequence[Any], ...]:
+        """Return the ids, the starts, the ends and the payloads of the events in plain data."""
+        _, _, _, ids, origins, starts, ends, width, values, *_ = data
+        payloads = list(zip(*[iter(values)] * width, strict=True)) if width else [()] * len(ids)
+        return list(zip(ids, origins or starts, strict=True)) if self._has_ids else ids, starts, ends, payloads
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:

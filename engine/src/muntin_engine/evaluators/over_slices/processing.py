@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -13,12 +13,9 @@ from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBuc
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import Cells
-from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.kept_stores import KEPT, KeptStores
 
 Output = TypeVar("Output")
-
-_KEPT: Final = KeptStores()
-"""What this worker keeps between micro-batches."""
 
 
 def process_slices(  # what evaluators over slices differ in
@@ -43,8 +40,8 @@ def process_slices(  # what evaluators over slices differ in
         count: Returns how many windows of keys there are.
         bucket_type: What evaluates the bucket.
     """
-    _KEPT.most = task.worker.kept_bytes
-    kept = KeptStores() if task.is_static else _KEPT
+    KEPT.most = task.worker.kept_bytes
+    kept = KeptStores() if task.is_static else KEPT
     (said,), (given,), name = batch.reports, task.inputs, (task.name, bucket)
     of_slices = bucket_type(task.grids, make_store, cells, task.codec, task.compatibility, kept, name, given.tracker)
     result = of_slices.process(batch.partials, said.progress, said.observed)

@@ -10,14 +10,14 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from muntin import INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, output_watermark
-from muntin_engine.evaluators.over_slices.slice_log import SliceLog
-from muntin_engine.evaluators.over_slices.slice_metadata import SliceMetadata
 from muntin_engine.evaluators.over_slices.slice_store import Delta, SliceStore, Taken
 from muntin_engine.progress import Observation, ProgressTracker, Tracked
+from muntin_engine.state.bucket_metadata import NEVER, BucketMetadata
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.log import StateLog
 
 Output = TypeVar("Output")
 
@@ -119,15 +119,15 @@ class SliceBucket(Generic[Output]):
             StateMismatchError: The state was written by another query.
         """
         stored = self._cells.get(_METADATA)
-        metadata = SliceMetadata.from_bytes(stored, self._compatibility, self._codec)
-        log = SliceLog.from_data(self._cells, metadata.log, metadata.schema_versions)
+        metadata = BucketMetadata.from_bytes(stored, self._compatibility, self._codec)
+        log = StateLog.from_data(self._cells, metadata.log, metadata.schema_versions)
         now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, arrived, observed)
         brought = list(blobs)
         before, after = map(self._opened, (metadata.progress, now))
         if not brought and before == after:
             has_moved = (now, tracked) != (metadata.progress, metadata.tracked)
             size = self._put(metadata, now, tracked) if has_moved else len(stored or b"")
-            return SliceResult((), 0, 0, now, held=HeldState(size + log.size), since=metadata.since)
+            return SliceResult((), 0, 0, now, held=HeldState(size + log.size), since=metadata.timer.output_watermark)
         metadata.tracked = tracked
         store = self._kept.take(self._name, metadata.version) or self._read(log)
         taken = store.take(brought, self._first_legal(before))
@@ -136,7 +136,7 @@ class SliceBucket(Generic[Output]):
             store.forget(self._first_live(after))
         size = self._write(metadata, log, store, taken, now, after)
         held = HeldState(size + log.size)
-        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, held, metadata.since)
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, held, metadata.timer.output_watermark)
 
     def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
         """Return the tick before which no later result of the bucket has a sync time.
@@ -164,7 +164,7 @@ class SliceBucket(Generic[Output]):
         del store
         return INFINITY
 
-    def _put(self, metadata: SliceMetadata, now: Progress, tracked: Tracked) -> int:
+    def _put(self, metadata: BucketMetadata, now: Progress, tracked: Tracked) -> int:
         """Write the metadata and return its size; what was not changed in it, such as the version, stays."""
         metadata.progress, metadata.tracked = now, tracked
         data = metadata.to_bytes(self._codec)
@@ -179,7 +179,7 @@ class SliceBucket(Generic[Output]):
             if upto > first:
                 yield from (Complete(place, output) for output in store.close(place, first, upto))
 
-    def _read(self, log: SliceLog) -> SliceStore[Any, Output]:
+    def _read(self, log: StateLog) -> SliceStore[Any, Output]:
         store = self._make_store()
         for entry in log.read():
             store.restore(entry)
@@ -187,8 +187,8 @@ class SliceBucket(Generic[Output]):
 
     def _write(
         self,
-        metadata: SliceMetadata,
-        log: SliceLog,
+        metadata: BucketMetadata,
+        log: StateLog,
         store: SliceStore[Delta, Output],
         taken: Taken[Delta],
         now: Progress,
@@ -196,13 +196,14 @@ class SliceBucket(Generic[Output]):
     ) -> int:
         """Write what is new, all at the end: what failed before has changed nothing. Return the metadata's size."""
         self._append(log, store, taken.delta, opened)
-        metadata.log, metadata.version, metadata.since = log.to_data(), self._make_version(), self._since(store)
+        metadata.log, metadata.version = log.to_data(), self._make_version()
+        metadata.timer = NEVER._replace(output_watermark=self._since(store))
         size = self._put(metadata, now, metadata.tracked)
         self._kept.put(self._name, metadata.version, store, log.size)
         return size
 
     def _append(
-        self, log: SliceLog, store: SliceStore[Delta, Output], delta: Delta | None, opened: Sequence[int]
+        self, log: StateLog, store: SliceStore[Delta, Output], delta: Delta | None, opened: Sequence[int]
     ) -> None:
         """Drop the entries that are dead, and write what a batch brought."""
         first_live = self._first_live(opened)

@@ -5,36 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from muntin_engine.state.compatibility import SchemaVersion
+from muntin_engine.state.log import Entry, StoredEntry
 
 Delta = TypeVar("Delta")
 Output = TypeVar("Output", covariant=True)
-
-
-class Entry(NamedTuple):
-    """A part of a bucket's state as bytes.
-
-    Attributes:
-        first: The first slice it says something of.
-        last: The last one.
-        data: Partial states.
-    """
-
-    first: int
-    last: int
-    data: bytes
-
-
-class StoredEntry(NamedTuple):
-    """An entry as it lies in a checkpoint.
-
-    Attributes:
-        data: Partial states.
-        schema_version: The schema version of the query that wrote them, if it was another one.
-    """
-
-    data: bytes
-    schema_version: SchemaVersion | None = None
 
 
 class Taken(NamedTuple, Generic[Delta]):

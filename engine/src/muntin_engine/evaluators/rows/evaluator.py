@@ -8,7 +8,6 @@ from muntin import SupportsRemove
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
-from muntin_engine.state.bucket_metadata import KEY_GROUPS
 
 if TYPE_CHECKING:
     from muntin_engine.evaluators.general.bucket import BatchRun
@@ -38,8 +37,8 @@ class RowsEvaluator(GeneralEvaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
-        touched = "each read and written only when one of its keys has rows or a timer"
-        return f"the rows that wait for the watermark, and those in windows; {KEY_GROUPS} cells per bucket, {touched}"
+        log = "in a log per bucket: a batch appends the keys that have rows or a timer"
+        return f"the rows that wait for the watermark, and those in windows, {log}"
 
     def load(self) -> None:
         """Import what micro-batches need."""

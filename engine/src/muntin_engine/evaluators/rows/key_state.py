@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -58,11 +58,16 @@ class RowsKeyState(KeyState):
         ]
         return [super().to_data(kept, key), self.windows_data, self.released, members]
 
+    def changes(self, kept: KeptStates, key: object) -> None:
+        """Return None: the state is written as a whole."""
+
     @classmethod
-    def from_data(cls, query: EvaluatorQuery, data: list[Any], kept: KeptStates, key: object) -> RowsKeyState:
+    def from_data(
+        cls, query: EvaluatorQuery, stored: Sequence[list[Any]], kept: KeptStates, key: object
+    ) -> RowsKeyState:
         """Return the state that `to_data` wrote."""
-        waiting, windows_data, released, members = data
-        state = super().from_data(query, waiting, kept, key)
+        ((waiting, windows_data, released, members),) = stored
+        state = super().from_data(query, [waiting], kept, key)
         assert isinstance(state, RowsKeyState)
         state.windows_data, state.released = windows_data, released
         for partition, numbers, starts, ends, values in members:

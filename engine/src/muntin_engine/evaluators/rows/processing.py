@@ -19,7 +19,7 @@ from muntin_engine.state.codec import Codec
 
 
 class RowsRun(BatchRun):
-    """A micro-batch on its way through the key groups: rows are admitted as elsewhere, and wait for the watermark."""
+    """A micro-batch on its way through the keys: rows are admitted as elsewhere, and wait for the watermark."""
 
     state_class: ClassVar[type[KeyState]] = RowsKeyState
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from muntin_engine.evaluators.over_slices.slice_log import MOST_BYTES
-from muntin_engine.evaluators.over_slices.slice_store import Entry
 from muntin_engine.evaluators.slices.groups import (
     CHUNK_GROUPS,
     Blob,
@@ -21,6 +19,7 @@ from muntin_engine.evaluators.slices.groups import (
 from muntin_engine.evaluators.slices.key_names import key_of
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.state.codec import Codec
+from muntin_engine.state.log import MOST_BYTES, Entry
 from muntin_engine.state.value_columns import ValueColumn
 
 

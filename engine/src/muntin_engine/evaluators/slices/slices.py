@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.over_slices.slice_store import Entry
 from muntin_engine.evaluators.slices.adaptive import Monitor
 from muntin_engine.evaluators.slices.entry_writer import EntryWriter
 from muntin_engine.evaluators.slices.groups import Blob, Chunk, EntryKind, SliceGroups
@@ -16,6 +15,7 @@ from muntin_engine.evaluators.slices.key_names import key_of
 from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule, State
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery, is_in_window
 from muntin_engine.state.compatibility import SchemaVersion, is_outdated
+from muntin_engine.state.log import Entry
 
 
 class Slice:

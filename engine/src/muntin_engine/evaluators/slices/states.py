@@ -6,8 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from muntin_engine.core.window_grid import NEVER
-from muntin_engine.evaluators.over_slices.slice_log import MOST_BYTES
-from muntin_engine.evaluators.over_slices.slice_store import Entry, StoredEntry, Taken
+from muntin_engine.evaluators.over_slices.slice_store import Taken
 from muntin_engine.evaluators.slices.adaptive import Monitor
 from muntin_engine.evaluators.slices.entry_writer import blobs_of, entry_of
 from muntin_engine.evaluators.slices.groups import Blob
@@ -16,6 +15,7 @@ from muntin_engine.evaluators.slices.overlapping import Overlapping
 from muntin_engine.evaluators.slices.runs import WindowRuns
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.slices import Slices
+from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
 
 
 class Memory(NamedTuple):

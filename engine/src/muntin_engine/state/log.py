@@ -1,16 +1,15 @@
-"""The state of a bucket as a log: each batch adds what it brought, and what is dead is dropped whole.
+"""The state of a bucket as a log: each batch appends its changes, and dead entries are dropped whole.
 
-Rewriting the cell of a slice whenever a row falls into it would write a day's keys again and again for a day-long
-slice. An entry is written once instead, by the batch that brought it. Entries of a like age are merged now and then,
-each about log8 of the number of batches times, so a bucket that is read back reads few of them.
+Rewriting a cell whenever a row changes a part of it would write a day's keys again and again for a day-long window. An
+entry is written once instead, by the batch that brought it. Entries of a like age are merged now and then, each about
+log8 of the number of batches times, so a bucket that is read back reads few of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
-from muntin_engine.evaluators.over_slices.slice_store import Delta, Entry, Output, SliceStore, StoredEntry
 from muntin_engine.state.cells import Cells, damaged
 from muntin_engine.state.compatibility import SchemaVersion
 
@@ -21,12 +20,46 @@ MOST_BYTES: Final = 2 * 2**20
 """Entries from this size on are not merged any more."""
 
 
+class Entry(NamedTuple):
+    """A part of a bucket's state as bytes.
+
+    Attributes:
+        first: The first place that it is about, such as a slice.
+        last: The last one; the entry is dead once no place up to it is live.
+        data: The part.
+    """
+
+    first: int
+    last: int
+    data: bytes
+
+
+class StoredEntry(NamedTuple):
+    """An entry as it lies in a checkpoint.
+
+    Attributes:
+        data: The part of the state.
+        schema_version: The schema version of the query that wrote it, if it was another one.
+    """
+
+    data: bytes
+    schema_version: SchemaVersion | None = None
+
+
+class Merges(Protocol):
+    """Merges entries: it knows the state that they are parts of."""
+
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+        """Return the same as some entries say, in as few as possible, without the places before a first one."""
+        ...
+
+
 class Segment(NamedTuple):
     """An entry as the metadata lists it.
 
     Attributes:
         serial: Names its cell.
-        first: The first slice in it.
+        first: The first place that it is about.
         last: The last one; when that is dead, so is the entry.
         level: How often it was merged.
         size: Its bytes.
@@ -53,7 +86,7 @@ class Segment(NamedTuple):
         return self.size < MOST_BYTES and not self.is_full
 
 
-class SliceLog:
+class StateLog:
     """The entries of one bucket.
 
     Cost: one write for what a batch brought, one removal for each entry that died, and, amortised, a few reads and
@@ -80,10 +113,15 @@ class SliceLog:
     @classmethod
     def from_data(
         cls, cells: Cells, data: Sequence[Any], schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),)
-    ) -> SliceLog:
+    ) -> StateLog:
         """Return the log that `to_data` described."""
         serial, segments = data
         return cls(cells, [Segment(*segment) for segment in segments], serial, schema_versions)
+
+    @property
+    def serial(self) -> int:
+        """The number of entries that were ever written."""
+        return self._serial
 
     @property
     def size(self) -> int:
@@ -100,20 +138,13 @@ class SliceLog:
             self._write(entry, level=0)
 
     def forget(self, first_live: int) -> None:
-        """Remove the entries that lie wholly before a slice."""
+        """Remove the entries that are about places before a first one alone."""
         for segment in self._segments:
             if segment.last < first_live:
                 self._cells.remove(segment.cell)
         self._segments = [segment for segment in self._segments if segment.last >= first_live]
 
-    def replace(self, entries: Sequence[Entry]) -> None:
-        """Write some entries in the place of all."""
-        for segment in self._segments:
-            self._cells.remove(segment.cell)
-        self._segments = []
-        self.append(entries)
-
-    def compact(self, store: SliceStore[Delta, Output], first_live: int) -> None:
+    def compact(self, store: Merges, first_live: int) -> None:
         """Merge entries where there are many of a level."""
         level = 0
         while level <= max((segment.level for segment in self._segments), default=-1):
@@ -122,7 +153,15 @@ class SliceLog:
                 self._merge(alike, store, first_live)
             level += 1
 
-    def _merge(self, alike: Sequence[Segment], store: SliceStore[Delta, Output], first_live: int) -> None:
+    def rewrite(self, entries: Sequence[Entry]) -> None:
+        """Write all of the state anew. These entries are not merged with later ones."""
+        for segment in self._segments:
+            self._cells.remove(segment.cell)
+        self._segments = []
+        for entry in entries:
+            self._write(entry, level=0, is_full=True)
+
+    def _merge(self, alike: Sequence[Segment], store: Merges, first_live: int) -> None:
         merged = store.compact([self._read(segment) for segment in alike], first_live)
         for segment in alike:
             self._cells.remove(segment.cell)

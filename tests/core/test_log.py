@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.over_slices import slice_log
-from muntin_engine.evaluators.over_slices.slice_log import MOST_ALIKE, SliceLog
-from muntin_engine.evaluators.over_slices.slice_store import Entry, SliceStore, StoredEntry, Taken
+from muntin_engine.evaluators.over_slices.slice_store import SliceStore, Taken
+from muntin_engine.state import log as state_log
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.log import MOST_ALIKE, Entry, StateLog, StoredEntry
 
 
 class Sums(SliceStore[dict[int, int], Any]):
@@ -65,7 +65,7 @@ class CountingCells(MemoryCells):
         super().put(name, data)
 
 
-def read_back(log: SliceLog, first_live: int = -(10**9)) -> dict[int, int]:
+def read_back(log: StateLog, first_live: int = -(10**9)) -> dict[int, int]:
     store = Sums()
     for entry in log.read():
         store.restore(entry)
@@ -73,14 +73,14 @@ def read_back(log: SliceLog, first_live: int = -(10**9)) -> dict[int, int]:
     return store.sums
 
 
-def reopened(log: SliceLog, cells: MemoryCells) -> SliceLog:
-    return SliceLog.from_data(cells, json.loads(json.dumps(log.to_data())))
+def reopened(log: StateLog, cells: MemoryCells) -> StateLog:
+    return StateLog.from_data(cells, json.loads(json.dumps(log.to_data())))
 
 
 def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
     random = Random(3)
     cells, store, wanted = CountingCells(), Sums(), dict[int, int]()
-    log = SliceLog(cells)
+    log = StateLog(cells)
     for batch in range(500):
         delta = {random.randint(batch, batch + 30): random.randint(1, 9) for _ in range(random.randint(0, 4))}
         first_live = batch - 20
@@ -97,7 +97,7 @@ def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
 
 def test_entries_that_die_are_removed_unread() -> None:
     cells, store = MemoryCells(), Sums()
-    log = SliceLog(cells)
+    log = StateLog(cells)
     for number in range(5):
         log.append(store.write({number: 1, number + 1: 1}, 0))
     log.forget(3)
@@ -109,7 +109,7 @@ def test_entries_that_die_are_removed_unread() -> None:
 
 def test_a_cell_is_never_used_twice() -> None:
     cells, store = MemoryCells(), Sums()
-    log = SliceLog(cells)
+    log = StateLog(cells)
     seen: set[str] = set()
     for number in range(50):
         log.append(store.write({number: 1}, 0))
@@ -121,7 +121,7 @@ def test_a_cell_is_never_used_twice() -> None:
 
 def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() -> None:
     cells, store = CountingCells(), Sums(padding=100)
-    log = SliceLog(cells)
+    log = StateLog(cells)
     for number in range(3000):
         log.append(store.write({number: 1}, 0))
         log.compact(store, 0)
@@ -133,9 +133,9 @@ def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() ->
 @pytest.mark.parametrize("largest", [1, 3, 7, 8, 9])
 def test_merging_ends_when_it_cannot_make_fewer_entries(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
     """A store splits what is large; pieces a little below the size of a full entry must not be merged for ever."""
-    monkeypatch.setattr(slice_log, "MOST_BYTES", 100 * largest + 1)
+    monkeypatch.setattr(state_log, "MOST_BYTES", 100 * largest + 1)
     cells, store = CountingCells(), Sums(padding=100, largest=largest)
-    log = SliceLog(cells)
+    log = StateLog(cells)
     for number in range(300):
         log.append(store.write({number: 1}, 0))
         log.compact(store, 0)
@@ -145,7 +145,7 @@ def test_merging_ends_when_it_cannot_make_fewer_entries(monkeypatch: pytest.Monk
 
 def test_a_lost_cell_is_noticed() -> None:
     cells = MemoryCells()
-    log = SliceLog(cells)
+    log = StateLog(cells)
     log.append(Sums().write({1: 1}, 0))
     cells.cells.clear()
     with pytest.raises(StateError, match="the cell 'entry 1': the metadata lists its 8 bytes, and it is empty"):

@@ -1,0 +1,223 @@
+"""The state of the keys of a bucket: in memory as bytes or decoded, and in a log as records.
+
+A key's state is a *whole* record and the changes after it. A batch writes the records of the keys that it touches, so
+what it writes grows with what changed and not with what a key holds. A worker keeps the store from batch to batch; it
+is made anew from the log where it was lost.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from muntin import INFINITY
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.state.bucket_metadata import KeyTimer, soonest
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
+
+KEY_GROUPS: Final = 64
+"""The number of groups of keys with a timer each, so that keys without work are not looked at one by one."""
+
+LARGE: Final = 1024
+"""A key with a whole record of so many bytes gets records of its changes; a smaller one is written whole, and a larger
+one is kept decoded where there is room."""
+
+DECODED: Final = 10
+"""A decoded state takes so many times the memory of its records, roughly."""
+
+MOST_DEAD: Final = 16 * 2**10
+"""A log is not rewritten for fewer bytes of records that others have replaced."""
+
+_HEAD: Final = 16
+"""The size of a record besides its data, roughly."""
+
+
+class Record(NamedTuple):
+    """A part of the state of a key.
+
+    Attributes:
+        number: The number of the batch that wrote it.
+        is_whole: True if it replaces all records before it.
+        data: The state or the changes of it, as bytes; none if the key has no state any more.
+        timer: The key's timer since then, as plain data.
+    """
+
+    number: int
+    is_whole: bool
+    data: bytes
+    timer: Sequence[int]
+
+
+@dataclass(slots=True)
+class StoredKey:
+    """The state of a key.
+
+    Attributes:
+        timer: Its timer.
+        records: Its whole record, and the changes after it.
+        state: The decoded state, where that is kept.
+    """
+
+    timer: KeyTimer
+    records: list[Record]
+    state: KeyState | None = None
+
+    @property
+    def size(self) -> int:
+        """The size of its records."""
+        return sum(len(record.data) + _HEAD for record in self.records)
+
+    def takes_changes(self, more: int) -> bool:
+        """True if changes of some bytes are to be appended; False if the state is to be written as a whole."""
+        whole, *changes = (len(record.data) for record in self.records)
+        return whole >= LARGE and sum(changes) + more <= whole
+
+
+class KeyStore:
+    """The keys of one bucket, by the bytes that name them.
+
+    Cost: a batch looks at the timers of all groups of keys, and at the keys of those groups where one is due.
+
+    Attributes:
+        size: The size of all records that are not replaced.
+        memory: The same, with what decoded states take.
+        number: The number of the records of this batch, above that of all before.
+    """
+
+    def __init__(self, codec: Codec) -> None:
+        self.size = self.memory = 0
+        self.number = 0
+        self._codec = codec
+        self._groups: dict[int, dict[bytes, StoredKey]] = {}
+        self._timers: dict[int, KeyTimer] = {}
+        self._written: dict[bytes, Record] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._groups.values()))
+
+    def items(self) -> Iterator[tuple[bytes, StoredKey]]:
+        """Yield all keys, by the bytes that name them."""
+        for keys in self._groups.values():
+            yield from keys.items()
+
+    @classmethod
+    def of(cls, codec: Codec, entries: Iterable[StoredEntry]) -> KeyStore:
+        """Return the store that wrote some entries."""
+        store = cls(codec)
+        for name, records in _joined(codec, entries).items():
+            if records[-1].data:
+                store._groups.setdefault(_group(name), {})[name] = StoredKey(KeyTimer(*records[-1].timer), records)
+        for group in store._groups:
+            store._settle(group)
+        store.size = store.memory = sum(key.size for _, key in store.items())
+        return store
+
+    @property
+    def timer(self) -> KeyTimer:
+        """The soonest timer of all keys."""
+        return soonest(self._timers.values())
+
+    def due(self, has_work: Callable[[KeyTimer], bool]) -> Iterator[bytes]:
+        """Yield the names of the keys with work."""
+        for group, timer in self._timers.items():
+            if has_work(timer):
+                yield from (name for name, key in self._groups[group].items() if has_work(key.timer))
+
+    def get(self, name: bytes) -> StoredKey | None:
+        """Return the state of a key; None if it has none."""
+        return self._groups.get(_group(name), {}).get(name)
+
+    def put(self, name: bytes, timer: KeyTimer, data: bytes, state: KeyState, *, is_whole: bool) -> None:
+        """Append changes to a key's records, or replace them all."""
+        known = self._take(name)
+        record = Record(self.number, is_whole, data, timer.to_data())
+        key = StoredKey(timer, [record] if is_whole or known is None else [*known.records, record])
+        size = key.size
+        if size >= LARGE:
+            key.state = state
+            self.memory += DECODED * size
+        self.size += size
+        self.memory += size
+        self._groups.setdefault(_group(name), {})[name] = key
+        self._written[name] = record
+
+    def remove(self, name: bytes) -> None:
+        """Forget a key, if it is known."""
+        if self._take(name) is not None:
+            self._written[name] = Record(self.number, True, b"", ())
+
+    def _take(self, name: bytes) -> StoredKey | None:
+        """Take a key out of its group."""
+        key = self._groups.get(_group(name), {}).pop(name, None)
+        if key is not None:
+            size = key.size
+            self.size -= size
+            self.memory -= size if key.state is None else (DECODED + 1) * size
+        return key
+
+    def forget_decoded(self) -> None:
+        """Keep bytes alone."""
+        for _, key in self.items():
+            key.state = None
+        self.memory = self.size
+
+    def is_rewritten_at(self, size: int) -> bool:
+        """True if a log of some size is to be written anew: more than half of it are records that others replaced."""
+        return not len(self) or size > 2 * self.size + MOST_DEAD
+
+    def write(self) -> list[Entry]:
+        """Return the records since the last call as entries of a few megabytes."""
+        if not self._written:
+            return []
+        for group in {_group(name) for name in self._written}:
+            self._settle(group)
+        written, self._written = self._written, {}
+        return self._entries({name: [record] for name, record in written.items()})
+
+    def whole(self) -> list[Entry]:
+        """Return all records that are not replaced, as entries."""
+        return self._entries({name: key.records for name, key in self.items()})
+
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+        """Return the same as some entries say, in as few as possible."""
+        del first_live  # keys come to an end one by one
+        return self._entries(_joined(self._codec, entries))
+
+    def _settle(self, group: int) -> None:
+        if self._groups[group]:
+            self._timers[group] = soonest(key.timer for key in self._groups[group].values())
+        else:
+            del self._groups[group]
+            self._timers.pop(group, None)
+
+    def _entries(self, records: dict[bytes, list[Record]]) -> list[Entry]:
+        entries: list[Entry] = []
+        part: dict[bytes, list[list[Any]]] = {}
+        size = 0
+        for name, some in sorted(records.items()):
+            part[name] = [list(record) for record in some]
+            size += len(name) + sum(len(record.data) + _HEAD for record in some)
+            if size >= MOST_BYTES:
+                entries.append(Entry(0, INFINITY, self._codec.pack(part)))
+                part, size = {}, 0
+        return [*entries, Entry(0, INFINITY, self._codec.pack(part))] if part else entries
+
+
+def _group(name: bytes) -> int:
+    return zlib.crc32(name) % KEY_GROUPS
+
+
+def _joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, list[Record]]:
+    """Return the records of each key in order, without those that a whole one among them replaces."""
+    found: dict[bytes, list[Record]] = {}
+    for entry in entries:
+        for name, records in codec.unpack(entry.data).items():
+            found.setdefault(name, []).extend(Record(*record) for record in records)
+    for records in found.values():
+        records.sort()
+        last = max((place for place, record in enumerate(records) if record.is_whole), default=0)
+        del records[:last]
+    return found
