@@ -33,15 +33,13 @@ def flipped(data: bytes, place: int, bit: int = 0) -> bytes:
 def test_each_flipped_bit_and_each_lost_byte_is_found() -> None:
     kept = MemoryCells()
     cells = CheckedCells(kept, "bucket 3")
-    cells.put("key_group 7", b"some state")
-    sealed = kept.cells["key_group 7"]
+    cells.put("entry 7", b"some state")
+    sealed = kept.cells["entry 7"]
     some = [flipped(sealed, place, bit) for place in range(len(sealed)) for bit in range(8)]
     for wrong in [*some, *(sealed[:length] for length in range(len(sealed))), sealed + b"\0"]:
-        kept.cells["key_group 7"] = wrong
-        with pytest.raises(
-            StateError, match=r"damaged: the cell 'key_group 7' of bucket 3(.|\n)*restore the checkpoint"
-        ):
-            cells.get("key_group 7")
+        kept.cells["entry 7"] = wrong
+        with pytest.raises(StateError, match=r"damaged: the cell 'entry 7' of bucket 3(.|\n)*restore the checkpoint"):
+            cells.get("entry 7")
 
 
 def test_a_cell_in_the_place_of_another_is_found() -> None:

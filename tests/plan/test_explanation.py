@@ -54,8 +54,8 @@ def test_a_query_is_explained_line_by_line() -> None:
         "module      n = show.count 1.0.0: its state slides from window to window\n"
         "module      m = show.members 1.0.0: computed from the members of each window, as it is not incremental\n"
         "row         a constant for each window that it is a member of\n"
-        "state       the events of open windows; 64 cells per bucket, each read and written only when one of "
-        "its keys has rows or a timer\n"
+        "state       the events of open windows, in a log per bucket: a batch appends the changes of the keys "
+        "that have rows or a timer\n"
         "output      a window is complete when the watermark reaches its end\n"
         "lag         less than 10 minutes, as results start where their windows do"
     )

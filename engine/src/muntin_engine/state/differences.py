@@ -174,7 +174,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
     ),
 }
 
-_FOLLOWING: Final = ("results", "components", "key_groups")
+_FOLLOWING: Final = ("results", "components")
 """What only some queries have, and what depends on their modules or their evaluator."""
 
 _SUBJECTS: Final = {

@@ -34,6 +34,9 @@ MOST_DEAD: Final = 16 * 2**10
 _HEAD: Final = 16
 """The size of a record besides its data, roughly."""
 
+_OBJECTS: Final = 512
+"""What a key takes in memory besides its data, roughly."""
+
 
 class Record(NamedTuple):
     """A part of the state of a key.
@@ -112,7 +115,8 @@ class KeyStore:
                 store._groups.setdefault(_group(name), {})[name] = StoredKey(KeyTimer(*records[-1].timer), records)
         for group in store._groups:
             store._settle(group)
-        store.size = store.memory = sum(key.size for _, key in store.items())
+        store.size = sum(key.size for _, key in store.items())
+        store.memory = store.size + _OBJECTS * len(store)
         return store
 
     @property
@@ -140,7 +144,7 @@ class KeyStore:
             key.state = state
             self.memory += DECODED * size
         self.size += size
-        self.memory += size
+        self.memory += size + _OBJECTS
         self._groups.setdefault(_group(name), {})[name] = key
         self._written[name] = record
 
@@ -155,14 +159,14 @@ class KeyStore:
         if key is not None:
             size = key.size
             self.size -= size
-            self.memory -= size if key.state is None else (DECODED + 1) * size
+            self.memory -= _OBJECTS + size + (0 if key.state is None else DECODED * size)
         return key
 
     def forget_decoded(self) -> None:
         """Keep bytes alone."""
         for _, key in self.items():
             key.state = None
-        self.memory = self.size
+        self.memory = self.size + _OBJECTS * len(self)
 
     def is_rewritten_at(self, size: int) -> bool:
         """True if a log of some size is to be written anew: more than half of it are records that others replaced."""
