@@ -36,10 +36,11 @@ class Crowded(Each):
 
 
 class Careless(Each):
-    """Leaves out a window that began before the part that is asked for."""
+    """Leaves out a window that began before the part that is asked for, unless an event starts there too."""
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
-        return (window for window in super().cut(known, start, end) if window.start >= start)
+        windows = super().cut(known, start, end)
+        return windows if start in known.starts else (window for window in windows if window.start >= start)
 
 
 @dataclass(frozen=True)
