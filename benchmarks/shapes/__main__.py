@@ -9,13 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from benchmarks.shapes import adaptive, buffering, slices
+from benchmarks.shapes import adaptive, buffering, slack, slices
 from benchmarks.shapes.panels import Panel
 
 SHAPES: Final[dict[str, Callable[..., Iterator[Panel]]]] = {
     "buffering": buffering.measure,
     "slices": slices.measure,
     "adaptive": adaptive.measure,
+    "slack": slack.measure,
 }
 
 
@@ -28,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             panels.append(panel)
             sys.stdout.write(f"{panel.table()}\n\n")
             sys.stdout.flush()
-        _write(given.folder / f"{name}.svg", [panel for panel in panels if panel.is_drawn])
+        drawn = [panel for panel in panels if panel.is_drawn]
+        if drawn:
+            _write(given.folder / f"{name}.svg", drawn)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ from benchmarks.shapes.buffering import WAYS, outcomes
 from benchmarks.shapes.packets import DATA_SETS, Packets
 from benchmarks.shapes.panels import Panel, show
 from benchmarks.shapes.rows import NumberedRows
+from benchmarks.shapes.slack import TRIALS, Trial, by_punctuation, by_slack, rows_of, true_results
 from benchmarks.shapes.slices import THESIS, ratio
 from benchmarks.shapes.ways import check_alike, sliced_states
 from muntin import hopping
@@ -77,6 +78,22 @@ def test_adaptive_takes_less_memory_than_rows_and_than_states(case: Case) -> Non
         assert adaptive.answers == eager.answers == lazy.answers
         assert adaptive.held < min(eager.held, lazy.held)
         assert adaptive.stored < min(eager.stored, lazy.stored)
+
+
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.title)
+def test_slack_is_wrong_until_it_is_as_long_as_the_disorder_and_punctuation_never_is(trial: Trial) -> None:
+    script = trial.disorder(rows_of(trial.windows, 1000))
+    truth, punctuated = true_results(trial, script), by_punctuation(trial, script)
+    assert trial.error(punctuated.results, truth) < 1e-9
+    assert set(punctuated.latencies) == {0}
+    consistent, generous = (
+        [by_slack(trial, script, slack, is_generous=is_generous) for slack in (0, *trial.slacks[-2:])]
+        for is_generous in (False, True)
+    )
+    errors = [[trial.error(answered.results, truth) for answered in some] for some in (consistent, generous)]
+    assert errors[0][0] > errors[1][0] > 0.05
+    assert errors[0][-1] == errors[1][-1] == 0
+    assert min(consistent[0].latencies) < 0 < max(consistent[-1].latencies)
 
 
 def test_to_watch_memory_changes_nothing() -> None:
