@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from benchmarks.shapes.array_ways import sliced_arrays, tagged_arrays, unsliced_arrays
+from benchmarks.shapes.negative import negative_tuples
 from benchmarks.shapes.panels import Panel
 from benchmarks.shapes.rows import NumberedRows
 from benchmarks.shapes.stopwatch import cpu_seconds
@@ -27,6 +28,15 @@ WAYS: Final[dict[str, Way]] = {
     "range tags, arrays": tagged_arrays,
 }
 
+COUNTED: Final[dict[str, Way]] = {
+    "buffering": buffered,
+    "negative tuples": negative_tuples,
+    "WID without slices": unsliced_arrays,
+    "slices, Python states": sliced_states,
+}
+"""Those of which the work is counted, row by row and merge by merge."""
+COUNTED_SLIDES: Final = (100, 400, 1000, 4000)
+
 
 def measure(*, is_quick: bool) -> Iterator[Panel]:
     """Yield processor seconds over SLIDE."""
@@ -37,6 +47,20 @@ def measure(*, is_quick: bool) -> Iterator[Panel]:
     levels = {"one window over all rows, arrays": reading}
     yield _over_slides(title, rows, QUICK_SLIDES if is_quick else SLIDES, repeats, levels)
     yield _over_slides(f"{title}, SLIDE no divisor", rows, AWKWARD_SLIDES[is_quick:], repeats)
+    yield touches(NumberedRows(3 * RANGE, RANGE))
+
+
+def touches(rows: NumberedRows, size: int = RANGE, slides: Sequence[int] = COUNTED_SLIDES) -> Panel:
+    """Return how often each way touches a row, or merges a state, per row of the stream."""
+    series: dict[str, list[float]] = {name: [] for name in COUNTED}
+    for slide in slides:
+        found = {name: way(hopping(size, slide), rows) for name, way in COUNTED.items()}
+        check_alike(list(found.values()))
+        for name, outcome in found.items():
+            series[name].append((outcome.touched.payloads + outcome.touched.merges) / rows.count)
+    return Panel(
+        f"work of RANGE {size} rows", "SLIDE, rows", "touches and merges per row", slides, series, is_drawn=False
+    )
 
 
 def outcomes(rows: NumberedRows, size: int, slide: int) -> dict[str, Outcome]:

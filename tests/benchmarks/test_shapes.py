@@ -11,7 +11,7 @@ import pytest
 from benchmarks.shapes import __main__ as program
 from benchmarks.shapes.adaptive import CASES, Case, Peak, run
 from benchmarks.shapes.array_ways import sliced_arrays, tagged_arrays, unsliced_arrays
-from benchmarks.shapes.buffering import WAYS, outcomes
+from benchmarks.shapes.buffering import WAYS, outcomes, touches
 from benchmarks.shapes.packets import DATA_SETS, Packets
 from benchmarks.shapes.panels import Panel, show
 from benchmarks.shapes.rows import NumberedRows
@@ -46,6 +46,14 @@ def test_without_slices_a_row_is_touched_once_per_window_and_with_slices_once(sl
     assert payloads == dict.fromkeys(payloads, 200)
     assert len(payloads) == len(WAYS) - 2 == 3
     assert touched["slices, Python states"].merges <= 5 * 200 // slide
+
+
+@pytest.mark.parametrize("keys", [1, 3])
+def test_negative_tuples_touch_a_row_twice_and_others_once_per_window_or_slice(keys: int) -> None:
+    panel = touches(NumberedRows(300, 70, keys), 20, (1, 4, 7, 20))
+    assert panel.series["negative tuples"] == [2, 2, 2, 2]
+    assert panel.series["buffering"] == panel.series["WID without slices"]
+    assert (panel.series["buffering"][0], panel.series["buffering"][3]) == (20, 1)
 
 
 def test_slices_of_20_rows_five_to_a_window_take_less_than_the_thesis_has() -> None:
