@@ -8,7 +8,7 @@ SEARCHES: Final = {
     "install": "install.html",
     "java": "install.html",
     "kafka": "how-to/read-from-kafka.html",
-    "session window": "how-to/choose-a-window.html",
+    "session window": "how-to/sessions-and-visits.html",
     "stddev": "reference/stats.html",
     "timezone": "how-to/time-zones.html",
     "watermark": "how-to/say-how-complete-the-input-is.html",
