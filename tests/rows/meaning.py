@@ -25,7 +25,7 @@ class Given:
     trigger: Any
 
 
-def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[Computed]:
+def computed(windows: PartitionedRows[Any], rows: Sequence[Row], tick: int) -> list[Computed]:
     """Return the windows that are computed of rows and of time up to a tick, in no order that means anything."""
     given = [_given(windows, row) for row in rows]
     if isinstance(windows, LastRows):
@@ -33,7 +33,7 @@ def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[C
     return [one for name in {each.partition for each in given} for one in _tumbling(windows, given, name, tick)]
 
 
-def _given(windows: PartitionedRows, row: Row) -> Given:
+def _given(windows: PartitionedRows[Any], row: Row) -> Given:
     values = list(row.values)
     partition = values.pop(0) if windows.partitions is not None else 0
     by_role = [values.pop(0) if isinstance(policy, DeltaPolicy | MarkerPolicy) else None for policy in windows.policies]
@@ -88,7 +88,7 @@ def _stays(windows: LastRows, each: Given, later: Sequence[Given], now: int) -> 
     return each.evict is None or all(value - each.evict <= evicts.size for value in known)
 
 
-def _tumbling(windows: PartitionedRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
+def _tumbling(windows: PartitionedRows[Any], given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
     (evicts,) = windows.policies
     own = [each for each in given if each.partition == name]
     if isinstance(evicts, CountPolicy):

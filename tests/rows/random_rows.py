@@ -33,16 +33,16 @@ LIMITED = st.builds(
 )
 
 
-def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
+def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
     either = st.one_of(COUNTS, TIMES, DELTAS)
     return st.builds(LastRows, either, either, partitions=by)
 
 
-def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows]:
+def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
     return st.builds(RowBatches, st.one_of(COUNTS, TIMES, DELTAS, MARKERS), partitions=by)
 
 
-def rows_for(windows: PartitionedRows, most: int = 25) -> st.SearchStrategy[list[Row]]:
+def rows_for(windows: PartitionedRows[Any], most: int = 25) -> st.SearchStrategy[list[Row]]:
     """Rows in order, several at a tick now and then, with what the windows read of them."""
     value = {
         "p": st.sampled_from(["a", "b", "c"]),

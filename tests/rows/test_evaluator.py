@@ -15,6 +15,7 @@ from muntin.schemas import describe
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.evaluators.rows.processing import RowsRun
 from muntin_engine.plan import plan_module
 from muntin_engine.state.cells import MemoryCells
@@ -120,11 +121,28 @@ def test_late_rows_are_rejected_and_change_nothing() -> None:
     assert listed(found) == [[1, 2]]
 
 
+def test_a_row_may_be_taken_back_while_it_waits_and_not_after_it_was_released() -> None:
+    plan = plan_of_rows(last(9), has_ids=True)
+    bucket = Bucket(plan.evaluator_query([Meter()]), MemoryCells(), Codec(), plan.identity(), run=RowsRun)
+
+    def insert(id: int, time: int) -> InputChange:
+        return InputChange(id, time, time + 1, (id,))
+
+    def retract(id: int, time: int) -> InputChange:
+        return InputChange(id, time, time + 1, (), time)
+
+    key = ("a",)
+    bucket.process([(key, [insert(1, 1), insert(2, 5), insert(3, 6)])], Progress(4, 7))
+    result = bucket.process([(key, [retract(2, 5), retract(1, 1)])], Progress(INFINITY, 7))
+    assert [change.value[0] for _, changes in result.output for change in changes] == [[1, 3]]
+    assert [(rejection.reason, rejection.change.id) for _, rejection in result.rejections] == [("late", 1)]
+
+
 ANY = st.one_of(sliding(st.one_of(BY, LIMITED)), tumbling(st.one_of(BY, LIMITED)))
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[PartitionedRows, list[Given]]:
+def histories(draw: st.DrawFn) -> tuple[PartitionedRows[Any], list[Given]]:
     windows = draw(ANY)
     rows = [
         Given(key, row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
@@ -149,7 +167,7 @@ def cut(data: st.DataObject, rows: list[Given]) -> list[Step]:
 @SETTINGS
 @given(histories(), st.data())
 def test_micro_batches_the_order_of_arrival_and_restarts_change_nothing(
-    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
+    history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject
 ) -> None:
     windows, rows = history
     plan = plan_of_rows(windows)
@@ -161,7 +179,7 @@ def test_micro_batches_the_order_of_arrival_and_restarts_change_nothing(
 
 @SETTINGS
 @given(histories())
-def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows, list[Given]]) -> None:
+def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows[Any], list[Given]]) -> None:
     windows, rows = history
     end = max((row.time + 1 for row in rows), default=0)
     by_key: dict[str, list[Given]] = defaultdict(list)
@@ -181,7 +199,7 @@ def test_the_engine_computes_what_the_windows_say(history: tuple[PartitionedRows
 @SETTINGS
 @given(histories(), st.data())
 def test_a_module_that_slides_gives_what_its_members_give(
-    history: tuple[PartitionedRows, list[Given]], data: st.DataObject
+    history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject
 ) -> None:
     windows, rows = history
     slides = plan_module("m", Sliding, {}, [X], lambda place, _: place)
@@ -191,13 +209,44 @@ def test_a_module_that_slides_gives_what_its_members_give(
     assert [result.value[0] for result in sums] == [sum(result.value[0]) for result in lists]
 
 
+@SETTINGS
+@given(histories(), st.data())
+def test_a_state_that_rows_are_folded_into_survives_restarts(
+    history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject
+) -> None:
+    """IB-32: a summarizer, with which no row is kept."""
+    windows, rows = history
+    slides = plan_module("m", Sliding, {}, [X], lambda place, _: place)
+    plan, steps = plan_of_rows(windows, slides), cut(data, rows)
+    wanted = sorted(evaluated(plan, [Step(rows, INFINITY)]), key=repr)
+    assert sorted(evaluated(plan, steps, restarts=True), key=repr) == wanted
+
+
+def test_rows_are_not_kept_where_states_take_their_place() -> None:
+    """IB-32, with the sum of the document, and its check for an empty window."""
+    sums, lists = (plan_module("m", cls, {}, [X], lambda place, _: place) for cls in (Sliding, Listed))
+    rows = of_times(*range(1, 1001))
+    sizes = {}
+    for name, module in (("sum", sums), ("list", lists)):
+        plan, cells = plan_of_rows(batch(2000), module), MemoryCells()
+        evaluator = evaluator_named("in_order").in_memory(plan, cells, Codec())
+        changes = [(("a",), InputChange(None, r.time, r.time + 1, (r.order,))) for r in rows]
+        assert evaluator.take(changes, Progress(2000, 2000)) == []
+        sizes[name] = sum(map(len, cells.cells.values()))
+        ((_, change),) = evaluator.take([], Progress(INFINITY, 2000))
+        assert change.value[0] == (sum(range(1, 1001)) if name == "sum" else list(range(1, 1001)))
+    assert 4 * sizes["sum"] < sizes["list"]
+    empty = straight(batch(elapsed(10)).with_empty(), [Given("a", 1, 4), Given("a", 25, 5)], modules=(sums,))
+    assert [result.value[0] for result in empty] == [4, None, 5]
+
+
 @pytest.mark.parametrize("timestamps", [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END])
 def test_no_output_lies_before_the_output_watermark(timestamps: TimestampPolicy) -> None:
     moved: list[int] = []
 
     @SETTINGS
     @given(histories(), st.data())
-    def check(history: tuple[PartitionedRows, list[Given]], data: st.DataObject) -> None:
+    def check(history: tuple[PartitionedRows[Any], list[Given]], data: st.DataObject) -> None:
         windows, rows = history
         plan = plan_of_rows(windows, timestamps=timestamps)
         query = plan.evaluator_query([Meter()])

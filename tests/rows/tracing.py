@@ -74,7 +74,10 @@ class Trace:
             if window is not None:
                 shown = tuple(held)
                 self.computed.append(Computed(window, partition, tuple(held)))
-            if kind in (ActionKind.EVICT, ActionKind.FLUSH, ActionKind.REMOVE):
+            if kind in (ActionKind.FLUSH, ActionKind.REMOVE):
+                shown = tuple(held)
+                held.clear()
+            if kind is ActionKind.EVICT:
                 assert set(rows) <= set(held), "only members leave"
                 for number in rows:
                     held.remove(number)

@@ -48,7 +48,7 @@ class Action(NamedTuple):
     Attributes:
         kind: What is done.
         partition: The partition in which it is done; 0 where there are none.
-        rows: The numbers of the rows that it is done to; none for a trigger.
+        rows: The numbers of the rows that it is done to; none where it is done to all members, as a flush is.
         window: What a result of a trigger or a flush is computed for; None for other actions.
     """
 

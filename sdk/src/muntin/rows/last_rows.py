@@ -22,7 +22,7 @@ from muntin.rows.policies import (
     policy_of,
     policy_to_dict,
 )
-from muntin.rows.subwindows import Expiring, Member, Subwindows
+from muntin.rows.subwindows import Expiring, Member, Subwindow, Subwindows
 from muntin.windows.context import WindowContext
 from muntin.windows.extent import Window
 
@@ -30,7 +30,7 @@ _EVERY_ROW: Final = CountPolicy(1)
 
 
 @dataclass(frozen=True, slots=True)
-class LastRows(PartitionedRows):
+class LastRows(PartitionedRows[Subwindow]):
     """The last rows of each partition; made by `last` (IBM Streams: sliding windows).
 
     What happens when a row comes, by policy; `|` is what time alone does:
@@ -101,7 +101,7 @@ class LastRows(PartitionedRows):
         is_timed = isinstance(self.evicts, ElapsedPolicy) and not self.waits_until_full
         return WindowContext.FREE if is_timed else WindowContext.BACKWARD
 
-    def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
+    def step(self, state: Subwindows[Subwindow], row: Row) -> Iterator[Action]:
         """Take a row, and yield what is done."""
         yield from self.advance(state, row.time)
         partition, values = self._read(row)
@@ -141,12 +141,12 @@ class LastRows(PartitionedRows):
                 yield from self._compute(state, partition, row.time)
         yield from self._limit(state, row.time)
 
-    def is_empty(self, state: Subwindows) -> bool:
+    def is_empty(self, state: Subwindows[Subwindow]) -> bool:
         """Return True if no row is left, nothing is counted since, and there is no time to wait for."""
         was_full = self.waits_until_full and any(found.is_full for found in state.partitions.values())
         return not was_full and PartitionedRows.is_empty(self, state)
 
-    def close(self, state: Subwindows, tick: int) -> Iterator[Action]:
+    def close(self, state: Subwindows[Subwindow], tick: int) -> Iterator[Action]:
         """Yield what the trigger by time would do next, if rows came since it was last due."""
         yield from self.advance(state, tick)
         if state.clock is not None and any(found.is_fresh for found in state.partitions.values()):
@@ -160,7 +160,10 @@ class LastRows(PartitionedRows):
     def _period(self) -> int | None:
         return self.triggers.length if isinstance(self.triggers, ElapsedPolicy) else None
 
-    def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+    def _kind(self) -> type[Subwindow]:
+        return Subwindow
+
+    def _compute(self, state: Subwindows[Subwindow], partition: Hashable, now: int) -> Iterator[Action]:
         found = state.partitions.get(partition)
         rows = found.rows if found is not None else {}
         if found is not None:

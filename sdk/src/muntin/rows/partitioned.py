@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, Generic, Self
 
 from muntin.axis import INFINITY, Axis, Duration, ticks
 from muntin.errors import WindowError
@@ -13,11 +13,11 @@ from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitions import Partitions, PartitionView
 from muntin.rows.policies import ElapsedPolicy, RowPolicy
 from muntin.rows.row_windows import RowWindows
-from muntin.rows.subwindows import Subwindows
+from muntin.rows.subwindows import Subwindow, Subwindows, W
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionedRows(RowWindows):
+class PartitionedRows(RowWindows, Generic[W]):
     """Row windows with partitions.
 
     Attributes:
@@ -119,17 +119,21 @@ class PartitionedRows(RowWindows):
         """How often windows are computed by time; None if they are not."""
 
     @abstractmethod
-    def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+    def _kind(self) -> type[W]:
+        """Return the class of the windows of partitions."""
+
+    @abstractmethod
+    def _compute(self, state: Subwindows[W], partition: Hashable, now: int) -> Iterator[Action]:
         """Yield what is done to compute the window of a partition at some time.
 
         The window ends there, or after its newest row.
         """
 
-    def create_state(self) -> Subwindows:
+    def create_state(self) -> Subwindows[W]:
         """Return the state of a key without rows."""
-        return Subwindows()
+        return Subwindows(self._kind())
 
-    def next_tick(self, state: Subwindows) -> int:
+    def next_tick(self, state: Subwindows[W]) -> int:
         """Return the next tick at which a row is too old, a partition is, or a period ends."""
         due = INFINITY if state.clock is None else state.clock
         if self._lifetime is not None and (oldest := state.oldest()) is not None:
@@ -138,7 +142,7 @@ class PartitionedRows(RowWindows):
             due = min(due, next(iter(state.partitions.values())).last + self._age)
         return due
 
-    def advance(self, state: Subwindows, tick: int) -> Iterator[Action]:
+    def advance(self, state: Subwindows[W], tick: int) -> Iterator[Action]:
         """Yield what is due up to a tick; at one tick rows leave first, then partitions, then windows are computed."""
         while (due := self.next_tick(state)) <= tick and due < INFINITY:
             yield from self._expire(state, due)
@@ -150,26 +154,26 @@ class PartitionedRows(RowWindows):
                 goes_on = state.count > 0 or self.shows_empty
                 state.clock = due + self._period if goes_on else None
 
-    def earliest_start(self, state: Subwindows, tick: int) -> int:
+    def earliest_start(self, state: Subwindows[W], tick: int) -> int:
         """Return the time of the oldest row, or by how much time a window holds, where it does."""
         if self._lifetime is not None:
             return tick - self._lifetime
-        firsts = (found.first for found in state.partitions.values() if found.rows)
+        firsts = (found.first for found in state.partitions.values() if found.size)
         return min(tick, *firsts) if state.count else tick
 
-    def is_empty(self, state: Subwindows) -> bool:
+    def is_empty(self, state: Subwindows[W]) -> bool:
         """Return True if no row is left, nothing is counted since, and there is no time to wait for."""
         if state.clock is not None or (self.partitions is not None and state.partitions):
             return False
         return all(found.is_new for found in state.partitions.values())
 
-    def to_data(self, state: Subwindows) -> list[Any]:
+    def to_data(self, state: Subwindows[W]) -> list[Any]:
         """Return the state as plain data."""
         return state.to_data()
 
-    def from_data(self, data: Sequence[Any]) -> Subwindows:
+    def from_data(self, data: Sequence[Any]) -> Subwindows[W]:
         """Undo `to_data`."""
-        return Subwindows.from_data(data, expires=self._lifetime is not None)
+        return Subwindows.from_data(self._kind(), data, expires=self._lifetime is not None)
 
     @property
     def _age(self) -> int | None:
@@ -181,35 +185,39 @@ class PartitionedRows(RowWindows):
         values = [None if value != value else value for value in row.values]  # noqa: PLR0124  # only NaN differs
         return (0, values) if self.partitions is None else (values[0], values[1:])
 
-    def _wake(self, state: Subwindows, time: int) -> None:
+    def _wake(self, state: Subwindows[W], time: int) -> None:
         """Let periods begin with a row; they end at multiples of their length, counted from tick 0."""
         if state.clock is None and self._period is not None:
             state.clock = (time // self._period + 1) * self._period
 
-    def _expire(self, state: Subwindows, tick: int) -> Iterator[Action]:
+    def _expire(self, state: Subwindows[W], tick: int) -> Iterator[Action]:
         """Yield the removal of rows by age, in a partition at a time."""
         if self._lifetime is None:
             return
         gone: dict[Hashable, list[int]] = {}
         while (oldest := state.oldest()) is not None and oldest.time + self._lifetime < tick:
             state.expiring.popleft()
-            del state.partitions[oldest.partition].rows[oldest.number]
+            found = state.partitions[oldest.partition]
+            assert isinstance(found, Subwindow), "only these are among those that leave by age"
+            del found.rows[oldest.number]
             state.count -= 1
             gone.setdefault(oldest.partition, []).append(oldest.number)
         for partition, numbers in gone.items():
-            if not state.partitions[partition].is_full:
-                state.partitions[partition].is_full = True
+            window = state.partitions[partition]
+            if isinstance(window, Subwindow) and not window.is_full:
+                window.is_full = True
                 yield Action(ActionKind.FULL, partition)
             yield Action(ActionKind.EVICT, partition, tuple(numbers))
 
-    def _remove_old(self, state: Subwindows, tick: int, age: int) -> Iterator[Action]:
+    def _remove_old(self, state: Subwindows[W], tick: int, age: int) -> Iterator[Action]:
         while state.partitions:
             partition, found = next(iter(state.partitions.items()))
             if found.last + age > tick:
                 return
-            yield Action(ActionKind.REMOVE, partition, state.remove(partition))
+            state.remove(partition)
+            yield Action(ActionKind.REMOVE, partition)
 
-    def _limit(self, state: Subwindows, time: int) -> Iterator[Action]:
+    def _limit(self, state: Subwindows[W], time: int) -> Iterator[Action]:
         """Yield the removal of partitions after an insertion."""
         limits = self.partitions
         if limits is None or not limits.has_limits:
@@ -219,7 +227,7 @@ class PartitionedRows(RowWindows):
         while (limits.most is not None and len(state.partitions) > limits.most) or (
             limits.most_rows is not None and state.count > limits.most_rows
         ):
-            views = [PartitionView(name, len(found.rows), found.last) for name, found in state.partitions.items()]
+            views = [PartitionView(name, found.size, found.last) for name, found in state.partitions.items()]
             chosen = list(dict.fromkeys(self.select_partitions(views)))
             if not chosen or not all(name in state.partitions for name in chosen):
                 raise WindowError(
@@ -227,7 +235,8 @@ class PartitionedRows(RowWindows):
                     f"  expected: one or more of the {len(views)} partitions it was given, as there are too many"
                 )
             for name in chosen:
-                yield Action(ActionKind.REMOVE, name, state.remove(name))
+                state.remove(name)
+                yield Action(ActionKind.REMOVE, name)
 
     def _spell_more(self, axis: Axis) -> str:
         """Return the calls that say more than the policies, as a query writes them."""

@@ -22,13 +22,13 @@ from muntin.rows.policies import (
     policy_of,
     policy_to_dict,
 )
-from muntin.rows.subwindows import Member, Subwindows
+from muntin.rows.subwindows import OpenBatch, Subwindows
 from muntin.windows.context import WindowContext
 from muntin.windows.extent import Window
 
 
 @dataclass(frozen=True, slots=True)
-class RowBatches(PartitionedRows):
+class RowBatches(PartitionedRows[OpenBatch]):
     """Batches of rows of each partition; made by `batch` (IBM Streams: tumbling windows).
 
     By count a row is inserted and then the full window flushed, with it. By delta the window is flushed first, without
@@ -44,6 +44,7 @@ class RowBatches(PartitionedRows):
     name: ClassVar[str] = "batch"
     version: ClassVar[str] = "1.0"
     title: ClassVar[str] = "batches of rows"
+    leaves_at_once: ClassVar[bool] = True
 
     evicts: RowPolicy
 
@@ -68,7 +69,7 @@ class RowBatches(PartitionedRows):
             return WindowContext.FORWARD
         return WindowContext.FREE if isinstance(self.evicts, ElapsedPolicy) else WindowContext.BACKWARD
 
-    def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
+    def step(self, state: Subwindows[OpenBatch], row: Row) -> Iterator[Action]:
         """Take a row, and yield what is done."""
         yield from self.advance(state, row.time)
         partition, values = self._read(row)
@@ -84,21 +85,21 @@ class RowBatches(PartitionedRows):
                 found = state.open(partition, row.time)
             if found.base is None:
                 found.base = value
-        found.insert(row.number, Member(row.time))
+        found.insert(row.time)
         state.count += 1
         self._wake(state, row.time)
         yield Action(ActionKind.INSERT, partition, (row.number,))
-        if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size:
+        if isinstance(evicts, CountPolicy) and found.size == evicts.size:
             yield from self._compute(state, partition, row.time)
         yield from self._limit(state, row.time)
 
-    def earliest_start(self, state: Subwindows, tick: int) -> int:
+    def earliest_start(self, state: Subwindows[OpenBatch], tick: int) -> int:
         """Return the start of the period, where time flushes; otherwise the time of the oldest row."""
         if self._period is not None:
             return tick // self._period * self._period
         return PartitionedRows.earliest_start(self, state, tick)
 
-    def close(self, state: Subwindows, tick: int) -> Iterator[Action]:
+    def close(self, state: Subwindows[OpenBatch], tick: int) -> Iterator[Action]:
         """Yield the flushes of what is left: by time when it is due, otherwise at the end."""
         yield from self.advance(state, tick)
         if state.clock is not None and state.count:
@@ -114,21 +115,25 @@ class RowBatches(PartitionedRows):
     def _period(self) -> int | None:
         return self.evicts.length if isinstance(self.evicts, ElapsedPolicy) else None
 
-    def _mark(self, state: Subwindows, time: int) -> Iterator[Action]:
+    def _mark(self, state: Subwindows[OpenBatch], time: int) -> Iterator[Action]:
         if not state.count:
             yield Action(ActionKind.EMPTY)
         for partition in [*state.partitions] or ([0] if self.shows_empty else []):
             yield from self._compute(state, partition, time)
 
-    def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+    def _kind(self) -> type[OpenBatch]:
+        return OpenBatch
+
+    def _compute(self, state: Subwindows[OpenBatch], partition: Hashable, now: int) -> Iterator[Action]:
         found = state.partitions.get(partition)
         start, end = now, now + 1
         if self._period is not None:
             start, end = now - self._period, now
         elif found is not None:
-            start, end = found.first, max(now, found.newest + 1)
-        numbers = () if found is None else state.remove(partition)
-        yield Action(ActionKind.FLUSH, partition, numbers, Window(start, end))
+            start, end = found.first, max(now, found.last + 1)
+        if found is not None:
+            state.remove(partition)
+        yield Action(ActionKind.FLUSH, partition, window=Window(start, end))
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `batch`, and those after it."""

@@ -34,13 +34,15 @@ class RowWindows(WindowSpecification):
     5. *Future.* No window that is computed later starts before `earliest_start`.
 
     Attributes:
-        name: As for `WindowSpecification`.
+        leaves_at_once: True if members leave by flushes, and with their partitions, alone. States of modules then take
+            the place of rows, where modules have states.
         reads: SQL expressions over the columns of the input; `Row.values` has their values.
     """
 
     __slots__ = ()
 
     title: ClassVar[str] = "row windows"
+    leaves_at_once: ClassVar[bool] = False
 
     @property
     def reads(self) -> tuple[str, ...]:

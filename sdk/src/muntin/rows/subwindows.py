@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 
 class Member(NamedTuple):
@@ -44,6 +44,11 @@ class Subwindow:
     by_value: list[tuple[Any, int]] = field(default_factory=list)
 
     @property
+    def size(self) -> int:
+        """The number of members."""
+        return len(self.rows)
+
+    @property
     def is_new(self) -> bool:
         """True if it has no rows, and what comes does not depend on those that it had."""
         return not self.rows and not self.counted and self.base is None
@@ -61,7 +66,7 @@ class Subwindow:
     def insert(self, number: int, member: Member) -> None:
         """Add the newest member."""
         self.rows[number] = member
-        self.is_fresh = True
+        self.is_fresh, self.last = True, member.time
         if member.value is not None:
             heappush(self.by_value, (member.value, number))
 
@@ -88,6 +93,46 @@ class Subwindow:
         return cls(last, members, counted, base, is_full, is_fresh, values)
 
 
+@dataclass(slots=True)
+class OpenBatch:
+    """The rows of one partition since it was last flushed. They leave all at once, so none needs to be known.
+
+    Attributes:
+        last: The time of the last row that was inserted.
+        size: The number of members.
+        first: The time of the oldest.
+        base: The attribute from which the difference counts.
+    """
+
+    last: int
+    size: int = 0
+    first: int = 0
+    base: Any = None
+
+    @property
+    def is_new(self) -> bool:
+        """False: a window without rows is gone."""
+        return False
+
+    def insert(self, time: int) -> None:
+        """Add the newest member."""
+        self.first = self.first if self.size else time
+        self.size += 1
+        self.last = time
+
+    def to_data(self) -> list[Any]:
+        """Return it as plain data."""
+        return [self.last, self.size, self.first, self.base]
+
+    @classmethod
+    def from_data(cls, data: Sequence[Any]) -> OpenBatch:
+        """Undo `to_data`."""
+        return cls(*data)
+
+
+W = TypeVar("W", bound=Subwindow | OpenBatch)
+
+
 class Expiring(NamedTuple):
     """A row that leaves when it is too old."""
 
@@ -97,7 +142,7 @@ class Expiring(NamedTuple):
 
 
 @dataclass(slots=True)
-class Subwindows:
+class Subwindows(Generic[W]):
     """The windows of all partitions of a key.
 
     Attributes:
@@ -105,35 +150,34 @@ class Subwindows:
         partitions: The windows by partition, the least recently used first.
         count: How many rows they hold together.
         expiring: The rows of all partitions in order, where rows leave by age; some of them may have left.
+        kind: The class of the windows.
     """
 
+    kind: type[W]
     clock: int | None = None
-    partitions: OrderedDict[Hashable, Subwindow] = field(default_factory=OrderedDict)
+    partitions: OrderedDict[Hashable, W] = field(default_factory=OrderedDict)
     count: int = 0
     expiring: deque[Expiring] = field(default_factory=deque)
 
-    def open(self, partition: Hashable, time: int) -> Subwindow:
+    def open(self, partition: Hashable, time: int) -> W:
         """Return the window of a partition that gets a row, a new one if need be, as the most recently used."""
         found = self.partitions.get(partition)
         if found is None:
-            found = self.partitions[partition] = Subwindow(time)
+            found = self.partitions[partition] = self.kind(time)
         elif len(self.partitions) > 1:
             self.partitions.move_to_end(partition)
-        found.last = time
         return found
 
-    def remove(self, partition: Hashable) -> tuple[int, ...]:
-        """Take out a partition, and return the rows that it holds."""
-        rows = tuple(self.partitions.pop(partition).rows)
-        self.count -= len(rows)
-        return rows
+    def remove(self, partition: Hashable) -> None:
+        """Take out a partition."""
+        self.count -= self.partitions.pop(partition).size
 
     def oldest(self) -> Expiring | None:
         """Return the oldest row of all partitions, where rows leave by age."""
         while self.expiring:
             first = self.expiring[0]
             found = self.partitions.get(first.partition)
-            if found is not None and first.number in found.rows:
+            if isinstance(found, Subwindow) and first.number in found.rows:
                 return first
             self.expiring.popleft()
         return None
@@ -143,23 +187,24 @@ class Subwindows:
         return [self.clock, [[partition, *found.to_data()] for partition, found in self.partitions.items()]]
 
     @classmethod
-    def from_data(cls, data: Sequence[Any], *, expires: bool) -> Subwindows:
+    def from_data(cls, kind: type[W], data: Sequence[Any], *, expires: bool) -> Subwindows[W]:
         """Undo `to_data`.
 
         Args:
+            kind: The class of the windows.
             data: What it returned.
             expires: True if rows leave by age.
         """
         clock, stored = data
-        partitions = OrderedDict((partition, Subwindow.from_data(found)) for partition, *found in stored)
-        count = sum(len(found.rows) for found in partitions.values())
+        partitions = OrderedDict((partition, kind.from_data(found)) for partition, *found in stored)
+        count = sum(found.size for found in partitions.values())
         rows = [
             Expiring(member.time, number, partition)
             for partition, found in partitions.items()
+            if expires and isinstance(found, Subwindow)
             for number, member in found.rows.items()
-            if expires
         ]
-        return cls(clock, partitions, count, deque(sorted(rows, key=_by_number)))
+        return cls(kind, clock, partitions, count, deque(sorted(rows, key=_by_number)))
 
 
 def _by_number(row: Expiring) -> int:

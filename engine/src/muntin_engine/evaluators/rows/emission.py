@@ -12,7 +12,7 @@ from muntin.rows import Action, ActionKind, Row
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.computation import Slide, SweptWindow, WindowResults
+from muntin_engine.evaluators.general.computation import ModuleComputation, Slide, SweptWindow, WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -51,6 +51,47 @@ class _Open:
         return [slide.result(step) for slide in self.slides]
 
 
+@dataclass(slots=True)
+class _Folded:
+    """The window of a partition during a batch, where states of modules take the place of rows.
+
+    Attributes:
+        key: Whose window it is.
+        computations: The modules.
+        states: The state of each; None before the first row.
+        entered: The rows that are not in the states yet.
+    """
+
+    key: object
+    computations: Sequence[ModuleComputation]
+    states: list[Any] | None = None
+    entered: list[StoredEvent] = field(default_factory=list)
+
+    def insert(self, number: int, row: StoredEvent) -> None:
+        del number  # no row leaves by itself
+        self.entered.append(row)
+
+    def folded(self, window: Window | None = None) -> list[Any]:
+        """Return the states with all rows."""
+        known = self.states or [None] * len(self.computations)
+        if self.states is None or self.entered:
+            if window is None:
+                window = Window(self.entered[0].start, self.entered[-1].start + 1)
+            self.states = [
+                computation.build(self.entered, self.key, window)
+                if self.states is None
+                else computation.add(state, self.entered, self.key, window)
+                for computation, state in zip(self.computations, known, strict=True)
+            ]
+            self.entered = []
+        return self.states or []
+
+    def computed(self, window: Window) -> list[Any]:
+        """Return the result of each module."""
+        states = zip(self.computations, self.folded(window), strict=True)
+        return [computation.result_of_state(state, self.key, window) for computation, state in states]
+
+
 class RowsEmission(Emission):
     """Releases rows that the watermark has passed, in order, and emits each window that is computed.
 
@@ -66,6 +107,8 @@ class RowsEmission(Emission):
         self._reads = [query.expressions[expression] for expression in windows.reads]
         self._order = query.order
         self._is_partitioned = windows.partition_by is not None
+        modules = [computation.module for computation in results.computations]
+        self._folds = windows.leaves_at_once and all(m.is_incremental and not m.is_time_sensitive for m in modules)
 
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
@@ -77,7 +120,11 @@ class RowsEmission(Emission):
         stored = state.windows_data
         rows = windows.create_state() if stored is None else windows.from_data(stored)
         self._output: list[OutputChange] = []
-        self._open = {name: _Open(members, self._results.slides(key)) for name, members in state.members.items()}
+        self._open: dict[Hashable, _Open | _Folded] = {}
+        for name, members in state.members.items():
+            self._open[name] = _Open(members, self._results.slides(key))
+        for name, states in state.states.items():
+            self._open[name] = _Folded(key, self._results.computations, states)
         for event in self._released(state, watermark):
             state.released += 1
             row = Row(state.released, event.start, tuple(canonical(read(event.payload)) for read in self._reads))
@@ -88,7 +135,9 @@ class RowsEmission(Emission):
             self._take(windows.advance(rows, watermark), key, state)
         is_over = watermark == INFINITY or windows.is_empty(rows)
         state.windows_data = None if is_over else windows.to_data(rows)
-        state.members = {} if is_over else {name: window.members for name, window in self._open.items()}
+        kept = {} if is_over else self._open
+        state.members = {name: window.members for name, window in kept.items() if isinstance(window, _Open)}
+        state.states = {name: window.folded() for name, window in kept.items() if isinstance(window, _Folded)}
         state.due = INFINITY if is_over else windows.next_tick(rows)
         state.bound = INFINITY if is_over else windows.earliest_start(rows, watermark)
         return self._output
@@ -123,7 +172,9 @@ class RowsEmission(Emission):
                 assert row is not None, "a row is inserted when it comes"
                 self._opened(partition, key).insert(numbers[0], row)
             elif kind is ActionKind.EVICT:
-                self._open[partition].evict(numbers)
+                window_of = self._open[partition]
+                assert isinstance(window_of, _Open), "windows whose rows leave at once evict none"
+                window_of.evict(numbers)
             elif kind is ActionKind.REMOVE:
                 self._open.pop(partition, None)
             elif window is not None:
@@ -132,10 +183,11 @@ class RowsEmission(Emission):
                 if kind is ActionKind.FLUSH:
                     del self._open[partition]
 
-    def _opened(self, partition: Hashable, key: object) -> _Open:
+    def _opened(self, partition: Hashable, key: object) -> _Open | _Folded:
         found = self._open.get(partition)
         if found is None:
-            found = self._open[partition] = _Open({}, self._results.slides(key))
+            made = _Folded(key, self._results.computations) if self._folds else _Open({}, self._results.slides(key))
+            found = self._open[partition] = made
         return found
 
     def _emit(self, key: object, state: KeyState, partition: Hashable, window: Window, results: Sequence[Any]) -> None:

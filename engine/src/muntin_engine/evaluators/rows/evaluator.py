@@ -28,6 +28,8 @@ class RowsEvaluator(GeneralEvaluator):
         """Say how it computes a module, and why so."""
         if not module.module.is_incremental:
             return "computed from the rows of each window, as it is not incremental"
+        if _folds(plan):
+            return "rows are added to its state when they come, and not kept"
         slides = isinstance(module.module, SupportsRemove) and not module.module.is_time_sensitive
         return "its state follows the rows that come and go" if slides else "its state is built from each window's rows"
 
@@ -37,8 +39,9 @@ class RowsEvaluator(GeneralEvaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
+        rows = "the states of modules of each open window" if _folds(plan) else "those in windows"
         log = "in a log per bucket: a batch appends the keys that have rows or a timer"
-        return f"the rows that wait for the watermark, and those in windows, {log}"
+        return f"the rows that wait for the watermark, and {rows}, {log}"
 
     def load(self) -> None:
         """Import what micro-batches need."""
@@ -49,3 +52,10 @@ class RowsEvaluator(GeneralEvaluator):
         from muntin_engine.evaluators.rows.processing import RowsRun
 
         return RowsRun
+
+
+def _folds(plan: Plan) -> bool:
+    """Return True if states of modules take the place of rows."""
+    modules = [module.module for module in plan.modules]
+    leaves_at_once = plan.rows is not None and plan.rows.leaves_at_once
+    return leaves_at_once and all(module.is_incremental and not module.is_time_sensitive for module in modules)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from muntin import INFINITY
+from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+
+_ALL: Final = Window(EARLIEST, INFINITY)
+"""Stands for a window that has not been computed yet, in messages about its state."""
 
 Members: TypeAlias = dict[Hashable, StoredEvent]
 """The rows in the window of a partition, by number, the oldest first."""
@@ -21,7 +24,8 @@ class RowsKeyState(KeyState):
     Attributes:
         windows_data: The state of the windows as plain data; None if it is as good as a new one.
         released: The number of the last row that was released.
-        members: The rows in the window of each partition.
+        members: The rows in the window of each partition, where they are kept.
+        states: The state of each module in the window of each partition, where these take the place of rows.
         due: The next tick at which something is done without a row.
         bound: The least time of an output that the windows may yet make.
     """
@@ -32,6 +36,7 @@ class RowsKeyState(KeyState):
         self.windows_data: Any = None
         self.released = 0
         self.members: dict[Hashable, Members] = {}
+        self.states: dict[Hashable, list[object]] = {}
         self.due = self.bound = INFINITY
 
     @property
@@ -56,7 +61,9 @@ class RowsKeyState(KeyState):
             ]
             for partition, rows in self.members.items()
         ]
-        return [super().to_data(kept, key), self.windows_data, self.released, members]
+        packed = kept.pack([*self.states.values()], key, [_ALL] * len(self.states)) if self.states else []
+        states = [[*self.states], packed, kept.schema_version]
+        return [super().to_data(kept, key), self.windows_data, self.released, members, states]
 
     def changes(self, kept: KeptStates, key: object) -> None:
         """Return None: the state is written as a whole."""
@@ -66,10 +73,13 @@ class RowsKeyState(KeyState):
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], kept: KeptStates, key: object
     ) -> RowsKeyState:
         """Return the state that `to_data` wrote."""
-        ((waiting, windows_data, released, members),) = stored
+        ((waiting, windows_data, released, members, (partitions, packed, schema_version)),) = stored
         state = super().from_data(query, [waiting], kept, key)
         assert isinstance(state, RowsKeyState)
         state.windows_data, state.released = windows_data, released
+        if partitions:
+            unpacked = kept.unpack(packed, schema_version, key, [_ALL] * len(partitions))
+            state.states = dict(zip(partitions, unpacked, strict=True))
         for partition, numbers, starts, ends, values in members:
             width = len(values) // max(len(numbers), 1)
             payloads = (tuple(values[place * width : (place + 1) * width]) for place in range(len(numbers)))
