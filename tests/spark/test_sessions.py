@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from muntin_engine import prepare_session, session
+from muntin_engine import prepare_session, spark_session
 
 STATE_STORE = "spark.sql.streaming.stateStore"
 PROVIDER = f"{STATE_STORE}.providerClass"
@@ -55,5 +55,5 @@ def test_a_state_store_that_would_not_do_does_not_stay_and_one_that_would_does(f
 
 
 def test_a_program_gets_the_session_that_runs_with_the_name_it_has(spark: SparkSession) -> None:
-    assert session("another").sparkContext is spark.sparkContext
+    assert spark_session("another").sparkContext is spark.sparkContext
     assert spark.conf.get("spark.app.name") == "muntin tests"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring import BatchMetrics, batch_metrics, monitor
     from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
-    from muntin_engine.spark.session.local import local_session, session, stop_session
+    from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
     from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
 else:
@@ -54,7 +54,7 @@ else:
         "muntin_engine.shipping": ("ship",),
         "muntin_engine.writing": ("ChangelogTable", "ParquetFolder", "Sink", "fold", "net_changes"),
         "muntin_engine.spark.failures": ("root_cause",),
-        "muntin_engine.spark.session.local": ("local_session", "session", "stop_session"),
+        "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
     }
     _PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names}
@@ -106,7 +106,7 @@ __all__ = [
     "net_changes",
     "prepare_session",
     "root_cause",
-    "session",
     "ship",
+    "spark_session",
     "stop_session",
 ]

@@ -31,7 +31,7 @@ _ELSEWHERE: Final = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE
 """Variables that are set where Spark runs already: by `spark-submit`, by users of Spark Connect and by PySpark."""
 
 
-def session(name: str = "muntin") -> SparkSession:
+def spark_session(name: str = "muntin") -> SparkSession:
     """Return the session that this program is to run in, ready for queries.
 
     That is the session which runs already, as in a notebook of a platform, or that of `spark-submit`, or of Spark
