@@ -139,8 +139,8 @@ class Meaning:
             events = dict(fold(changes))
             if self.case.case.is_edge:
                 events = dict(zip(events, joined_in_place(events), strict=True))
-            for window in reference.windows(self.query.window, list(events.values()), now(key).horizon):
-                members = {id: e for id, e in events.items() if reference.belongs(self.query.window, e, window)}
+            for window in reference.windows(self.query.kind, list(events.values()), now(key).horizon):
+                members = {id: e for id, e in events.items() if reference.belongs(self.query.kind, e, window)}
                 if members:
                     yield key, window, members
 

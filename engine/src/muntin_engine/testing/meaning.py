@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, Window, WindowKind
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, Window, WindowSpecification
 from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, reference
 from muntin_engine.core.changes import Progress
 
 
-def progress_of(window: WindowKind, batch: Batch) -> Progress:
+def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
     """Return the progress of the whole input that a batch implies."""
     starts = [step.change.event.start for step in batch.changes]
     ends = [end + window.reach for step in batch.changes for end in _ends_of(step) if end != INFINITY]
@@ -47,8 +47,8 @@ def windows_with_members(
     query: WindowedQuery, events: Sequence[Event[object]], horizon: int
 ) -> list[tuple[Window, list[Event[object]]]]:
     """Return the windows that have members, with these."""
-    found = reference.windows(query.window, events, horizon)
-    pairs = [(window, [e for e in events if reference.belongs(query.window, e, window)]) for window in found]
+    found = reference.windows(query.kind, events, horizon)
+    pairs = [(window, [e for e in events if reference.belongs(query.kind, e, window)]) for window in found]
     return [(window, members) for window, members in pairs if members]
 
 

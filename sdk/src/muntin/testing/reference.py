@@ -18,9 +18,11 @@ from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs_of import check_needs
 from muntin.policies import ClipPolicy, TimestampPolicy
+from muntin.rows import RowWindows
 from muntin.testing.equality import equal
+from muntin.testing.row_reference import row_windows
 from muntin.testing.window_meaning import meaning_of
-from muntin.windows import Window, WindowKind
+from muntin.windows import Window, WindowKind, WindowSpecification
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class WindowedQuery:
         PolicyError: A module cannot find what it looks for in such windows.
     """
 
-    window: WindowKind
+    window: WindowSpecification
     computations: Sequence[Computation]
     clip: ClipPolicy = ClipPolicy.NONE
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
@@ -64,6 +66,12 @@ class WindowedQuery:
 
     def __post_init__(self) -> None:
         check_needs([computation.module for computation in self.computations], self.window)
+
+    @property
+    def kind(self) -> WindowKind:
+        """The windows, which cut the axis."""
+        assert isinstance(self.window, WindowKind), f"{self.window} does not cut the axis"
+        return self.window
 
     @property
     def waits_for_ends(self) -> bool:
@@ -110,14 +118,18 @@ def evaluate(
     limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
     history = [event for event in whole if query.keeps(event.payload)]
     output: list[OutputEvent] = []
-    for window in windows(query.window, history, limit):
-        members = [event for event in history if belongs(query.window, event, window)]
+    if isinstance(query.window, RowWindows):
+        for window, members in row_windows(query.window, history, complete_to, limit):
+            output += _evaluate_once(query, window, members)
+        return output
+    for window in windows(query.kind, history, limit):
+        members = [event for event in history if belongs(query.kind, event, window)]
         if members and is_closed(query, window, members, complete_to):
             output += evaluate_window(query, window, members)
     return output
 
 
-def horizon_of(kind: WindowKind, events: Iterable[Event[object]], complete_to: int = INFINITY) -> int:
+def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], complete_to: int = INFINITY) -> int:
     """Return the first tick past all starts, known ends and punctuation."""
     whole = list(events)
     ends = [event.end + kind.reach for event in whole if event.end != INFINITY]
@@ -145,7 +157,7 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[obje
     """
     if complete_to == INFINITY:
         return True
-    is_movable = meaning_of(query.window).closes_late
+    is_movable = meaning_of(query.kind).closes_late
     if window.end > complete_to or (is_movable and window.end == complete_to):
         return False
     return not query.waits_for_ends or all(event.end < complete_to for event in members)
@@ -153,7 +165,7 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[obje
 
 def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
     """Return the output of one window from all its members."""
-    window = meaning_of(query.window).extent(query.window, window)
+    window = meaning_of(query.kind).extent(query.kind, window)
     if query.timestamps is TimestampPolicy.TIME_BOUND:
         return _as_it_becomes_known(query, window, members)
     return _evaluate_once(query, window, members)
@@ -164,7 +176,7 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
 
     A count window is known at its last tick, which is the last of the times that it counts.
     """
-    first = window.end - 1 if meaning_of(query.window).is_known_at_end else window.start
+    first = window.end - 1 if meaning_of(query.kind).is_known_at_end else window.start
     changes = {tick for event in members for tick in (event.start, event.end) if first < tick < window.end}
     output: list[OutputEvent] = []
     for start, end in pairwise([*sorted({first, *changes}), window.end]):

@@ -16,7 +16,7 @@ from muntin.testing.drawings import Drawing
 from muntin.testing.reference import OutputEvent, WindowedQuery, evaluate, horizon_of
 from muntin.testing.stream_history import StreamHistory
 from muntin.testing.timeline import bar_of, draw_steps, row_of
-from muntin.windows import WindowKind
+from muntin.windows import WindowSpecification
 
 _ANY: Final = object()
 
@@ -150,7 +150,7 @@ class Script:
         """Return the highest punctuation: `EARLIEST` if there is none, `INFINITY` if the stream is closed."""
         return self._so_far.watermark
 
-    def horizon(self, specification: WindowKind) -> int:
+    def horizon(self, specification: WindowSpecification) -> int:
         """Return the first tick of which no key and no finite punctuation says anything (see `horizon_of`)."""
         events = [event for table in self.history().values() for event in table.values()]
         times = [step.time for step in self.steps if isinstance(step, Punctuation) and step.time != INFINITY]

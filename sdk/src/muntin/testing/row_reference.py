@@ -1,0 +1,54 @@
+"""Row windows of one key, as the reference evaluator has them: all rows, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from muntin.axis import INFINITY
+from muntin.events import Event
+from muntin.rows import Action, ActionKind, Row, RowWindows
+from muntin.windows import Window
+
+
+def row_windows(
+    windows: RowWindows, events: Iterable[Event[Any]], complete_to: int, horizon: int
+) -> Iterator[tuple[Window, list[Event[Any]]]]:
+    """Yield the windows that are computed of rows before a tick, each with its members in order.
+
+    Rows of one time are in the order in which they are given. What windows read of a row is a field of its payload, or
+    an attribute, of that name.
+
+    Args:
+        windows: The windows.
+        events: The rows.
+        complete_to: The tick; `INFINITY` for a stream that was closed.
+        horizon: The first tick past all rows of all keys.
+    """
+    state = windows.create_state()
+    rows = sorted((event for event in events if event.start < complete_to), key=lambda event: event.start)
+    members: dict[Hashable, dict[int, Event[Any]]] = {}
+    for number, event in enumerate(rows, 1):
+        values = tuple(_value(event.payload, name) for name in windows.reads)
+        yield from _computed(windows.step(state, Row(number, event.start, values)), members, rows)
+    rest = windows.close(state, horizon) if complete_to == INFINITY else windows.advance(state, complete_to)
+    yield from _computed(rest, members, rows)
+
+
+def _computed(
+    actions: Iterable[Action], members: dict[Hashable, dict[int, Event[Any]]], rows: Sequence[Event[Any]]
+) -> Iterator[tuple[Window, list[Event[Any]]]]:
+    for kind, partition, numbers, window in actions:
+        held = members.setdefault(partition, {})
+        if kind is ActionKind.INSERT:
+            held[numbers[0]] = rows[numbers[0] - 1]
+        if window is not None:
+            yield window, list(held.values())
+        for number in numbers if kind is ActionKind.EVICT else ():
+            del held[number]
+        if kind in (ActionKind.FLUSH, ActionKind.REMOVE):
+            held.clear()
+
+
+def _value(payload: Any, name: str) -> Any:
+    return payload[name] if isinstance(payload, Mapping) else getattr(payload, name)
