@@ -118,7 +118,7 @@ class EventStream(InputRequest):
         """Cut the axis into windows.
 
         Args:
-            specification: For example `hopping("1 hour", "10 minutes")` or `snapshot()`.
+            specification: For example `hopping("1 hour", "10 minutes")`, `snapshot()` or `last(10).trigger(2)`.
             clip: What time-sensitive modules see of lifetimes that leave the window. Unsaid, it is the one that the
                 modules are made for; `"none"` if they do not mind.
             timestamps: Which lifetime the output gets. Unsaid, it is the one that the modules are made for; `"align"`
