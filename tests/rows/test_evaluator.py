@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin import INFINITY, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
 from muntin.rows import PartitionedRows, Row, RowWindows, batch, delta, elapsed, last, marker
 from muntin.schemas import describe
 from muntin_engine.core.calls import Meter
@@ -54,6 +54,13 @@ def test_rows_wait_until_the_watermark_has_passed_them() -> None:
         (Window(1, 6), ([1, 2],)),
     ]
     assert len(evaluated(plan, [Step(of_times(1, 5), 5)])) == 1
+
+
+@pytest.mark.parametrize("windows", [last(elapsed(5)), batch(elapsed(5)), batch(2)], ids=str)
+def test_rows_may_come_before_anything_is_said_of_time(windows: RowWindows) -> None:
+    plan = plan_of_rows(windows)
+    found = evaluated(plan, [Step(of_times(1, 2), EARLIEST), Step(of_times(3), EARLIEST), Step([], INFINITY)])
+    assert found == evaluated(plan, [Step([*of_times(1, 2), *of_times(3)], INFINITY)])
 
 
 def test_each_key_has_windows_of_its_own() -> None:
