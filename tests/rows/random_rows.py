@@ -16,6 +16,7 @@ from muntin.rows import (
     Partitions,
     Row,
     RowBatches,
+    RowsBetween,
 )
 
 COUNTS = st.builds(CountPolicy, st.integers(1, 5))
@@ -42,12 +43,25 @@ def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
     return st.builds(RowBatches, st.one_of(COUNTS, TIMES, DELTAS, MARKERS), partitions=by)
 
 
+def bounded_by_rows(by: Any = BY) -> st.SearchStrategy[RowsBetween]:
+    """Windows between rows, with each condition and with both."""
+    more: dict[str, Any] = {"within": st.none() | TIMES, "closed_only": st.booleans(), "partitions": by}
+    flags: dict[str, Any] = {"closing_row": st.booleans(), "reopens": st.booleans()}
+    return st.one_of(
+        st.builds(RowsBetween, st.just("o"), st.just("c"), **flags, **more),
+        st.builds(RowsBetween, st.just("o"), **more),
+        st.builds(RowsBetween, st.none(), st.just("c"), **more),
+    )
+
+
 def rows_for(windows: PartitionedRows[Any], most: int = 25) -> st.SearchStrategy[list[Row]]:
     """Rows in order, several at a tick now and then, with what the windows read of them."""
     value = {
         "p": st.sampled_from(["a", "b", "c"]),
         "v": st.one_of(st.integers(0, 9), st.none()),
         "m": st.sampled_from([False, False, True, None]),
+        "o": st.sampled_from([False, True, True, None]),
+        "c": st.sampled_from([False, False, True, None]),
     }
     one = st.tuples(st.sampled_from([0, 0, 1, 1, 2, 7]), st.tuples(*(value[name] for name in windows.reads)))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muntin import RowWindows, batch, delta, elapsed, last, marker
+from muntin import RowWindows, batch, between, delta, elapsed, last, marker
 from muntin.testing import LawError, RowWindowLaws, laws_of
 from tests.rows.hostile import HOSTILE, Pairs
 
@@ -20,6 +20,10 @@ OWN: list[RowWindows] = [
     batch(elapsed(5)),
     batch(delta("v", 2)),
     batch(marker("m")).with_empty(),
+    between("o", "c", within=6),
+    between("o", "c", closing_row=False, reopens=True, closed_only=True).partition("p", age=4, most=2),
+    between("o"),
+    between(closes="c").partition("p", most_rows=3),
     Pairs(),
 ]
 

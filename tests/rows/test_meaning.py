@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from muntin.named_windows import from_dict, to_dict
 from muntin.rows import ActionKind, PartitionedRows
 from tests.rows.meaning import computed
-from tests.rows.random_rows import BY, LIMITED, rows_for, sliding, tumbling
+from tests.rows.random_rows import BY, LIMITED, bounded_by_rows, rows_for, sliding, tumbling
 from tests.rows.tracing import Trace
 
 SETTINGS = settings(max_examples=120, derandomize=True, database=None, deadline=None)
@@ -50,7 +50,8 @@ def test_the_random_windows_are_computed() -> None:
     assert sum(counts) > 200
 
 
-ANY = st.one_of(sliding(st.one_of(BY, LIMITED)), tumbling(st.one_of(BY, LIMITED)))
+EITHER = st.one_of(BY, LIMITED)
+ANY = st.one_of(sliding(EITHER), tumbling(EITHER), bounded_by_rows(EITHER))
 
 
 @SETTINGS

@@ -62,7 +62,7 @@ from muntin.progress import (
     punctuate_every,
     punctuated,
 )
-from muntin.rows import LastRows, RowBatches, RowWindows, batch, delta, elapsed, last, marker
+from muntin.rows import LastRows, RowBatches, RowsBetween, RowWindows, batch, between, delta, elapsed, last, marker
 from muntin.triggers import Decision, Trigger, TriggerView
 from muntin.windows import (
     CalendarWindows,
@@ -150,6 +150,7 @@ __all__ = [
     "Revision",
     "RowBatches",
     "RowWindows",
+    "RowsBetween",
     "SessionWindows",
     "SnapshotWindows",
     "StreamError",
@@ -174,6 +175,7 @@ __all__ = [
     "WindowKind",
     "WindowSpecification",
     "batch",
+    "between",
     "bounded_delay",
     "bounded_disorder",
     "calendar",

@@ -12,6 +12,7 @@ from muntin.errors import MuntinError, ParameterError, WindowError
 from muntin.rows.last_rows import LastRows
 from muntin.rows.row_batches import RowBatches
 from muntin.rows.row_windows import RowWindows
+from muntin.rows.rows_between import RowsBetween
 from muntin.windows.calendar import CalendarWindows
 from muntin.windows.count import CountWindows
 from muntin.windows.growing import CumulateWindows, GlobalWindows, LandmarkWindows
@@ -30,7 +31,7 @@ OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
 }
 """Muntin's own kinds by name."""
 
-_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (LastRows, RowBatches)}
+_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (LastRows, RowBatches, RowsBetween)}
 
 
 def window(name: str, **parameters: Any) -> WindowKind:

@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import types as spark_types
 
 from muntin import PolicyError, RowWindows
-from muntin.rows import DeltaPolicy, MarkerPolicy, PartitionedRows
+from muntin.rows import DeltaPolicy, PartitionedRows
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.spark.types import field_of
 
@@ -44,7 +44,7 @@ def check_order(part: spark_types.StructField) -> None:
 
 
 def check_read(windows: RowWindows, expression: str, data_type: spark_types.DataType) -> None:
-    """Refuse what row windows cannot read: a difference of text, a partition by a float.
+    """Refuse what row windows cannot read: a difference of text, a partition by a float, a number as a condition.
 
     Raises:
         PolicyError: An expression is of another type than it is used as.
@@ -58,8 +58,7 @@ def check_read(windows: RowWindows, expression: str, data_type: spark_types.Data
     for policy in windows.policies if isinstance(windows, PartitionedRows) else ():
         if isinstance(policy, DeltaPolicy) and policy.attribute == expression and not isinstance(data_type, _NUMBERS):
             raise PolicyError(f"delta({expression!r}, ...) is of type {found}\n  expected: a number or a timestamp")
-        is_marker = isinstance(policy, MarkerPolicy) and policy.condition == expression
-        if is_marker and not isinstance(data_type, spark_types.BooleanType):
-            raise PolicyError(
-                f"marker({expression!r}) is of type {found}\n  expected: a condition, such as \"x = 'end'\""
-            )
+    if expression in windows.conditions and not isinstance(data_type, spark_types.BooleanType):
+        raise PolicyError(
+            f"{windows} reads {expression!r}, which is of type {found}\n  expected: a condition, such as \"x = 'end'\""
+        )

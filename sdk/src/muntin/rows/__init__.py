@@ -1,4 +1,4 @@
-"""Row windows: the last rows, and batches of rows, in an order that is data (IBM Streams, sliding and tumbling).
+"""Row windows: the last rows, batches of rows, and from a row that opens to one that closes, in an order that is data.
 
 `last(10).trigger(2)` and `batch(4)` read as in IBM's own Python API, `streamsx.topology`. Rows leave and windows are
 computed by count, by time of the axis, by the difference of an attribute, or where a marker row ends a batch.
@@ -20,6 +20,7 @@ from muntin.rows.policies import (
 )
 from muntin.rows.row_batches import RowBatches, batch
 from muntin.rows.row_windows import RowWindows
+from muntin.rows.rows_between import RowsBetween, between
 
 __all__ = [
     "Action",
@@ -36,7 +37,9 @@ __all__ = [
     "RowBatches",
     "RowPolicy",
     "RowWindows",
+    "RowsBetween",
     "batch",
+    "between",
     "delta",
     "elapsed",
     "last",

@@ -11,7 +11,7 @@ from muntin.axis import INFINITY, Axis, Duration, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitions import Partitions, PartitionView
-from muntin.rows.policies import ElapsedPolicy, RowPolicy
+from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.subwindows import Subwindow, Subwindows, W
 
@@ -107,6 +107,11 @@ class PartitionedRows(RowWindows, Generic[W]):
     def partition_by(self) -> str | None:
         """The expression by which rows are partitioned."""
         return None if self.partitions is None else self.partitions.by
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions of markers."""
+        return tuple(policy.condition for policy in self.policies if isinstance(policy, MarkerPolicy))
 
     @property
     @abstractmethod

@@ -81,7 +81,7 @@ class DeltaPolicy:
     start: float | None = None
 
     def __post_init__(self) -> None:
-        _check_expression("delta", self.attribute)
+        check_expression("delta", self.attribute)
         size: object = self.size
         if isinstance(size, bool) or not isinstance(size, int | float) or not size >= 0:
             raise WindowError(f"the size of a delta is a number, zero or above, got {size!r}")
@@ -116,7 +116,7 @@ class MarkerPolicy:
     condition: str
 
     def __post_init__(self) -> None:
-        _check_expression("marker", self.condition)
+        check_expression("marker", self.condition)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -233,6 +233,11 @@ def marker(condition: str) -> MarkerPolicy:
     return MarkerPolicy(condition)
 
 
-def _check_expression(call: str, expression: object) -> None:
+def check_expression(call: str, expression: object) -> None:
+    """Refuse what is no SQL expression.
+
+    Raises:
+        WindowError: It is not text, or empty.
+    """
     if not isinstance(expression, str) or not expression:
         raise WindowError(f"{call}() takes a column or an SQL expression as text, got {expression!r}")

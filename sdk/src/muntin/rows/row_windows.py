@@ -54,6 +54,11 @@ class RowWindows(WindowSpecification):
         """The expression among `reads` that says which partition a row belongs to; None where there are none."""
         return None
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The expressions among `reads` that are conditions; a query refuses them if they are of another type."""
+        return ()
+
     @abstractmethod
     def create_state(self) -> Any:
         """Return the state of a key without rows."""

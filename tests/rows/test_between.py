@@ -1,0 +1,183 @@
+"""Windows from a row that opens to one that closes: one by one, and against their definition on random rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin import INFINITY, RowsBetween, WindowContext, WindowError, between, elapsed
+from muntin.named_windows import from_dict, to_dict
+from muntin.rows import Row
+from tests.rows.engine import Given, Step, evaluated, plan_of_rows
+from tests.rows.meaning_between import computed_between
+from tests.rows.random_rows import BY, bounded_by_rows, rows_for
+from tests.rows.tracing import Computed, Trace
+
+SETTINGS = settings(max_examples=150, derandomize=True, database=None, deadline=None)
+LETTERS = {"o": (True, False), "c": (False, True), "b": (True, True), ".": (False, False), "?": (None, None)}
+
+
+def rows_of(line: str) -> list[Row]:
+    """A row per letter, at times 1, 2, 3, ...: it opens, closes, does both, neither, or nobody knows."""
+    return [Row(place, place, LETTERS[letter]) for place, letter in enumerate(line, 1)]
+
+
+def told(windows: RowsBetween, line: str, end: int | None = None) -> list[tuple[int, int, tuple[int, ...]]]:
+    found = Trace(windows).rows(*rows_of(line))
+    if end is not None:
+        found.close(end)
+    return [(window.start, window.end, rows) for window, _, rows in found.computed]
+
+
+SIMPLE = between("o", "c")
+
+
+@pytest.mark.parametrize(
+    ("windows", "line", "expected"),
+    [
+        (SIMPLE, ".o..c.", [(2, 6, (2, 3, 4, 5))]),
+        (between("o", "c", closing_row=False), ".o..c.", [(2, 5, (2, 3, 4))]),
+        (SIMPLE, "c.c", []),
+        (SIMPLE, "oo.c.c", [(1, 5, (1, 2, 3, 4))]),
+        (between("o", "c", reopens=True), "oo.c", [(1, 2, (1,)), (2, 5, (2, 3, 4))]),
+        (between("o", "c", reopens=True, closed_only=True), "oo.c", [(2, 5, (2, 3, 4))]),
+        (SIMPLE, "b.b", [(1, 2, (1,)), (3, 4, (3,))]),
+        (SIMPLE, "o.bo", [(1, 4, (1, 2, 3))]),
+        (between("o", "c", closing_row=False), "o.b.b", [(1, 3, (1, 2)), (3, 5, (3, 4))]),
+        (SIMPLE, "?o?c?", [(2, 5, (2, 3, 4))]),
+        (between("o", "c", within=3), "o...o.c", [(1, 4, (1, 2, 3)), (5, 8, (5, 6, 7))]),
+        (between("o", "c", within=3, closed_only=True), "o...o.c", [(5, 8, (5, 6, 7))]),
+        (between("o", "c", within=3), "o..c", [(1, 4, (1, 2, 3))]),
+    ],
+    ids=str,
+)
+def test_windows_go_from_a_row_that_opens_to_one_that_closes(windows: RowsBetween, line: str, expected: Any) -> None:
+    assert told(windows, line) == expected
+
+
+def test_with_one_condition_windows_follow_each_other() -> None:
+    numbers = [Row(place, place, (letter == "m",)) for place, letter in enumerate(".m..m.", 1)]
+    assert [one.rows for one in Trace(between("m")).rows(*numbers).computed] == [(2, 3, 4)]
+    assert [one.rows for one in Trace(between(closes="m")).rows(*numbers).computed] == [(1, 2), (3, 4, 5)]
+
+
+def test_a_window_that_is_open_at_the_end_of_the_stream_ends_there() -> None:
+    assert told(SIMPLE, "o.", end=9) == [(1, 9, (1, 2))]
+    assert told(between("o", "c", closed_only=True), "o.", end=9) == []
+    assert told(between("o", "c", within=4), "o.", end=9) == [(1, 5, (1, 2))]
+
+
+def test_rows_at_one_time_follow_their_order() -> None:
+    rows = [Row(1, 5, (True, False)), Row(2, 5, (False, True)), Row(3, 5, (True, False)), Row(4, 5, (False, True))]
+    assert [one.rows for one in Trace(SIMPLE).rows(*rows).computed] == [(1, 2), (3, 4)]
+
+
+def test_a_window_that_nobody_closes_is_not_kept_for_longer_than_it_may_last() -> None:
+    windows = between("o", "c", within=10)
+    found = Trace(windows).rows(*rows_of("o.."))
+    assert windows.next_tick(found.state) == 11
+    assert not windows.is_empty(found.state)
+    found.advance(11)
+    assert windows.is_empty(found.state)
+    assert windows.next_tick(found.state) == INFINITY
+
+
+def test_partitions_are_bounded_together() -> None:
+    windows = between("o", "c").partition("p", most=1, age=3)
+    found = Trace(windows).rows(Row(1, 1, ("a", True, False)), Row(2, 2, ("b", True, False)))
+    found.rows(Row(3, 3, ("a", False, True)), Row(4, 4, ("b", False, True)))
+    assert [(one.partition, one.rows) for one in found.computed] == [("b", (2, 4))]
+    late = Trace(windows).rows(Row(1, 1, ("a", True, False)), Row(2, 4, ("a", False, True)))
+    assert late.computed == []
+
+
+REFUSED: dict[str, Any] = {
+    "no condition": (between, "has no condition"),
+    "no text": (lambda: between(3), "takes a column or an SQL expression as text, got 3"),  # type: ignore[arg-type]
+    "separators": (lambda: between(closes="m", closing_row=False), r"write batch\(marker\('m'\)\)"),
+    "each row reopens": (lambda: between(closes="m", reopens=True), "rows that close alone"),
+    "nothing to wait for": (lambda: between("m", reopens=True), "rows that open alone"),
+    "never empty": (lambda: between("m").with_empty(), "never empty"),
+    "no time": (lambda: between("m", within=0), "above zero"),
+    "no field": (lambda: RowsBetween.from_dict({"open": "m"}), "no window of between"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_contradicts_itself_is_refused_with_what_to_write(name: str) -> None:
+    make, message = REFUSED[name]
+    with pytest.raises(WindowError, match=message):
+        make()
+
+
+def test_they_are_told_as_they_are_written() -> None:
+    windows = between("x > 1", "x < 0", closing_row=False, reopens=True, within=9, closed_only=True).partition("p")
+    told = "between('x > 1', 'x < 0', closing_row=False, reopens=True, within=9, closed_only=True).partition('p')"
+    assert str(windows) == told
+    assert windows.conditions == ("x > 1", "x < 0")
+    assert windows.reads == ("p", "x > 1", "x < 0")
+    assert windows.with_lengths(lambda length: length * 10).within == elapsed(90)
+    assert (SIMPLE.context, windows.context) == (WindowContext.BACKWARD, WindowContext.FORWARD)
+
+
+@SETTINGS
+@given(bounded_by_rows(), st.data())
+def test_windows_hold_what_their_definition_says(windows: RowsBetween, data: st.DataObject) -> None:
+    rows = data.draw(rows_for(windows))
+    tick = (rows[-1].time if rows else 0) + data.draw(st.integers(0, 12))
+    found = Trace(windows).rows(*rows).advance(tick)
+    assert sorted(found.computed, key=repr) == sorted(computed_between(windows, rows, tick), key=repr)
+    found.close(tick + 1)
+    whole = computed_between(windows, rows, tick + 1, is_over=True)
+    assert sorted(found.computed, key=repr) == sorted(whole, key=repr)
+    assert from_dict(to_dict(windows)) == windows
+
+
+def test_the_random_windows_are_closed_broken_off_and_left_open() -> None:
+    seen: dict[str, int] = defaultdict(int)
+
+    @SETTINGS
+    @given(bounded_by_rows(), st.data())
+    def count(windows: RowsBetween, data: st.DataObject) -> None:
+        rows = data.draw(rows_for(windows))
+        tick = rows[-1].time + 1 if rows else 0
+        so_far = computed_between(windows, rows, tick)
+        seen["computed"] += len(so_far)
+        seen["left open"] += len(computed_between(windows, rows, tick, is_over=True)) - len(so_far)
+        if windows.within is not None:
+            seen["as long as may be"] += sum(
+                one.window.end - one.window.start == windows.within.length for one in so_far
+            )
+
+    count()
+    assert seen["computed"] > 200
+    assert seen["left open"] > 20
+    assert seen["as long as may be"] > 20
+
+
+@SETTINGS
+@given(bounded_by_rows(BY), st.data(), st.booleans())
+def test_the_engine_finds_them_whatever_the_order_of_arrival_and_the_batches(
+    windows: RowsBetween, data: st.DataObject, restarts: bool
+) -> None:
+    rows = data.draw(rows_for(windows))
+    arriving = [
+        Given("k", row.time, row.number, dict(zip(windows.reads, row.values, strict=True)))
+        for row in data.draw(st.permutations(rows))
+    ]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))
+    steps = []
+    for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+        upto = min((row.time for row in arriving[end:]), default=INFINITY)
+        steps.append(Step(arriving[start:end], upto))
+    tick = rows[-1].time + 1 if rows else 0
+    found = [
+        Computed(one.window, 0 if one.partition is None else one.partition, tuple(one.value[0]))
+        for one in evaluated(plan_of_rows(windows), steps, restarts=restarts)
+    ]
+    wanted = computed_between(windows, rows, tick, is_over=True)
+    assert sorted(found, key=repr) == sorted(wanted, key=repr)
