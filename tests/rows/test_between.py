@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from muntin import INFINITY, RowsBetween, WindowContext, WindowError, between, elapsed
 from muntin.named_windows import from_dict, to_dict
 from muntin.rows import Row
+from muntin.testing import Computation, Script, WindowedQuery
 from tests.rows.engine import Given, Step, evaluated, plan_of_rows
 from tests.rows.meaning_between import computed_between
+from tests.rows.modules import Listed
 from tests.rows.random_rows import BY, bounded_by_rows, rows_for
 from tests.rows.tracing import Computed, Trace
 
@@ -93,6 +95,16 @@ def test_partitions_are_bounded_together() -> None:
     assert [(one.partition, one.rows) for one in found.computed] == [("b", (2, 4))]
     late = Trace(windows).rows(Row(1, 1, ("a", True, False)), Row(2, 4, ("a", False, True)))
     assert late.computed == []
+
+
+def test_a_script_runs_over_them_with_conditions_by_name() -> None:
+    rows = [{"number": row.number, "o": row.values[0], "c": row.values[1]} for row in rows_of(".o.co")]
+    script = Script()
+    for row in rows:
+        script = script.point(row["number"], row["number"], row)
+    query = WindowedQuery(SIMPLE, [Computation(Listed(), select=lambda payload: payload["number"])])
+    (found,) = script.close().run(query).values()
+    assert [row.value for row in found] == [([2, 3, 4],), ([5],)]
 
 
 REFUSED: dict[str, Any] = {

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import MuntinError, PolicyError, QueryError, batch, delta, early, elapsed, last, marker, tumbling
+from muntin import MuntinError, PolicyError, QueryError, batch, between, delta, early, elapsed, last, marker, tumbling
 from muntin_engine import EventStream, Query, events, module
 from tests.rows.modules import Listed, Sliding
 from tests.spark.running import collect, read_stream, run, run_together, write_batches
@@ -87,6 +87,26 @@ def test_markers_differences_and_conditions_read_columns_by_name(spark: SparkSes
     assert all(x > 4 for row in collect(kept.results()) for x in row["rows"])
 
 
+def test_windows_go_from_a_row_that_opens_to_one_that_closes(spark: SparkSession, tmp_path: Path) -> None:
+    kinds = {2: "in", 3: "in", 9: "out", 12: "out", 13: "in"}
+    of_device = [(seq, seq, "a", seq, kinds.get(seq, "row")) for seq in range(1, 25)]
+    batches = [table([*reversed(of_device[:12])]), table(of_device[12:]), table([(90, 90, "b", 0, "row")])]
+    windows = between("kind = 'in'", "kind = 'out'", within=10)
+
+    def query(count: int) -> Query:
+        given = stream(read_stream(spark, write_batches(tmp_path / "in", batches[:count])))
+        return given.window(windows).aggregate(rows=module(Listed, "seq"), s=module(Sliding, "x"))
+
+    parts = [run(query(count).results(), tmp_path / "checkpoint").rows for count in (1, len(batches))]
+    found = [row for part in parts for row in part]
+    lists = [[*range(2, 10)], [*range(13, 23)]]
+    assert sorted(row["rows"] for row in found) == lists
+    assert sorted(row["s"] for row in found) == [sum(some) for some in lists]
+    assert sorted((row["window"]["start"], row["window"]["end"]) for row in found) == [(2, 10), (13, 23)]
+    told = query(1).explain()
+    assert "between(\"kind = 'in'\", \"kind = 'out'\", within=10)" in told
+
+
 def test_times_are_timestamps_and_lengths_are_written_as_time(spark: SparkSession) -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     rows = [(start + timedelta(seconds=20 * number), number) for number in range(9)]
@@ -137,6 +157,7 @@ REFUSED: dict[str, Any] = {
     "an order": (lambda s: stream(s, order=F.col("x") / 2).window(last(2)), PolicyError, "is of type double"),
     "text": (lambda s: stream(s).window(batch(delta("kind", 2))), PolicyError, "expected: a number or a timestamp"),
     "a marker": (lambda s: stream(s).window(batch(marker("kind"))), PolicyError, "expected: a condition"),
+    "no condition": (lambda s: stream(s).window(between("x", "x > 2")), PolicyError, "expected: a condition"),
     "unknown": (lambda s: stream(s).window(batch(delta("y", 2))), QueryError, "reads .*y.*no such column"),
     "time": (lambda s: stream(s).window(last("1 minute")), QueryError, "integers without a unit"),
 }
