@@ -26,6 +26,7 @@ from muntin import (
     landmark,
     session,
     snapshot,
+    trailing,
     tumbling,
 )
 from muntin.testing import Bar, Computation, Script, WindowedQuery
@@ -52,6 +53,7 @@ def pictures() -> Iterator[Picture]:
     yield _calendar()
     yield _kind("cumulate", "windows that grow by 2 ticks up to 6", cumulate, 6, 2)
     yield _kind("landmark", "windows that grow by 4 ticks", landmark, 4)
+    yield _kind("trailing", "windows that look back over 6 ticks from each start", trailing, 6)
     yield _kind("global", "the global window", global_windows)
     yield _kind("snapshot", "snapshot windows", snapshot)
     yield _kind("count-by-start", "count windows over 2 starts", count_by_start, 2)

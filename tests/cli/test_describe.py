@@ -45,6 +45,7 @@ evaluation, for final results and level=0.5, way='strict'
   landmark, any        general    a constant for each window that it is a member of  landmark('1 hour') is no regular grid
   session, any         general    a constant for each window that it is a member of  session('1 hour') is cut by each key's own events
   snapshot, any        general    a constant for each window that it is a member of  snapshot() is cut by each key's own events
+  trailing, any        general    a constant for each window that it is a member of  trailing('1 hour') is cut by each key's own events
   tumbling, any        general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
 """  # noqa: E501  # as it is printed
 
@@ -78,6 +79,7 @@ def test_the_planner_says_how_each_kind_of_window_is_evaluated(
         ("landmark", "any", "general"),
         ("session", "any", "general"),
         ("snapshot", "any", "general"),
+        ("trailing", "any", "general"),
         ("tumbling", "points", "sliced"),
         ("tumbling", "lifetimes", "general"),
     ]

@@ -24,6 +24,7 @@ from muntin import (
     landmark,
     session,
     snapshot,
+    trailing,
     tumbling,
 )
 from muntin.testing import reference
@@ -60,7 +61,10 @@ GROWING: dict[str, WindowKind] = {
 }
 """Windows that share a start; results of time-bound output are not defined for them."""
 
-BY_NAME: dict[str, WindowKind] = WINDOWS | CALENDARS | GROWING
+TRAILING: dict[str, WindowKind] = {"trailing": trailing(6), "trailing by three": trailing(9, every=3)}
+"""Windows that look back; results of time-bound output are not defined for them."""
+
+BY_NAME: dict[str, WindowKind] = WINDOWS | CALENDARS | GROWING | TRAILING
 """All that a case may name; what is long on the axis has streams of its own."""
 
 

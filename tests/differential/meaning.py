@@ -18,6 +18,7 @@ from muntin import (
     LandmarkWindows,
     OutputContract,
     TimestampPolicy,
+    TrailingWindows,
     Window,
 )
 from muntin.testing import reference
@@ -64,6 +65,8 @@ def least_promise(case: Case, histories: Histories, now: Progress) -> int:
     elif isinstance(window, LandmarkWindows):
         steps = max(0, (watermark - window.since) // window.step)
         key_watermark = window.since + (steps + 1) * window.step if is_point else window.since
+    elif isinstance(window, TrailingWindows):
+        key_watermark = watermark + 1 if is_point else watermark - window.length + 1
     elif isinstance(window, GlobalWindows):
         key_watermark = INFINITY if is_point else EARLIEST
     elif isinstance(window, CalendarWindows):

@@ -21,7 +21,14 @@ SOURCES = [
     and "template" not in file.parts
 ]
 SPECIAL = {"HoppingWindows", "SnapshotWindows", "CountWindows"}
-OWN = SPECIAL | {"SessionWindows", "CalendarWindows", "CumulateWindows", "LandmarkWindows", "GlobalWindows"}
+OWN = SPECIAL | {
+    "SessionWindows",
+    "CalendarWindows",
+    "CumulateWindows",
+    "LandmarkWindows",
+    "GlobalWindows",
+    "TrailingWindows",
+}
 KINDS = OWN | {"OWN_KINDS"}
 FLAGS = {"boundary_moves", "counts_events", "has_horizon", "is_out_of_order", "is_hopping", "is_snapshot", "is_counted"}
 TABLES = {

@@ -26,11 +26,11 @@ from muntin import (
     marker,
     session,
     snapshot,
+    trailing,
     tumbling,
 )
 from muntin.rows import Row, RowWindows
 from tests.rows.tracing import Trace
-from tests.thesis.kinds import SlideByRow
 
 FREE, BACKWARD, FORWARD = WindowContext
 
@@ -47,8 +47,8 @@ KINDS: dict[WindowKind, WindowContext] = {
     count_by_end(3): FORWARD,
     snapshot(): FORWARD,
     session(3): FORWARD,
-    SlideByRow(6): FORWARD,
-    SlideByRow(6, 3): FORWARD,
+    trailing(6): FORWARD,
+    trailing(6, every=3): FORWARD,
 }
 ROWS: dict[RowWindows, WindowContext] = {
     batch(3): BACKWARD,

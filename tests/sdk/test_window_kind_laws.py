@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from muntin import (
+    TrailingWindows,
     WindowKind,
     count_by_end,
     count_by_start,
@@ -17,6 +18,7 @@ from muntin import (
     landmark,
     session,
     snapshot,
+    trailing,
     tumbling,
 )
 from muntin.testing import LawError, WindowKindLaws, laws_of
@@ -36,6 +38,8 @@ OWN: list[WindowKind] = [
     session(5),
     cumulate(9, 3, 1),
     cumulate(4, 1),
+    trailing(6),
+    trailing(7, every=3),
     landmark(4, -3),
     global_windows(),
     Each(),
@@ -81,6 +85,14 @@ class _Backwards(Each):
 
 def test_extents_that_do_not_ascend_break_the_order() -> None:
     assert broken_by(_Backwards()) == ["test_windows_ascend_in_start_and_in_end"]
+
+
+def test_a_kind_that_counts_on_for_a_key_without_events_has_to_say_so() -> None:
+    class Restarting(TrailingWindows):
+        def outlives(self, carried: tuple[int, int] | None) -> bool:
+            return False
+
+    assert broken_by(Restarting(4, every=3)) == ["test_what_is_carried_replaces_what_is_forgotten"]
 
 
 def test_a_broken_law_shows_a_stream_and_what_to_do() -> None:

@@ -22,6 +22,7 @@ from muntin import (
     landmark,
     session,
     snapshot,
+    trailing,
     tumbling,
 )
 from muntin.named_windows import from_dict, to_dict
@@ -39,6 +40,8 @@ SPECIFICATIONS = [
     landmark("1 hour", since="2024-05-01"),
     landmark(10),
     global_windows(),
+    trailing(300),
+    trailing("5 minutes", every=5),
 ]
 
 
@@ -66,6 +69,8 @@ def test_a_specification_spells_itself() -> None:
         "landmark(3600000000, since=1714521600000000)",
         "landmark(10)",
         "global_windows()",
+        "trailing(300)",
+        "trailing(300000000, every=5)",
     ]
 
 
@@ -83,6 +88,11 @@ def test_a_specification_spells_itself() -> None:
         (
             lambda: cumulate("1 hour", "1 day"),
             "cumulating windows need a step above zero and a size that is a multiple, got '1 hour' and '1 day'",
+        ),
+        (lambda: trailing("-1 minute"), "trailing windows need a length above zero, got 'minus 1 minute'"),
+        (
+            lambda: trailing(5, every=0),
+            "trailing windows come at every n-th start, n a whole number above zero: 0",
         ),
         (lambda: landmark(0), "landmark windows need a step above zero, got 0"),
         (

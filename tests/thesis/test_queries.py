@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from muntin import hopping, landmark, last, tumbling
+from muntin import hopping, landmark, last, trailing, tumbling
 from muntin.rows import ActionKind, Row
-from muntin.testing import Computation, Script, WindowedQuery, WindowKindLaws
+from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import Count, Max, Sum
 from tests.thesis import extents
 from tests.thesis.extents import Extents
-from tests.thesis.kinds import SlideByRow
 from tests.thesis.modules import HeavyHitters
 from tests.thesis.packets import MINUTE, Packet, random_packets, stream_of
 
@@ -66,14 +65,6 @@ def all_together(reduce: Callable[[list[int]], int]) -> Callable[[list[Packet]],
 
 def _parts(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
-
-
-class TestSlideByRow(WindowKindLaws):
-    kind = SlideByRow(7)
-
-
-class TestSlideByEveryThirdRow(WindowKindLaws):
-    kind = SlideByRow(7, 3)
 
 
 @pytest.mark.parametrize("minutes", [10, 4, 5], ids=["q1_1_q5_1_q6_1", "q6_3", "q6_5"])
@@ -167,7 +158,7 @@ def test_q5_4_counts_the_packets_of_each_source_from_the_start_on(seed: int) -> 
 def test_q5_5_finds_the_longest_packet_of_the_last_minutes_at_every_packet(seed: int) -> None:
     """Find the longest packet of the past five minutes, at every packet."""
     packets = random_packets(seed)
-    found = answer(WindowedQuery(SlideByRow(5 * MINUTE), [LONGEST]), packets, seed)
+    found = answer(WindowedQuery(trailing(5 * MINUTE), [LONGEST]), packets, seed)
     expected = meant(extents.slide_by_row(packets, 5 * MINUTE), all_together(max))
     assert found == Counter((key, end + 1, longest) for key, end, longest in expected)
 
@@ -176,7 +167,7 @@ def test_q5_5_finds_the_longest_packet_of_the_last_minutes_at_every_packet(seed:
 def test_q5_6_counts_the_packets_of_the_last_minutes_at_every_fifth_by_time(seed: int) -> None:
     """Count the packets of the past five minutes, at every fifth packet in the order of their times."""
     packets = random_packets(seed)
-    found = answer(WindowedQuery(SlideByRow(5 * MINUTE, 5), [COUNT]), packets, seed)
+    found = answer(WindowedQuery(trailing(5 * MINUTE, every=5), [COUNT]), packets, seed)
     expected = meant(extents.slide_by_row(packets, 5 * MINUTE, 5), all_together(len))
     assert found == Counter((key, end + 1, count) for key, end, count in expected)
     assert len(found) == len(packets) // 5
@@ -185,7 +176,7 @@ def test_q5_6_counts_the_packets_of_the_last_minutes_at_every_fifth_by_time(seed
 def test_the_example_of_figure_6_5_counts_a_packet_that_comes_late() -> None:
     # t1 at 0, t2 at 3, t3 at 6, t4 at 12 and then t5 at 1, with a range of 10
     script = Script().point("t1", 0).point("t2", 3).point("t3", 6).point("t4", 12).point("t5", 1).punctuate(4)
-    query = WindowedQuery(SlideByRow(10), [Computation(Count())])
+    query = WindowedQuery(trailing(10), [Computation(Count())])
     assert [(row.end - 1, row.value[0]) for row in script.run(query)[None]] == [(0, 1), (1, 2), (3, 3)]
     assert [(row.end - 1, row.value[0]) for row in script.close().run(query)[None]][3:] == [(6, 4), (12, 3)]
     crash_everywhere(script.close(), query)

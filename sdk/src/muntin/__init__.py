@@ -74,6 +74,7 @@ from muntin.windows import (
     SessionWindows,
     SnapshotWindows,
     Stretches,
+    TrailingWindows,
     Window,
     WindowContext,
     WindowKind,
@@ -87,6 +88,7 @@ from muntin.windows import (
     landmark,
     session,
     snapshot,
+    trailing,
     tumbling,
 )
 
@@ -165,6 +167,7 @@ __all__ = [
     "TimeSensitiveIncrementalOperator",
     "TimeSensitiveOperator",
     "TimestampPolicy",
+    "TrailingWindows",
     "Trigger",
     "TriggerView",
     "TypeMismatchError",
@@ -204,6 +207,7 @@ __all__ = [
     "session",
     "snapshot",
     "ticks",
+    "trailing",
     "tumbling",
     "window",
 ]

@@ -21,12 +21,13 @@ from muntin.windows.kind import WindowKind
 from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
 from muntin.windows.specification import WindowSpecification
+from muntin.windows.trailing import TrailingWindows
 
 OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
     kind.name: kind
     for kind in (
         *(HoppingWindows, SnapshotWindows, CountWindows, SessionWindows, CalendarWindows),
-        *(CumulateWindows, LandmarkWindows, GlobalWindows),
+        *(CumulateWindows, LandmarkWindows, GlobalWindows, TrailingWindows),
     )
 }
 """Muntin's own kinds by name."""

@@ -25,6 +25,7 @@ from muntin.windows import (
     SessionWindows,
     SnapshotWindows,
     Stretches,
+    TrailingWindows,
     Window,
     WindowKind,
 )
@@ -146,6 +147,17 @@ def _global(kind: GlobalWindows, events: Sequence[Event[object]], horizon: int) 
     return [Window(EARLIEST, INFINITY)]
 
 
+def _trailing(kind: TrailingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    del horizon
+    starts = sorted({event.start for event in events})
+    return [Window(at - kind.length + 1, at + 1) for at in starts[kind.every - 1 :: kind.every]]
+
+
+def _start(kind: TrailingWindows, event: Event[object]) -> tuple[int, int]:
+    del kind
+    return event.start, event.start + 1
+
+
 def _as_it_lasts(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
     del kind
     return event.start, event.end
@@ -164,4 +176,5 @@ _DEFINED: Final[Mapping[type[WindowKind], WindowMeaning]] = {
     CumulateWindows: WindowMeaning(_cumulating, _as_it_lasts),
     LandmarkWindows: WindowMeaning(_since_landmark, _as_it_lasts),
     GlobalWindows: WindowMeaning(_global, _as_it_lasts),
+    TrailingWindows: WindowMeaning(_trailing, _start),
 }

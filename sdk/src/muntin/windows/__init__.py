@@ -24,6 +24,7 @@ from muntin.windows.settling import first_open_window, next_frontier
 from muntin.windows.snapshot import SnapshotWindows, snapshot
 from muntin.windows.specification import WindowSpecification
 from muntin.windows.stretches import Stretches
+from muntin.windows.trailing import TrailingWindows, trailing
 
 __all__ = [
     "CalendarWindows",
@@ -36,6 +37,7 @@ __all__ = [
     "SessionWindows",
     "SnapshotWindows",
     "Stretches",
+    "TrailingWindows",
     "Window",
     "WindowContext",
     "WindowKind",
@@ -51,5 +53,6 @@ __all__ = [
     "next_frontier",
     "session",
     "snapshot",
+    "trailing",
     "tumbling",
 ]

@@ -178,6 +178,17 @@ class WindowKind(WindowSpecification):
         del known, frontier
         return None
 
+    def outlives(self, carried: Any) -> bool:
+        """Return True if what is carried still matters when a key has no events left; by default it does not.
+
+        The engine forgets a key without events, with what is carried of it, unless it matters.
+
+        Args:
+            carried: What `carried` returned last.
+        """
+        del carried
+        return False
+
     def known_at(self, window: Window) -> int | None:
         """Return the tick at which all of a window is known at once; None, the default, if members come one by one.
 

@@ -221,7 +221,8 @@ class KeyState:
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return not (len(self.events) or len(self.windows) or self.pending or self.key_watermark > EARLIEST)
+        is_needed = self.key_watermark > EARLIEST or self.assigner.outlives_events
+        return not (len(self.events) or len(self.windows) or self.pending or is_needed)
 
     @property
     def waiting_count(self) -> int:

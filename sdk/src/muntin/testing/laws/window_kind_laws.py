@@ -126,10 +126,13 @@ class WindowKindLaws(Conformance):
             frontier = next_frontier(trial.kind, known, limit)
             carried = trial.ask("carried", known, frontier) if frontier > known.frontier else known.carried
             kept = {id: e for id, e in kept.items() if trial.stretch(e)[1] > frontier or e[1] >= watermark}
+            left_over = len(kept)
             changed = trial.later(kept, watermark)
             whole = {id: e for id, e in whole.items() if id not in kept} | changed
             kept = changed
             known = Stretches(trial.members(kept.values()), frontier, carried)
+            if not left_over and not trial.ask("outlives", carried):
+                known = Stretches(trial.members(kept.values()))
             left, right = (
                 [window for window in trial.with_members(events.values(), of) if window.start >= frontier]
                 for events, of in ((kept, known), (whole, trial.stretches(whole.values())))

@@ -115,6 +115,11 @@ class Assigner(ABC):
         del events, movable, watermark
         return []
 
+    @property
+    def outlives_events(self) -> bool:
+        """True if it has to be kept for a key without events."""
+        return False
+
     def to_data(self) -> list[object]:
         """Return its state besides the stored events."""
         return [self.frontier]

@@ -125,6 +125,11 @@ class GeneralAssigner(Assigner):
             return first.end
         return watermark if self._kind.ends_move else watermark + 1
 
+    @property
+    def outlives_events(self) -> bool:
+        """True if what the kind carries of the past still matters."""
+        return self.frontier < INFINITY and self._kind.outlives(self._carried)
+
     def to_data(self) -> list[object]:
         """Return the frontier, and what the kind carries of the past."""
         return [self.frontier, self._carried]

@@ -1,0 +1,121 @@
+"""Trailing windows: what started within a length before, at every n-th start."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
+from muntin.errors import WindowError
+from muntin.windows.extent import Window
+from muntin.windows.kind import WindowKind
+from muntin.windows.stretches import Stretches
+
+
+@dataclass(frozen=True, slots=True)
+class TrailingWindows(WindowKind):
+    """A window at every n-th distinct start of an event, over the events that started less than a length before it.
+
+    The window at a start `t` is `[t - length + 1, t + 1)`, and has as members the events that start inside. Starts are
+    counted in the order of time from the first event of a key on, so an event that comes late moves all windows after
+    it if `every` is above 1. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide-by-tuple windows.)
+
+    What is cut is the one tick of the start, on which an event counts for the length. The number of starts that were
+    forgotten is carried, modulo `every`.
+
+    Attributes:
+        length: How far a window looks back, with the tick of its start.
+        every: At which starts there is a window: each one, every second one, and so on.
+    """
+
+    name: ClassVar[str] = "trailing"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "trailing windows"
+    lengths: ClassVar[tuple[str, ...]] = ("length",)
+
+    length: int
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        if self.length <= 0:
+            raise WindowError(f"trailing windows need a length above zero, got {spell_given(self.length)}")
+        if type(self.every) is not int or self.every <= 0:
+            raise WindowError(f"trailing windows come at every n-th start, n a whole number above zero: {self.every!r}")
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the length from the start on."""
+        return start, start + self.length
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the ticks of the starts that are counted."""
+        starts, (since, rank) = known.starts, _carried(known)
+        first = bisect_left(starts, since)
+        for place in range(bisect_left(starts, max(start, since)), len(starts)):
+            if starts[place] >= end:
+                return
+            if (rank + place - first + 1) % self.every == 0:
+                yield Window(starts[place], starts[place] + 1)
+
+    def extent_start(self, start: int) -> int:
+        """Return from where a window looks."""
+        return start if start in (EARLIEST, INFINITY) else start - self.length + 1
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch; to the end, if a start more or less moves the windows after it."""
+        return start, INFINITY if self.every > 1 else end
+
+    def carried(self, known: Stretches, frontier: int) -> tuple[int, int] | None:
+        """Return the number of starts before a tick from which on all are kept; nothing if each start has a window."""
+        if self.every == 1:
+            return None
+        since, rank = _carried(known)
+        bound = max(since, frontier - self.length + 1)
+        passed = bisect_left(known.starts, bound) - bisect_left(known.starts, since)
+        return bound, (rank + passed) % self.every
+
+    def outlives(self, carried: tuple[int, int] | None) -> bool:
+        """Return True if starts have been counted since the last window."""
+        return carried is not None and carried[1] > 0
+
+    @property
+    def reach(self) -> int:
+        """The length, less the tick of the start."""
+        return self.length - 1
+
+    @property
+    def longest(self) -> int:
+        """The length."""
+        return self.length
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return windows that look back so far."""
+        return cls(max(1, axis.round_up(reach))).spell(axis)
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `trailing`."""
+        return f"trailing({self.spell_field('length', axis)}{f', every={self.every}' if self.every > 1 else ''})"
+
+
+def _carried(known: Stretches) -> tuple[int, int]:
+    since, rank = known.carried or (EARLIEST, 0)
+    return since, rank
+
+
+def trailing(length: Duration, every: int = 1) -> TrailingWindows:
+    """Return windows that look back from every n-th start of an event.
+
+    Args:
+        length: How far they look back, for example `"5 minutes"`.
+        every: At which starts there is a window, in the order of time: 1 for each one.
+
+    Raises:
+        WindowError: The length or the number is not positive.
+
+    Example:
+        >>> print(trailing(300), trailing(300, every=5))
+        trailing(300) trailing(300, every=5)
+    """
+    return TrailingWindows(ticks(length), every)
