@@ -58,6 +58,7 @@ SIMPLE = between("o", "c")
     ids=str,
 )
 def test_windows_go_from_a_row_that_opens_to_one_that_closes(windows: RowsBetween, line: str, expected: Any) -> None:
+    """Predicates for entry and exit: a wish of the Onyx windowing proposal that its code never met."""
     assert told(windows, line) == expected
 
 
