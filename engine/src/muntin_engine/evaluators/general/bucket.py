@@ -23,7 +23,7 @@ from muntin_engine.evaluators.general.closing import forget_closed
 from muntin_engine.evaluators.general.computation import WindowResults, extent_of
 from muntin_engine.evaluators.general.emission import Emission, FinalEmission
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
-from muntin_engine.evaluators.general.key_store import KeyStore
+from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.timers import output_watermark, timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
@@ -229,6 +229,7 @@ class BatchRun:
         self._filter = None if query.keeps is None else Filter(query.keeps)
         self._kept = KeptStates(query, codec, metadata.schema_versions, results.computations)
         self._query, self._codec, self._metadata, self._serial = query, codec, metadata, metadata.serial
+        _, self._keys_held, self._events_held, self._windows_held = metadata.held
         self._inputs_before, self._input = metadata.progress, now
         self._before, self.now = effective(query, metadata.progress), effective(query, now)
         self._adjusts = query.late.policy is LatePolicy.ADJUST
@@ -255,16 +256,12 @@ class BatchRun:
         self.result.keys = len(work)
         for name in sorted({*work, *store.due(self.has_work)}):
             self._process_key(store, name, work.get(name) or Work(tuple(self._codec.unpack(name))))
+        self._metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
 
     def _process_key(self, store: KeyStore, name: bytes, work: Work) -> None:
         """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""
         query, key, stored = self._query, work.key, store.get(name)
-        state = self.state_class(query, self._serial) if stored is None else stored.state
-        if stored is not None and state is None:
-            records = [self._codec.unpack(record.data) for record in stored.records]
-            state = self.state_class.from_data(query, records, self._kept, key)
-        assert state is not None
-        self._count(state, -1 if stored is not None else 0)
+        state = self.state_class(query, self._serial) if stored is None else self._state_of(key, stored)
         waiting, before, now = state.waiting_count, self._before, self.now
         if state.key_watermark > EARLIEST:
             before = effective(query, for_key(self._inputs_before, state.key_watermark))
@@ -297,20 +294,32 @@ class BatchRun:
             store.remove(name)
             return
         self._count(state, 1)
-        timer, changed = self.timer_of(state, now), None if stored is None else state.changes(self._kept, key)
-        changes = b"" if changed is None else self._packed(key, state, changed)
-        if stored is not None and changes and stored.takes_changes(len(changes)):
-            store.put(name, timer, changes, state, is_whole=False)
-        else:
-            store.put(name, timer, self._packed(key, state, state.to_data(self._kept, key)), state, is_whole=True)
-        state.mark_stored()
+        room = 0 if stored is None else stored.room
+        changes = state.changes(self._kept, key) if room > 0 else None
+        data = b"" if changes is None else self._packed(key, state, changes)
+        is_whole = not 0 < len(data) <= room
+        if is_whole:
+            data = self._packed(key, state, state.to_data(self._kept, key))
+        if store.put(name, self.timer_of(state, now), data, state, is_whole=is_whole):
+            state.follow()
+
+    def _state_of(self, key: Key, stored: StoredKey) -> KeyState:
+        """Return the decoded state of a key, counted out of the sizes of the state."""
+        state = stored.state
+        if state is None:
+            records = [self._codec.unpack(record.data) for record in stored.records]
+            state = self.state_class.from_data(self._query, records, self._kept, key)
+            if stored.room > 0:
+                state.follow()
+        self._count(state, -1)
+        return state
 
     def _count(self, state: KeyState, times: int) -> None:
         """Count a key with its events and windows into the sizes of the state, or out of them."""
-        held, windows = self._metadata.held, len(state.windows) if self.emission.follows_windows else 0
-        self._metadata.held = HeldState(
-            0, held.keys + times, held.events + times * state.held_count, held.windows + times * windows
-        )
+        self._keys_held += times
+        self._events_held += times * state.held_count
+        if self.emission.follows_windows:
+            self._windows_held += times * len(state.windows)
 
     def _packed(self, key: Key, state: KeyState, data: list[object]) -> bytes:
         try:

@@ -75,13 +75,13 @@ _MANY: Final = 32
 
 
 class EventIndex:
-    """The events of one key, and which of them changed since they were stored.
+    """The events of one key, and which of them changed since they were stored, where that is followed.
 
     Cost: finding a place takes time logarithmic in the number of events. A change moves what is behind its place in a
     plain sorted list, which is one copy of memory; many changes at once sort a list that is almost sorted.
 
     Attributes:
-        gone: The ids of stored events that are gone, or are others now.
+        gone: The ids of stored events that are gone, or are others now; None until changes are followed.
         new: The events that are not stored, by id.
     """
 
@@ -89,7 +89,7 @@ class EventIndex:
         """Take in stored events that are in order already, as iterating over an index gives them."""
         self._ordered = list(events)
         self._by_id: dict[Hashable, StoredEvent] | None = None
-        self.gone: dict[Hashable, None] = {}
+        self.gone: dict[Hashable, None] | None = None
         self.new: dict[Hashable, StoredEvent] = {}
 
     def __len__(self) -> int:
@@ -139,15 +139,16 @@ class EventIndex:
         self._note(forgotten, ())
         return forgotten
 
-    def mark_stored(self) -> None:
-        """Take all events for stored as they are."""
+    def follow(self) -> None:
+        """Take all events for stored as they are, and follow their changes from now on."""
         self.gone, self.new = {}, {}
 
     def _note(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        for event in gone:
-            if self.new.pop(event.id, None) is None:
-                self.gone[event.id] = None
-        self.new |= {event.id: event for event in new}
+        if self.gone is not None:
+            for event in gone:
+                if self.new.pop(event.id, None) is None:
+                    self.gone[event.id] = None
+            self.new |= {event.id: event for event in new}
         if self._by_id is not None:
             for event in gone:
                 self._by_id.pop(event.id, None)
@@ -265,7 +266,7 @@ class WindowIndex:
     there are new ones: linear, since they are almost sorted.
 
     Attributes:
-        changed: The windows whose entries changed since they were stored.
+        changed: The windows whose entries changed since they were stored; None until changes are followed.
     """
 
     def __init__(self, *, keeps_history: bool = False) -> None:
@@ -273,7 +274,7 @@ class WindowIndex:
         self._keeps_history = keeps_history
         self._entries: dict[Window, WindowEntry] = {}
         self._order: list[Window] | None = None
-        self.changed: set[Window] = set()
+        self.changed: set[Window] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -294,10 +295,11 @@ class WindowIndex:
         if window not in self._entries:
             self._order = None
         self._entries[window] = entry
-        self.changed.add(window)
+        if self.changed is not None:
+            self.changed.add(window)
 
-    def mark_stored(self) -> None:
-        """Take all entries for stored as they are."""
+    def follow(self) -> None:
+        """Take all entries for stored as they are, and follow their changes from now on."""
         self.changed = set()
 
     def shown_in(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
@@ -360,7 +362,8 @@ class WindowIndex:
     def _discard(self, window: Window) -> None:
         if self._entries.pop(window, None) is not None:
             self._order = None
-            self.changed.add(window)
+            if self.changed is not None:
+                self.changed.add(window)
 
     def _in_order(self) -> list[Window]:
         if self._order is None:

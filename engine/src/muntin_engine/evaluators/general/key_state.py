@@ -266,18 +266,20 @@ class KeyState:
         return self._to_data(kept, key, (), list(self.events), self.windows.items() if len(self.windows) else ())
 
     def changes(self, kept: KeptStates, key: object) -> list[object] | None:
-        """Return the difference to the state as it was stored last, in the form of `to_data`; None if it is not known.
+        """Return the difference to the stored state, in the form of `to_data`; None if changes are not followed.
 
         Raises:
             StateError: A module's state cannot be stored.
         """
+        if self.events.gone is None or self.windows.changed is None:
+            return None
         windows = [(window, self.windows.get(window)) for window in sorted(self.windows.changed, key=by_extent)]
         return self._to_data(kept, key, list(self.events.gone), list(self.events.new.values()), windows)
 
-    def mark_stored(self) -> None:
-        """Take the state for stored as it is."""
-        self.events.mark_stored()
-        self.windows.mark_stored()
+    def follow(self) -> None:
+        """Take the state for stored as it is, and follow its changes from now on."""
+        self.events.follow()
+        self.windows.follow()
 
     def _to_data(
         self,
@@ -346,7 +348,6 @@ class KeyState:
                 state.windows.put(
                     extent, WindowEntry(count, states, rows, TriggerState(*trigger_state) if trigger_state else None)
                 )
-        state.mark_stored()
         return state
 
     def _events_of(self, stored: Sequence[list[Any]]) -> tuple[Sequence[Any], ...]:

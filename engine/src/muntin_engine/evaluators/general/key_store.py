@@ -7,14 +7,15 @@ is made anew from the log where it was lost.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from muntin import INFINITY
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_metadata import KeyTimer, soonest
+from muntin_engine.state.bucket_metadata import NEVER, KeyTimer, soonest
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
 
@@ -37,6 +38,8 @@ _HEAD: Final = 16
 _OBJECTS: Final = 512
 """What a key takes in memory besides its data, roughly."""
 
+_NAME: Final = itemgetter(0)
+
 
 class Record(NamedTuple):
     """A part of the state of a key.
@@ -45,13 +48,11 @@ class Record(NamedTuple):
         number: The number of the batch that wrote it.
         is_whole: True if it replaces all records before it.
         data: The state or the changes of it, as bytes; none if the key has no state any more.
-        timer: The key's timer since then, as plain data.
     """
 
     number: int
     is_whole: bool
     data: bytes
-    timer: Sequence[int]
 
 
 @dataclass(slots=True)
@@ -61,22 +62,20 @@ class StoredKey:
     Attributes:
         timer: Its timer.
         records: Its whole record, and the changes after it.
+        size: The size of its records.
         state: The decoded state, where that is kept.
     """
 
     timer: KeyTimer
     records: list[Record]
+    size: int
     state: KeyState | None = None
 
     @property
-    def size(self) -> int:
-        """The size of its records."""
-        return sum(len(record.data) + _HEAD for record in self.records)
-
-    def takes_changes(self, more: int) -> bool:
-        """True if changes of some bytes are to be appended; False if the state is to be written as a whole."""
-        whole, *changes = (len(record.data) for record in self.records)
-        return whole >= LARGE and sum(changes) + more <= whole
+    def room(self) -> int:
+        """The size of changes that may be appended before the state is to be written as a whole again."""
+        whole = len(self.records[0].data)
+        return 2 * whole - self.size if whole >= LARGE else 0
 
 
 class KeyStore:
@@ -96,7 +95,7 @@ class KeyStore:
         self._codec = codec
         self._groups: dict[int, dict[bytes, StoredKey]] = {}
         self._timers: dict[int, KeyTimer] = {}
-        self._written: dict[bytes, Record] = {}
+        self._written: dict[bytes, tuple[KeyTimer, Record]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._groups.values()))
@@ -110,9 +109,10 @@ class KeyStore:
     def of(cls, codec: Codec, entries: Iterable[StoredEntry]) -> KeyStore:
         """Return the store that wrote some entries."""
         store = cls(codec)
-        for name, records in _joined(codec, entries).items():
+        for name, (timer, records) in _joined(codec, entries).items():
             if records[-1].data:
-                store._groups.setdefault(_group(name), {})[name] = StoredKey(KeyTimer(*records[-1].timer), records)
+                size = sum(len(record.data) + _HEAD for record in records)
+                store._groups.setdefault(_group(name), {})[name] = StoredKey(timer, records, size)
         for group in store._groups:
             store._settle(group)
         store.size = sum(key.size for _, key in store.items())
@@ -134,24 +134,27 @@ class KeyStore:
         """Return the state of a key; None if it has none."""
         return self._groups.get(_group(name), {}).get(name)
 
-    def put(self, name: bytes, timer: KeyTimer, data: bytes, state: KeyState, *, is_whole: bool) -> None:
-        """Append changes to a key's records, or replace them all."""
+    def put(self, name: bytes, timer: KeyTimer, data: bytes, state: KeyState, *, is_whole: bool) -> bool:
+        """Append changes to a key's records, or replace them all; return True if the decoded state is kept."""
         known = self._take(name)
-        record = Record(self.number, is_whole, data, timer.to_data())
-        key = StoredKey(timer, [record] if is_whole or known is None else [*known.records, record])
-        size = key.size
+        record = Record(self.number, is_whole, data)
+        size, records = len(data) + _HEAD, [record]
+        if known is not None and not is_whole:
+            size, records = size + known.size, [*known.records, record]
+        key = StoredKey(timer, records, size)
         if size >= LARGE:
             key.state = state
             self.memory += DECODED * size
         self.size += size
         self.memory += size + _OBJECTS
         self._groups.setdefault(_group(name), {})[name] = key
-        self._written[name] = record
+        self._written[name] = timer, record
+        return key.state is not None
 
     def remove(self, name: bytes) -> None:
         """Forget a key, if it is known."""
         if self._take(name) is not None:
-            self._written[name] = Record(self.number, True, b"", ())
+            self._written[name] = NEVER, Record(self.number, True, b"")
 
     def _take(self, name: bytes) -> StoredKey | None:
         """Take a key out of its group."""
@@ -179,16 +182,17 @@ class KeyStore:
         for group in {_group(name) for name in self._written}:
             self._settle(group)
         written, self._written = self._written, {}
-        return self._entries({name: [record] for name, record in written.items()})
+        return self._entries((name, timer, (record,)) for name, (timer, record) in written.items())
 
     def whole(self) -> list[Entry]:
         """Return all records that are not replaced, as entries."""
-        return self._entries({name: key.records for name, key in self.items()})
+        return self._entries((name, key.timer, key.records) for name, key in sorted(self.items(), key=_NAME))
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
         """Return the same as some entries say, in as few as possible."""
         del first_live  # keys come to an end one by one
-        return self._entries(_joined(self._codec, entries))
+        joined = sorted(_joined(self._codec, entries).items(), key=_NAME)
+        return self._entries((name, timer, records) for name, (timer, records) in joined)
 
     def _settle(self, group: int) -> None:
         if self._groups[group]:
@@ -197,31 +201,47 @@ class KeyStore:
             del self._groups[group]
             self._timers.pop(group, None)
 
-    def _entries(self, records: dict[bytes, list[Record]]) -> list[Entry]:
+    def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
+        """Return records as entries of a few megabytes, column by column."""
         entries: list[Entry] = []
-        part: dict[bytes, list[list[Any]]] = {}
+        columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+        names, timers, counts, numbers, wholes, parts = columns
         size = 0
-        for name, some in sorted(records.items()):
-            part[name] = [list(record) for record in some]
-            size += len(name) + sum(len(record.data) + _HEAD for record in some)
+        for name, timer, records in keys:
+            names.append(name)
+            timers.append(timer.to_data())
+            counts.append(len(records))
+            for number, is_whole, data in records:
+                numbers.append(number)
+                wholes.append(is_whole)
+                parts.append(data)
+                size += len(data) + _HEAD
             if size >= MOST_BYTES:
-                entries.append(Entry(0, INFINITY, self._codec.pack(part)))
-                part, size = {}, 0
-        return [*entries, Entry(0, INFINITY, self._codec.pack(part))] if part else entries
+                entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
+                size = 0
+                for column in columns:
+                    column.clear()
+        return [*entries, Entry(0, INFINITY, self._codec.pack(list(columns)))] if names else entries
 
 
 def _group(name: bytes) -> int:
-    return zlib.crc32(name) % KEY_GROUPS
+    return hash(name) % KEY_GROUPS
 
 
-def _joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, list[Record]]:
-    """Return the records of each key in order, without those that a whole one among them replaces."""
-    found: dict[bytes, list[Record]] = {}
+def _joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
+    """Return the timer of each key and its records in order, without those that a whole one among them replaces."""
+    found: dict[bytes, tuple[KeyTimer, list[Record]]] = {}
     for entry in entries:
-        for name, records in codec.unpack(entry.data).items():
-            found.setdefault(name, []).extend(Record(*record) for record in records)
-    for records in found.values():
-        records.sort()
-        last = max((place for place, record in enumerate(records) if record.is_whole), default=0)
-        del records[:last]
+        names, timers, counts, *columns = codec.unpack(entry.data)
+        records = map(Record, *columns)
+        for name, timer, count in zip(names, timers, counts, strict=True):
+            some = list(islice(records, count))
+            known = found.get(name)
+            if known is None:
+                found[name] = KeyTimer(*timer), some
+                continue
+            last = KeyTimer(*timer) if some[-1] > known[1][-1] else known[0]
+            some = sorted([*known[1], *some])
+            whole = max((place for place, record in enumerate(some) if record.is_whole), default=0)
+            found[name] = last, some[whole:]
     return found
