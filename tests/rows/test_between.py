@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from muntin import INFINITY, RowsBetween, WindowContext, WindowError, between, e
 from muntin.named_windows import from_dict, to_dict
 from muntin.rows import Row
 from muntin.testing import Computation, Script, WindowedQuery
-from tests.rows.engine import Given, Step, evaluated, plan_of_rows
+from muntin_engine.plan import plan_module
+from tests.rows.engine import ORDER, Given, Result, Step, evaluated, plan_of_rows
 from tests.rows.meaning_between import computed_between
-from tests.rows.modules import Listed
+from tests.rows.modules import Listed, Sliding
 from tests.rows.random_rows import BY, bounded_by_rows, rows_for
 from tests.rows.tracing import Computed, Trace
 
@@ -36,6 +38,7 @@ def told(windows: RowsBetween, line: str, end: int | None = None) -> list[tuple[
 
 
 SIMPLE = between("o", "c")
+SUM = plan_module("s", Sliding, {}, [ORDER], lambda place, _: place)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +175,10 @@ def test_the_random_windows_are_closed_broken_off_and_left_open() -> None:
     assert seen["as long as may be"] > 20
 
 
+def partition_of(result: Result) -> Hashable:
+    return 0 if result.partition is None else result.partition
+
+
 @SETTINGS
 @given(bounded_by_rows(BY), st.data(), st.booleans())
 def test_the_engine_finds_them_whatever_the_order_of_arrival_and_the_batches(
@@ -188,9 +195,10 @@ def test_the_engine_finds_them_whatever_the_order_of_arrival_and_the_batches(
         upto = min((row.time for row in arriving[end:]), default=INFINITY)
         steps.append(Step(arriving[start:end], upto))
     tick = rows[-1].time + 1 if rows else 0
-    found = [
-        Computed(one.window, 0 if one.partition is None else one.partition, tuple(one.value[0]))
-        for one in evaluated(plan_of_rows(windows), steps, restarts=restarts)
-    ]
     wanted = computed_between(windows, rows, tick, is_over=True)
+    listed = evaluated(plan_of_rows(windows), steps, restarts=restarts)
+    found = [Computed(one.window, partition_of(one), tuple(one.value[0])) for one in listed]
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
+    sums = evaluated(plan_of_rows(windows, SUM), steps, restarts=restarts)  # states take the place of rows
+    totals = [(one.window, partition_of(one), one.value[0]) for one in sums]
+    assert sorted(totals, key=repr) == sorted(((one.window, one.partition, sum(one.rows)) for one in wanted), key=repr)
