@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from muntin import Aggregate, Catalog, installed, window
-from muntin.testing import Outcome, try_laws
+from muntin.testing import Outcome, WindowKindLaws, laws_of, try_laws
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import check_pickling
 from muntin_cli.description import describe
@@ -20,6 +20,8 @@ from muntin_cli.offered import count_offers
 from muntin_cli.running import parse_window
 from muntin_cli.stubs.package import make_stubs
 from muntin_cli.windows import own_windows
+
+LAWS = list(laws_of(WindowKindLaws))
 
 
 class Above(Aggregate[float, int]):
@@ -44,7 +46,7 @@ def test_kinds_are_listed_and_described(catalog: Catalog) -> None:
     assert count_offers(catalog.plugins()[0][0]) == "3 window kinds"
     told = describe(catalog, "retail.visits")
     assert [str(parameter) for parameter in told.parameters] == ["gap: int"]
-    assert len(told.laws) == 10
+    assert len(told.laws) == len(LAWS)
     assert told.documentation.startswith("A window over events of which each begins")
 
 
@@ -91,7 +93,7 @@ def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:
     section, pickled = check_pickling(subjects)
     assert len(pickled) == 3, section
     verdicts = list(try_laws(window("retail.visits", gap=2)))
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * 10
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * len(LAWS)
 
 
 def test_stubs_make_the_windows_that_the_name_makes(

@@ -9,7 +9,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from muntin import Function, Module, ModuleDefinitionError, Trigger, testing
-from muntin.testing import FunctionLaws, LawError, Outcome, TriggerLaws, WindowKindLaws, laws_of, try_laws
+from muntin.testing import (
+    FunctionLaws,
+    LawError,
+    Outcome,
+    RowWindowLaws,
+    TriggerLaws,
+    WindowKindLaws,
+    laws_of,
+    try_laws,
+)
 from muntin.testing.laws import law as law_module
 from muntin.testing.laws.conformance import Conformance
 from muntin.triggers import when
@@ -35,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("tried_as_by_users")
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
 ]
-OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws)
+OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws, RowWindowLaws)
 BY_EXAMPLE = "test_old_states_are_upgraded"
 """A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
 MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws) if law != BY_EXAMPLE]
