@@ -7,10 +7,11 @@ import os
 import socket
 import sys
 
-with socket.socket(socket.AF_UNIX) as connection:
-    connection.connect(sys.argv[1])
-    socket.send_fds(connection, [b"."], [1, 2])
-    variables = (name + b"=" + value for name, value in os.environb.items())
-    connection.sendall(b"\0".join([sys.argv[2].encode(), *variables]))
-    connection.shutdown(socket.SHUT_WR)
-    connection.recv(1)
+if __name__ == "__main__":
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(sys.argv[1])
+        socket.send_fds(connection, [b"."], [1, 2])
+        variables = (name + b"=" + value for name, value in os.environb.items())
+        connection.sendall(b"\0".join([sys.argv[2].encode(), *variables]))
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(1)
