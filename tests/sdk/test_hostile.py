@@ -166,4 +166,4 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_a
         "WindowKind",
     }
     assert len(LAWS_CLASSES) == 13
-    assert len(MODULE_LAWS) == 130
+    assert len(MODULE_LAWS) == 120
