@@ -87,7 +87,9 @@ def _unsettled(case: Case, events: Sequence[Event[Any]], now: Progress) -> Itera
             yield window.start, window.end
     if isinstance(query.window, CountWindows):
         counted = {event.start if query.window.by == "start" else event.end for event in events} - {INFINITY}
-        yield from ((time, INFINITY) for time in sorted(counted)[len(counted) - query.window.count + 1 :])
+        places = range(0, len(counted), query.window.every)
+        waiting = [place for place in places if place > len(counted) - query.window.count]
+        yield from ((sorted(counted)[place], INFINITY) for place in waiting)
 
 
 def bag(output: Iterable[reference.OutputEvent]) -> Counter[Row]:

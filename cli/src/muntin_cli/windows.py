@@ -43,7 +43,7 @@ def make_windows(name: str, *values: object) -> WindowKind:
 
     Example:
         >>> make_windows("hopping", 60, 10), make_windows("count_by_end", 3)
-        (HoppingWindows(size=60, hop=10, offset=0, reach=0), CountWindows(count=3, by='end'))
+        (HoppingWindows(size=60, hop=10, offset=0, reach=0), CountWindows(count=3, by='end', every=1))
     """
     own = own_windows()
     if name in own:

@@ -83,7 +83,7 @@ def _lifetime(kind: SnapshotWindows, event: Event[object]) -> tuple[int, int]:
 def _counts(kind: CountWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     del horizon
     times = sorted({event.start if kind.by == "start" else event.end for event in events} - {INFINITY})
-    pairs = zip(times, times[kind.count - 1 :], strict=False)
+    pairs = list(zip(times, times[kind.count - 1 :], strict=False))[:: kind.every]
     return [Window(first, last + 1) for first, last in pairs]
 
 

@@ -1,11 +1,11 @@
-"""Count windows: from each distinct start (or end) of an event over the next n of them."""
+"""Count windows: from each distinct start (or end) of an event, or every m-th of them, over the next n."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from muntin.axis import INFINITY, Axis
 from muntin.errors import WindowError
@@ -17,30 +17,43 @@ from muntin.windows.stretches import Stretches
 
 @dataclass(frozen=True, slots=True)
 class CountWindows(WindowKind):
-    """A window from each distinct start (or end) of an event over the next `count` of them.
+    """A window from each distinct start (or end) of an event, or every m-th of them, over the next `count`.
 
     The window is `[t_i, t_(i+count-1) + 1)` and has as members the events that start (or end) inside. Distinct
     *times* are counted, so events at the same time never make the result depend on their order; there
     may then be more than `count` members. Times with fewer than `count - 1` successors open no window.
 
+    With `every=m` the first time of a key opens a window, then the m-th after it, and so on. The rank of a time is its
+    place among all times of the key, however long ago they were. An event that comes late moves all later times on by
+    one, so every later window changes.
+
     Attributes:
         count: How many distinct times a window spans.
         by: Whether the starts or the ends of events are counted. An event that has not ended has no end yet.
+        every: How many times lie between the starts of neighbouring windows. As many as the count make windows end to
+            end; more leave times between windows, and their events are members of none.
     """
 
     name: ClassVar[str] = "count"
     version: ClassVar[str] = "1.0"
     title: ClassVar[str] = "count windows"
-    can_be_time_bound: ClassVar[bool] = True
 
     count: int
     by: Literal["start", "end"] = "start"
+    every: int = 1
 
     def __post_init__(self) -> None:
         if type(self.count) is not int or self.count <= 0:
             raise WindowError(f"a count window needs a whole number above zero, got {self.count!r}")
         if self.by not in ("start", "end"):
             raise WindowError(f"a count window counts by 'start' or by 'end', got {self.by!r}")
+        if type(self.every) is not int or self.every <= 0:
+            raise WindowError(f"count windows begin every so many times, a whole number above zero, got {self.every!r}")
+
+    @property
+    def can_be_time_bound(self) -> bool:  # type: ignore[override]  # it depends on a field
+        """True if each time opens a window; others are replaced by several when a late event moves ranks."""
+        return self.every == 1
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the tick that is counted; an event that has not ended has no end to count."""
@@ -50,16 +63,45 @@ class CountWindows(WindowKind):
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows with a counted time in a stretch, or between two of theirs."""
         ticks, more = known.starts, self.count - 1
-        for place in range(max(0, bisect_left(ticks, start) - more), len(ticks) - more):
+        first = max(self._origin(known), bisect_left(ticks, start) - more)
+        for place in range(self._next_opening(known, first), len(ticks) - more, self.every):
             if ticks[place] >= end:
                 return
             yield Window(ticks[place], ticks[place + more] + 1)
 
+    def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the events that start (or end) inside."""
+        counted = ((event, event[0] if self.by == "start" else event[1]) for event in events)
+        return [event for event, at in counted if window.start <= at < window.end]
+
+    def shows(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch; all from its start on, where the ranks of later times say which of them open windows."""
+        return start, end if self.every == 1 else INFINITY
+
     def unborn(self, known: Stretches) -> int:
-        """Return the first time that has too few successors."""
+        """Return the first time that may open a window and has too few successors."""
         ticks = known.starts
-        place = max(len(ticks) - self.count + 1, bisect_left(ticks, known.frontier))
+        first = max(len(ticks) - self.count + 1, bisect_left(ticks, known.frontier))
+        place = self._next_opening(known, first)
         return ticks[place] if place < len(ticks) else INFINITY
+
+    def carried(self, known: Stretches, frontier: int) -> Any:
+        """Return how many times after one that opens a window the first one from the frontier on is, if that counts."""
+        if self.every == 1:
+            return None
+        return (bisect_left(known.starts, frontier) - self._first_opening(known)) % self.every
+
+    def _origin(self, known: Stretches) -> int:
+        """Return the place of the first time that is not forgotten; times of kept events may lie before it."""
+        return 0 if self.every == 1 else bisect_left(known.starts, known.frontier)
+
+    def _first_opening(self, known: Stretches) -> int:
+        """Return the place of a time, known or not, that opens a window."""
+        return self._origin(known) - (known.carried or 0)
+
+    def _next_opening(self, known: Stretches, place: int) -> int:
+        """Return the first place, at one or later, whose time opens a window."""
+        return place + (self._first_opening(known) - place) % self.every
 
     def known_at(self, window: Window) -> int | None:
         """Return the last tick, which is the last of the times that the window counts."""
@@ -72,8 +114,13 @@ class CountWindows(WindowKind):
 
     @property
     def context(self) -> WindowContext:
-        """Nothing, if a window counts one time alone."""
-        return WindowContext.FREE if self.count == 1 else WindowContext.FORWARD
+        """Nothing, if each time alone is a window; earlier times, if their number says which of them are."""
+        if self.count > 1:
+            return WindowContext.FORWARD
+        if self.every == 1:
+            return WindowContext.FREE
+        # What ends earlier may start later.
+        return WindowContext.BACKWARD if self.by == "start" else WindowContext.FORWARD
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
@@ -84,14 +131,45 @@ class CountWindows(WindowKind):
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `count_by_start` or `count_by_end`."""
         del axis
-        return f"count_by_{self.by}({self.count})"
+        every = f", every={self.every}" if self.every > 1 else ""
+        return f"count_by_{self.by}({self.count}{every})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as data; without `every` where each time opens a window, as before there was that field."""
+        data = super(CountWindows, self).to_dict()
+        return {name: value for name, value in data.items() if name != "every" or value != 1}
 
 
-def count_by_start(count: int) -> CountWindows:
-    """Return windows over `count` distinct starts of events."""
-    return CountWindows(count, "start")
+def count_by_start(count: int, every: int = 1) -> CountWindows:
+    """Return windows over `count` distinct starts of events.
+
+    Args:
+        count: How many distinct starts a window spans.
+        every: How many distinct starts lie between the starts of neighbouring windows: by default each start opens a
+            window; `count_by_start(10, every=10)` puts windows of ten end to end.
+
+    Raises:
+        WindowError: One is no whole number above zero.
+
+    Example:
+        >>> print(count_by_start(10), count_by_start(10, every=10))
+        count_by_start(10) count_by_start(10, every=10)
+    """
+    return CountWindows(count, "start", every)
 
 
-def count_by_end(count: int) -> CountWindows:
-    """Return windows over `count` distinct ends of events."""
-    return CountWindows(count, "end")
+def count_by_end(count: int, every: int = 1) -> CountWindows:
+    """Return windows over `count` distinct ends of events.
+
+    Args:
+        count: How many distinct ends a window spans.
+        every: How many distinct ends lie between the starts of neighbouring windows, as for `count_by_start`.
+
+    Raises:
+        WindowError: One is no whole number above zero.
+
+    Example:
+        >>> print(count_by_end(5, every=5))
+        count_by_end(5, every=5)
+    """
+    return CountWindows(count, "end", every)

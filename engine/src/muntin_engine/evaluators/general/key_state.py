@@ -36,7 +36,7 @@ from muntin_engine.state.unstorable import find_unstorable, unstorable
 SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
     HoppingWindows: GridAssigner,
     SnapshotWindows: SnapshotAssigner,
-    CountWindows: CountAssigner,
+    CountWindows: lambda kind: CountAssigner(kind) if kind.every == 1 else GeneralAssigner(kind),
 }
 """Assigners that are faster than the general one and make the same windows; tests also run without them."""
 
