@@ -35,6 +35,9 @@ from muntin_stats import Count, TimeWeightedAverage
 STREAM: Final = Script().insert("a", 1, 6).insert("b", 4, 9).insert("c", 12, 14).close()
 """What the time model is explained with."""
 
+POINTS: Final = Script().point("a", 1).point("b", 4).point("c", 9).point("d", 12).close()
+"""What is counted."""
+
 TEMPLATE: Final = Path(__file__).parents[2] / "templates" / "plugin" / "window-kind" / "src" / "muntin_myplugin"
 """What `muntin new --window` copies."""
 
@@ -58,6 +61,8 @@ def pictures() -> Iterator[Picture]:
     yield _kind("snapshot", "snapshot windows", snapshot)
     yield _kind("count-by-start", "count windows over 2 starts", count_by_start, 2)
     yield _kind("count-by-end", "count windows over 2 ends", count_by_end, 2)
+    yield _of_points("count-end-to-end", "count windows over 2 starts, every 2 of them", count_by_start, 2, every=2)
+    yield _of_points("count-with-gaps", "count windows over 1 start, every 2 of them", count_by_start, 1, every=2)
     yield _kind("visits", "visits, which end when nothing happens for 3 ticks", visits(), 3)
     yield _samples()
     yield _several()
@@ -69,6 +74,11 @@ def pictures() -> Iterator[Picture]:
 def _kind(name: str, title: str, function: Callable[..., WindowKind], *sizes: int, **more: int) -> Picture:
     rows = [*lifetimes(STREAM), *counted(STREAM, function(*sizes, **more), Count())]
     return Picture(name, f"three events, and how many are members of {title}", rows, (function,))
+
+
+def _of_points(name: str, title: str, function: Callable[..., WindowKind], size: int, every: int) -> Picture:
+    rows = [*lifetimes(POINTS), *counted(POINTS, function(size, every=every), Count())]
+    return Picture(name, f"four points, and how many are members of {title}", rows, (function,))
 
 
 def _calendar() -> Picture:

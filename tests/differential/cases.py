@@ -64,7 +64,18 @@ GROWING: dict[str, WindowKind] = {
 TRAILING: dict[str, WindowKind] = {"trailing": trailing(6), "trailing by three": trailing(9, every=3)}
 """Windows that look back; results of time-bound output are not defined for them."""
 
-BY_NAME: dict[str, WindowKind] = WINDOWS | CALENDARS | GROWING | TRAILING
+RANKED: dict[str, WindowKind] = {
+    "tumbling counts": count_by_start(3, every=3),
+    "counts that overlap": count_by_start(3, every=2),
+    "counts with gaps": count_by_start(2, every=4),
+    "every third start": count_by_start(1, every=3),
+    "tumbling counts of ends": count_by_end(2, every=2),
+    "counts of ends that overlap": count_by_end(4, every=3),
+    "counts of ends with gaps": count_by_end(1, every=3),
+}
+"""Count windows at every n-th time only; results of time-bound output are not defined for them."""
+
+BY_NAME: dict[str, WindowKind] = WINDOWS | CALENDARS | GROWING | TRAILING | RANKED
 """All that a case may name; what is long on the axis has streams of its own."""
 
 

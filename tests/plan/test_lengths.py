@@ -28,6 +28,7 @@ from muntin import (
     bounded_delay,
     calendar,
     correct,
+    count_by_end,
     count_by_start,
     cumulate,
     early,
@@ -274,8 +275,15 @@ def test_windows_that_grow_know_the_unit_and_say_when_they_are_complete() -> Non
     assert "less than" not in explain_plan(plan_of(window=global_windows()))
 
 
-@pytest.mark.parametrize("window", [cumulate("1 day", "1 hour"), landmark("1 hour"), global_windows()], ids=str)
-def test_windows_that_grow_have_no_time_bound_results(window: WindowKind) -> None:
+@pytest.mark.parametrize(
+    "window",
+    [
+        *(cumulate("1 day", "1 hour"), landmark("1 hour"), global_windows()),
+        *(count_by_start(2, every=2), count_by_end(2, every=3)),
+    ],
+    ids=str,
+)
+def test_windows_that_grow_or_follow_ranks_have_no_time_bound_results(window: WindowKind) -> None:
     with pytest.raises(PolicyError, match="does not say\n  use timestamps='align', or another window"):
         plan_of(window=TIME.resolve(window), timestamps=TimestampPolicy.TIME_BOUND, emit=EmitPolicy.EAGER)
 

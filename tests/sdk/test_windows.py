@@ -35,6 +35,8 @@ SPECIFICATIONS = [
     snapshot(),
     count_by_start(3),
     count_by_end(1),
+    count_by_start(3, every=3),
+    count_by_end(2, every=5),
     session("30 minutes"),
     cumulate("1 day", "1 hour", "6 hours"),
     landmark("1 hour", since="2024-05-01"),
@@ -64,6 +66,8 @@ def test_a_specification_spells_itself() -> None:
         "snapshot()",
         "count_by_start(3)",
         "count_by_end(1)",
+        "count_by_start(3, every=3)",
+        "count_by_end(2, every=5)",
         "session(1800000000)",
         "cumulate(86400000000, 3600000000, offset=21600000000)",
         "landmark(3600000000, since=1714521600000000)",
@@ -99,6 +103,14 @@ def test_a_specification_spells_itself() -> None:
             lambda: landmark(5, since="noon"),
             "'noon' is no time\n  expected: a time such as '2024-05-01 08:00'",
         ),
+        (
+            lambda: count_by_start(2, every=0),
+            "count windows begin every so many times, a whole number above zero, got 0",
+        ),
+        (
+            lambda: count_by_end(2, every=True),
+            "count windows begin every so many times, a whole number above zero, got True",
+        ),
         (lambda: session(0), "a session window needs a gap above zero, got 0"),
         (lambda: session("-5 minutes"), "a session window needs a gap above zero, got 'minus 5 minutes'"),
         (lambda: CountWindows(1, "middle"), "a count window counts by 'start' or by 'end', got 'middle'"),  # type: ignore[arg-type]
@@ -123,3 +135,9 @@ def test_a_window_knows_its_length_and_its_times() -> None:
     assert window.duration == 1_000_000
     assert str(window.starts_at) == "1970-01-01 00:00:00+00:00"
     assert str(window.ends_at) == "1970-01-01 00:00:01+00:00"
+
+
+def test_counts_at_each_time_are_stored_as_before_there_were_others() -> None:
+    assert count_by_start(3).to_dict() == {"kind": "count", "version": "1.0", "count": 3, "by": "start"}
+    assert from_dict({"kind": "count", "version": "1.0", "count": 3, "by": "start"}) == count_by_start(3, every=1)
+    assert count_by_end(3, every=2).to_dict()["every"] == 2

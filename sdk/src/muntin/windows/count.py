@@ -86,10 +86,12 @@ class CountWindows(WindowKind):
         return ticks[place] if place < len(ticks) else INFINITY
 
     def carried(self, known: Stretches, frontier: int) -> Any:
-        """Return how many times after one that opens a window the first one from the frontier on is, if that counts."""
-        if self.every == 1:
-            return None
-        return (bisect_left(known.starts, frontier) - self._first_opening(known)) % self.every
+        """Return how many times after one that opens a window the first from the frontier on is; None for none."""
+        return (bisect_left(known.starts, frontier) - self._first_opening(known)) % self.every or None
+
+    def outlives(self, carried: int | None) -> bool:
+        """Return True if times have been counted since the last one that opened a window."""
+        return carried is not None
 
     def _origin(self, known: Stretches) -> int:
         """Return the place of the first time that is not forgotten; times of kept events may lie before it."""
