@@ -57,6 +57,8 @@ def _named(kind: CalendarWindows, first: datetime, last: datetime) -> Iterator[t
     place = 0
     while _later(kind, start, place) > first:
         place -= kind.hop
+    while _later(kind, start, place + kind.hop) <= first:
+        place += kind.hop
     while _later(kind, start, place) <= last:
         yield _later(kind, start, place), _later(kind, start, place + kind.size)
         place += kind.hop
