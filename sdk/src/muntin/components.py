@@ -29,7 +29,7 @@ class Merge(StrEnum):
     MEAN = "mean"
     """Added up, as by `ADD`; what comes of it is the sum divided by how many payloads there are, rounded once."""
     COUNT = "count"
-    """How many payloads there are; the engine counts them, nothing is lifted."""
+    """The number of payloads; the engine counts them, nothing is lifted."""
     COLLECT = "collect"
     """All values, side by side; nothing becomes less."""
     CUSTOM = "custom"

@@ -206,7 +206,7 @@ class Plan:
 
     @property
     def gap(self) -> int | None:
-        """Where windows are sessions of one specification, for how long after its last tick an event counts."""
+        """For how long after its last tick an event counts, where windows are sessions of one specification."""
         return None if self.named_windows or len(self.inputs) > 1 else self.window.fuses_within()
 
     @property

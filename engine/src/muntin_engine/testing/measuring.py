@@ -17,7 +17,7 @@ from muntin_engine.testing.query_under_test import QueryUnderTest
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What an evaluator made of a script, and at what cost.
+    """The answer of an evaluator to a script, and its cost.
 
     Attributes:
         evaluator: Its name.

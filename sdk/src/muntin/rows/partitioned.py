@@ -121,7 +121,7 @@ class PartitionedRows(RowWindows, Generic[W]):
     @property
     @abstractmethod
     def _period(self) -> int | None:
-        """How often windows are computed by time; None if they are not."""
+        """The period at which windows are computed by time; None if they are not."""
 
     @abstractmethod
     def _kind(self) -> type[W]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class WindowContext(StrEnum):
-    """What must be known of other rows to say which windows a row is in (Li 2008, section 6.1.2).
+    """The knowledge of other rows that tells the windows of a row (Li 2008, section 6.1.2).
 
     The less of it, the earlier a row can be counted and forgotten: rows of context-free windows are counted as they
     come, and where later rows matter they have to be kept.

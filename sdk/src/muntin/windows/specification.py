@@ -76,7 +76,7 @@ class WindowSpecification(ABC):
 
     @property
     def context(self) -> WindowContext:
-        """What must be known of other rows to say which windows a row is in; by default also what comes after it."""
+        """The knowledge of other rows that tells the windows of a row; by default also of those that come after it."""
         return WindowContext.FORWARD if self.waits_for_events else WindowContext.FREE
 
     def with_reach(self, reach: int) -> Self:

@@ -35,7 +35,7 @@ from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 
 @dataclass(frozen=True, slots=True)
 class Fusing:
-    """How the windows of a query fuse.
+    """The way in which the windows of a query fuse.
 
     Attributes:
         gap: An event counts until so many ticks after its last one.
