@@ -101,7 +101,7 @@ class RowWindowLaws(Conformance):
 
     @law("return from earliest_start a time before which no window starts that is computed later")
     def test_later_windows_start_where_was_said(self, trial: RowWindowTrial) -> None:
-        """A window that is computed after a tick starts no earlier than was said then, and ends at the tick or after."""
+        """A window computed after a tick starts no earlier than was said at that tick, and ends at it or later."""
         windows, rows = trial.windows, trial.rows()
         state, least, complete = windows.create_state(), -INFINITY, -INFINITY
         for row in rows:
