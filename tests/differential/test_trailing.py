@@ -6,11 +6,25 @@ from random import Random
 
 import pytest
 
-from muntin import EmitPolicy, Refinement
+from muntin import EmitPolicy, Refinement, trailing
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin_stats import Count
 from tests.differential.cases import TRAILING, Case, policies
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
 from tests.differential.modules import SHAPES
+
+
+def test_an_event_that_lasts_is_a_member_of_the_windows_that_it_lasts_into() -> None:
+    """
+                 0        10        20
+    a            [--------)                it has ended before the window at 16, and lasts into that at 12
+    b, c                    !   !
+    """
+    stream = Script().insert("a", 0, 10).point("b", 12).point("c", 16).close()
+    results = stream.run(WindowedQuery(trailing(6), [Computation(Count())]))[None]
+    assert [(row.start, row.end, row.value[0]) for row in results] == [(-5, 1, 1), (7, 13, 2), (11, 17, 2)]
+
 
 EVERY_KIND = pytest.mark.parametrize("window", TRAILING)
 

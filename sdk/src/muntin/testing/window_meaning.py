@@ -153,11 +153,6 @@ def _trailing(kind: TrailingWindows, events: Sequence[Event[object]], horizon: i
     return [Window(at - kind.length + 1, at + 1) for at in starts[kind.every - 1 :: kind.every]]
 
 
-def _start(kind: TrailingWindows, event: Event[object]) -> tuple[int, int]:
-    del kind
-    return event.start, event.start + 1
-
-
 def _as_it_lasts(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
     del kind
     return event.start, event.end
@@ -176,5 +171,5 @@ _DEFINED: Final[Mapping[type[WindowKind], WindowMeaning]] = {
     CumulateWindows: WindowMeaning(_cumulating, _as_it_lasts),
     LandmarkWindows: WindowMeaning(_since_landmark, _as_it_lasts),
     GlobalWindows: WindowMeaning(_global, _as_it_lasts),
-    TrailingWindows: WindowMeaning(_trailing, _start),
+    TrailingWindows: WindowMeaning(_trailing, _as_it_lasts),
 }

@@ -18,12 +18,13 @@ from muntin.windows.stretches import Stretches
 class TrailingWindows(WindowKind):
     """A window at every n-th distinct start of an event, over the events that started less than a length before it.
 
-    The window at a start `t` is `[t - length + 1, t + 1)`, and has as members the events that start inside. Starts are
-    counted in the order of time from the first event of a key on, so an event that comes late moves all windows after
-    it if `every` is above 1. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide-by-tuple windows.)
+    The window at a start `t` is `[t - length + 1, t + 1)`, and has as members the events that overlap it: a point if it
+    lies inside, an event that lasts also if it began before and lasts into the window. Starts are counted in the order
+    of time from the first event of a key on, so an event that comes late moves all windows after it if `every` is above
+    1. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide-by-tuple windows.)
 
-    What is cut is the one tick of the start, on which an event counts for the length. The number of starts that were
-    forgotten is carried, modulo `every`.
+    What is cut is the one tick of the start; an event counts for the length after its last tick. The number of starts
+    that were forgotten is carried, modulo `every`.
 
     Attributes:
         length: How far a window looks back, with the tick of its start.
@@ -45,8 +46,8 @@ class TrailingWindows(WindowKind):
             raise WindowError(f"trailing windows come at every n-th start, n a whole number above zero: {self.every!r}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the length from the start on."""
-        return start, start + self.length
+        """Return the lifetime, and the length after its last tick."""
+        return start, end if end == INFINITY else end - 1 + self.length
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the ticks of the starts that are counted."""
