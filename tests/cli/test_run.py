@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from muntin_cli.windows import usages
 from tests.cli.plugins import TIDES
 from tests.cli.running import Done
 from tests.sdk.installation import Installation
@@ -135,7 +136,8 @@ def test_a_window_that_is_none_is_refused_with_those_that_are(
 ) -> None:
     done = muntin("run", write(STREAM), "--module", "tides.average", f"--window={window or ' '}")
     assert done.code == 2
-    assert "'snapshot', 'tumbling SIZE', or a plugin's kind with its parameters" in done.errors
+    assert ", ".join(map(repr, usages())) + ", or a plugin's kind with its parameters" in done.errors
+    assert "'snapshot'" in done.errors
 
 
 def test_a_missing_file_and_a_missing_module_are_refused(
