@@ -8,10 +8,10 @@ import pytest
 
 from muntin import EmitPolicy, Refinement
 from tests.differential.calendars import CALENDARS
-from tests.differential.cases import Case, policies
+from tests.differential.cases import Case
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
-from tests.differential.modules import SHAPES
+from tests.differential.kinds import cases_of
 
 EVERY_CALENDAR = pytest.mark.parametrize("window", CALENDARS)
 
@@ -19,7 +19,7 @@ EVERY_CALENDAR = pytest.mark.parametrize("window", CALENDARS)
 @pytest.mark.parametrize("emit", EmitPolicy)
 @EVERY_CALENDAR
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
-    cases = [Case(window, shape, *both, emit) for shape in SHAPES for both in policies(shape)]
+    cases = cases_of(window, emit)
     for case in Random(f"{window} {emit}").sample(cases, 8):
         check(case, case.stream, run)
 

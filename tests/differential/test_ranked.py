@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import product
 from random import Random
 
 import pytest
 
-from muntin import ClipPolicy, EmitPolicy, OutputContract, Refinement, TimestampPolicy, count_by_start
+from muntin import EmitPolicy, Refinement, count_by_start
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import Count
-from tests.differential.cases import RANKED, Case, policies
+from tests.differential.cases import RANKED, Case
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
-from tests.differential.modules import SHAPES
-from tests.differential.test_inputs import insertions, samples
+from tests.differential.kinds import cases_of, check_looking_back, check_samples_and_events_without_ids
 
 EVERY_WINDOW = pytest.mark.parametrize("window", RANKED)
 
@@ -23,16 +21,14 @@ EVERY_WINDOW = pytest.mark.parametrize("window", RANKED)
 @pytest.mark.parametrize("emit", EmitPolicy)
 @EVERY_WINDOW
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
-    cases = [Case(window, shape, *both, emit) for shape in SHAPES for both in policies(shape)]
+    cases = cases_of(window, emit)
     for case in Random(f"{window} {emit}").sample(cases, 10):
         check(case, case.stream, run)
 
 
 @EVERY_WINDOW
 def test_without_a_contract_output_may_lie_before_its_window_and_is_never_final(window: str) -> None:
-    contract = OutputContract.UNRESTRICTED
-    case = Case(window, "operator that looks back", timestamps=TimestampPolicy.UNCHANGED, contract=contract)
-    check(case, case.stream, run)
+    check_looking_back(window)
 
 
 @EVERY_WINDOW
@@ -45,13 +41,7 @@ def test_early_output_is_that_of_the_reference(window: str) -> None:
 @pytest.mark.parametrize("emit", EmitPolicy)
 @EVERY_WINDOW
 def test_samples_and_events_without_ids_have_the_output_of_the_reference(window: str, emit: EmitPolicy) -> None:
-    shapes = ("time-sensitive aggregate", "incremental aggregate", "operator with own lifetimes")
-    for number, (shape, clip) in enumerate(product(shapes, ClipPolicy)):
-        if shape != "incremental aggregate" or clip is ClipPolicy.NONE:
-            sampled = Case(window, shape, clip, emit=emit, is_edge=True)
-            check(sampled, samples(number), run)
-            anonymous = Case(window, shape, clip, emit=emit, has_ids=False)
-            check(anonymous, insertions(anonymous), run)
+    check_samples_and_events_without_ids(window, emit)
 
 
 def listed(times: list[int], count: int, every: int) -> list[tuple[int, int, int]]:

@@ -9,10 +9,10 @@ import pytest
 from muntin import EmitPolicy, Refinement, trailing
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_stats import Count
-from tests.differential.cases import TRAILING, Case, policies
+from tests.differential.cases import TRAILING, Case
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
-from tests.differential.modules import SHAPES
+from tests.differential.kinds import cases_of
 
 
 def test_an_event_that_lasts_is_a_member_of_the_windows_that_it_lasts_into() -> None:
@@ -29,20 +29,20 @@ def test_an_event_that_lasts_is_a_member_of_the_windows_that_it_lasts_into() -> 
 EVERY_KIND = pytest.mark.parametrize("window", TRAILING)
 
 
-def cases_of(window: str, emit: EmitPolicy) -> list[Case]:
+def runnable(window: str, emit: EmitPolicy) -> list[Case]:
     """Return the cases that can be run.
 
     An event that no window has as a member holds back the output watermark, and not the output, of windows that wait
     for the ends of their members; where each start has a window there is no such event.
     """
-    cases = [Case(window, shape, *both, emit) for shape in SHAPES for both in policies(shape)]
+    cases = cases_of(window, emit)
     return cases if window == "trailing" else [case for case in cases if not case.query.waits_for_ends]
 
 
 @pytest.mark.parametrize("emit", EmitPolicy)
 @EVERY_KIND
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
-    cases = cases_of(window, emit)
+    cases = runnable(window, emit)
     assert len(cases) > 30
     for case in Random(f"{window} {emit}").sample(cases, 20):
         check(case, case.stream, run)

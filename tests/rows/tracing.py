@@ -10,6 +10,10 @@ from muntin import Window
 from muntin.rows import Action, ActionKind, Row, RowWindows
 from muntin.testing.plain_data import restored
 
+NAMED = ["1a", "2b", "3a", "4b", "5b", "6b", "7a", "8a", "9b", "10b", "11a", "13a"]
+LETTERED = [Row(int(name[:-1]), int(name[:-1]), (name[-1],)) for name in NAMED]
+"""The rows of two partitions in the document's sequences."""
+
 
 class Computed(NamedTuple):
     """A window that was computed: when, of which partition, with which rows."""

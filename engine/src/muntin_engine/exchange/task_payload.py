@@ -70,7 +70,6 @@ class InputTask:
         payload_names: The names of the columns that make the payload.
         own_payload_names: The names of those that are of the input, and not made of its filter.
         keeps_filtered: True if events that its filter leaves out are kept for what may still be said of them.
-        choosy_labels: The labels of the modules of the query that do not accept every row.
         reads: The reads by modules that do not accept every null.
     """
 
@@ -86,7 +85,6 @@ class InputTask:
     payload_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     own_payload_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     keeps_filtered: bool = field(init=False, repr=False, compare=False)
-    choosy_labels: list[str] = field(init=False, repr=False, compare=False)
     reads: tuple[Read, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +99,6 @@ class InputTask:
             "payload_names": payload_names,
             "own_payload_names": payload_names[:-1] if keeps_filtered else payload_names,
             "keeps_filtered": keeps_filtered,
-            "choosy_labels": self.plan.choosy_labels,
             "reads": tuple(
                 Read(place, part, label)
                 for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)

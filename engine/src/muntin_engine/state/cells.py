@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 from muntin_engine.errors import StateError
@@ -89,7 +88,7 @@ class CheckedCells:
 
 def seal(name: str, data: bytes) -> bytes:
     """Return the bytes of a cell with their checksum, in which the name counts: a cell is not another's."""
-    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little") + data
+    return _checksum(name, data) + data
 
 
 def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
@@ -99,11 +98,13 @@ def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
         StateError: They are not what was sealed under this name.
     """
     data = sealed[CHECKSUM_BYTES:]
-    if len(sealed) < CHECKSUM_BYTES or zlib.crc32(data, zlib.crc32(name.encode())) != int.from_bytes(
-        sealed[:CHECKSUM_BYTES], "little"
-    ):
+    if len(sealed) < CHECKSUM_BYTES or _checksum(name, data) != sealed[:CHECKSUM_BYTES]:
         raise damaged(name, f"its {len(sealed):,} bytes do not have the checksum that they were written with", owner)
     return data
+
+
+def _checksum(name: str, data: bytes) -> bytes:
+    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little")
 
 
 def damaged(name: str, reason: str, owner: str = "") -> StateError:
@@ -129,13 +130,3 @@ class HeldState(NamedTuple):
     keys: int = 0
     events: int = 0
     windows: int = 0
-
-
-def total(parts: Iterable[HeldState]) -> HeldState:
-    """Add up the sizes of several parts.
-
-    Example:
-        >>> total([HeldState(100, 1, 5, 2), HeldState(20, 3)])
-        HeldState(bytes=120, keys=4, events=5, windows=2)
-    """
-    return HeldState(*map(sum, zip(HeldState(), *parts, strict=True)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, ClassVar, Final
@@ -11,14 +11,12 @@ from muntin.axis import Axis
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
-from muntin.rows.partitions import Partitions
 from muntin.rows.policies import (
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
     MarkerPolicy,
     RowPolicy,
-    policy_from_dict,
     policy_of,
     policy_to_dict,
 )
@@ -194,22 +192,6 @@ class LastRows(PartitionedRows[Subwindow]):
             "partitions": None if self.partitions is None else self.partitions.to_dict(),
             "shows_empty": self.shows_empty,
         }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> LastRows:
-        """Undo `to_dict`; of its fields, all but `evicts` may be left out.
-
-        Raises:
-            WindowError: A field is not one of it, or no rule says when rows leave.
-        """
-        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
-        given |= {name: policy_from_dict(given[name]) for name in ("evicts", "triggers") if name in given}
-        if given.get("partitions") is not None:
-            given["partitions"] = Partitions.from_dict(given["partitions"])
-        try:
-            return cls(**given)
-        except TypeError as error:
-            raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
 
 
 def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:

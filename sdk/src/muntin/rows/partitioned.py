@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Self
 
@@ -11,7 +11,7 @@ from muntin.axis import INFINITY, Axis, Duration, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitions import Partitions, PartitionView
-from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy
+from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy, policy_from_dict
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.subwindows import Subwindow, Subwindows, W
 
@@ -179,6 +179,28 @@ class PartitionedRows(RowWindows, Generic[W]):
     def from_data(self, data: Sequence[Any]) -> Subwindows[W]:
         """Undo `to_data`."""
         return Subwindows.from_data(self._kind(), data, expires=self._lifetime is not None)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Undo `to_dict`; a field with a default may be left out.
+
+        Raises:
+            WindowError: A field is not one of it, or one without a default is missing.
+        """
+        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
+        given |= cls._policies_in(given)
+        if given.get("partitions") is not None:
+            given["partitions"] = Partitions.from_dict(given["partitions"])
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
+
+    @classmethod
+    def _policies_in(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the policies among its fields in plain data."""
+        named = [name for name in ("evicts", "triggers") if name in data and name in cls.__dataclass_fields__]
+        return {name: policy_from_dict(data[name]) for name in named}
 
     @property
     def _age(self) -> int | None:

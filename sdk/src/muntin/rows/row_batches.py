@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -11,14 +11,12 @@ from muntin.axis import Axis
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
-from muntin.rows.partitions import Partitions
 from muntin.rows.policies import (
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
     MarkerPolicy,
     RowPolicy,
-    policy_from_dict,
     policy_of,
     policy_to_dict,
 )
@@ -148,22 +146,6 @@ class RowBatches(PartitionedRows[OpenBatch]):
             "partitions": None if self.partitions is None else self.partitions.to_dict(),
             "shows_empty": self.shows_empty,
         }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> RowBatches:
-        """Undo `to_dict`; of its fields, all but `evicts` may be left out.
-
-        Raises:
-            WindowError: A field is not one of it, or no rule says when the window is flushed.
-        """
-        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
-        given |= {name: policy_from_dict(given[name]) for name in ("evicts",) if name in given}
-        if given.get("partitions") is not None:
-            given["partitions"] = Partitions.from_dict(given["partitions"])
-        try:
-            return cls(**given)
-        except TypeError as error:
-            raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
 
 
 def batch(size: RowPolicy | int | str | timedelta) -> RowBatches:

@@ -11,7 +11,6 @@ from muntin.axis import INFINITY, Axis, Duration, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
-from muntin.rows.partitions import Partitions
 from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy, check_expression, policy_from_dict
 from muntin.rows.subwindows import Expiring, OpenBatch, Subwindows
 from muntin.windows.context import WindowContext
@@ -202,21 +201,9 @@ class RowsBetween(PartitionedRows[OpenBatch]):
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> RowsBetween:
-        """Undo `to_dict`; of its fields, all but `opens` may be left out.
-
-        Raises:
-            WindowError: A field is not one of it, or no condition is given.
-        """
-        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
-        if given.get("within") is not None:
-            given["within"] = policy_from_dict({"policy": "elapsed", "length": given["within"]})
-        if given.get("partitions") is not None:
-            given["partitions"] = Partitions.from_dict(given["partitions"])
-        try:
-            return cls(**given)
-        except TypeError as error:
-            raise WindowError(f"{dict(data)!r} is no window of {cls.name}(): {error}") from error
+    def _policies_in(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        within = data.get("within")
+        return {} if within is None else {"within": policy_from_dict({"policy": "elapsed", "length": within})}
 
 
 def between(

@@ -75,11 +75,6 @@ def _snapshots(kind: SnapshotWindows, events: Sequence[Event[object]], horizon: 
     return [Window(start, end) for start, end in pairwise(marks)]
 
 
-def _lifetime(kind: SnapshotWindows, event: Event[object]) -> tuple[int, int]:
-    del kind
-    return event.start, event.end
-
-
 def _counts(kind: CountWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     del horizon
     times = sorted({event.start if kind.by == "start" else event.end for event in events} - {INFINITY})
@@ -164,7 +159,7 @@ def _membership(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
 
 _DEFINED: Final[Mapping[type[WindowKind], WindowMeaning]] = {
     HoppingWindows: WindowMeaning(_hopping, _prolonged),
-    SnapshotWindows: WindowMeaning(_snapshots, _lifetime, closes_late=True),
+    SnapshotWindows: WindowMeaning(_snapshots, _as_it_lasts, closes_late=True),
     CountWindows: WindowMeaning(_counts, _counted_tick, is_known_at_end=True),
     SessionWindows: WindowMeaning(_sessions, _lifetime_and_gap, closes_late=True),
     CalendarWindows: WindowMeaning(calendar_windows, prolonged),

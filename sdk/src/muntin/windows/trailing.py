@@ -1,4 +1,4 @@
-"""Trailing windows: what started within a length before, at every n-th start."""
+"""Trailing windows: the length before every n-th start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from muntin.windows.stretches import Stretches
 
 @dataclass(frozen=True, slots=True)
 class TrailingWindows(WindowKind):
-    """A window at every n-th distinct start of an event, over the events that started less than a length before it.
+    """A window at every n-th distinct start of an event, over the length before it.
 
     The window at a start `t` is `[t - length + 1, t + 1)`, and has as members the events that overlap it: a point if it
     lies inside, an event that lasts also if it began before and lasts into the window. Starts are counted in the order

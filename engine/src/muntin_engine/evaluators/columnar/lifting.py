@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from muntin import ModuleFailedError, Window
 from muntin.columnar import Sums
-from muntin.columnar.arrays import IntArray
+from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER
@@ -147,6 +147,18 @@ def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
     return key, grid.windows.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
 
 
+def lifted_parts(place: int, form: BoundForm, lifted: dict[str, Array], count: int) -> Iterator[tuple[Part, Values]]:
+    """Yield the components of a form, the one of a place in the query, with their values for so many payloads."""
+    for name, component in form.stored.items():
+        part = Part(place, name, component)
+        values: Values = lifted[name]
+        if component.is_exact:
+            values = Sums.of(lifted[name])
+        elif part.is_collected:
+            values = Collected(lifted[name], np.ones(count, np.int64))
+        yield part, values
+
+
 def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGroups) -> Partials:
     counts = np.bincount(groups.codes, minlength=groups.size)
     parts: dict[Part, Values] = {}
@@ -159,12 +171,6 @@ def _partials(grid: Grid, forms: Sequence[BoundForm], rows: Rows, groups: RowGro
         codes = groups.codes if present is None else groups.codes[present]
         if present is not None:
             parts[Part(place, PAYLOADS, COUNTED)] = np.bincount(codes, minlength=groups.size)
-        for name, component in form.stored.items():
-            part = Part(place, name, component)
-            values: Values = lifted[name]
-            if component.is_exact:
-                values = Sums.of(lifted[name])
-            elif part.is_collected:
-                values = Collected(lifted[name], np.ones(len(codes), np.int64))
+        for part, values in lifted_parts(place, form, lifted, len(codes)):
             parts[part] = reduce_part(part, codes, groups.size, values)
     return Partials(groups.slices, groups.keys, counts, parts, groups.lasts)

@@ -13,15 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, ModuleFailedError, Window
-from muntin.columnar import Sums
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.columnar.coding import encode, stable_order
 from muntin_engine.evaluators.columnar.failing import failing_row
-from muntin_engine.evaluators.columnar.lifting import Rows, key_rows
+from muntin_engine.evaluators.columnar.lifting import Rows, key_rows, lifted_parts
 from muntin_engine.evaluators.columnar.partials import (
     COUNTED,
-    Collected,
     Part,
     Partials,
     Values,
@@ -95,14 +93,8 @@ def _parts(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows, order: IntArr
         codes = place_of if present is None else place_of[present]
         if present is not None:
             parts[Part(place, PAYLOADS, COUNTED)] = np.bincount(codes, minlength=len(order))
-        for name, component in form.stored.items():
-            part = Part(place, name, component)
-            values: Values = lifted[name]
-            if component.is_exact:
-                values = Sums.of(lifted[name])
-            elif part.is_collected:
-                values = Collected(lifted[name], np.ones(len(codes), np.int64))
-            is_whole = present is None
+        is_whole = present is None
+        for part, values in lifted_parts(place, form, lifted, len(codes)):
             parts[part] = take_part(values, order) if is_whole else reduce_part(part, codes, len(order), values)
     return parts
 
