@@ -26,7 +26,7 @@ UNKNOWN: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a row cannot be taken: a reason that can be counted, and a sentence."""
+    """The reason why a row cannot be taken, as one that can be counted and as a sentence."""
 
     reason: str
     message: str

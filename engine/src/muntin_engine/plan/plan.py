@@ -194,7 +194,7 @@ class Plan:
 
     @property
     def why_no_steps(self) -> str | None:
-        """Why windows may change or close elsewhere than at their ends; None if they do not."""
+        """The reason why windows may change or close elsewhere than at their ends; None if they do not."""
         for window in self.windows:
             if window.waits_for_events:
                 return f"{self._spell_window(window)} is cut by each key's own events"
@@ -211,7 +211,7 @@ class Plan:
 
     @property
     def why_no_lifting(self) -> str | None:
-        """Why rows may not be made partial states where they are, whatever the windows; None if they may."""
+        """The reason why rows may not be made partial states where they are, whatever the windows; None if they may."""
         if self.early is None and self.emit is not EmitPolicy.FINAL:
             return f"emit={str(self.emit)!r} emits results that may change"
         (given,) = self.inputs
