@@ -19,6 +19,7 @@ from muntin.windows.growing import (
 from muntin.windows.hopping import HoppingWindows, hopping, tumbling
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import RegularWindows
+from muntin.windows.scheduled import ScheduledWindows
 from muntin.windows.session import SessionWindows, session
 from muntin.windows.settling import first_open_window, next_frontier
 from muntin.windows.snapshot import SnapshotWindows, snapshot
@@ -34,6 +35,7 @@ __all__ = [
     "HoppingWindows",
     "LandmarkWindows",
     "RegularWindows",
+    "ScheduledWindows",
     "SessionWindows",
     "SnapshotWindows",
     "Stretches",

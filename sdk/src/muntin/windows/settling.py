@@ -16,7 +16,8 @@ def first_open_window(kind: WindowKind, known: Stretches, limit: int) -> Window 
 def next_frontier(kind: WindowKind, known: Stretches, limit: int) -> int:
     """Return the frontier once all windows that end at a limit or before are closed.
 
-    It is the start of the first window that is still open, or that known or later events may still open.
+    It is the start of the first window that is still open, or that known or later events may still open; the limit
+    where no window comes any more.
     """
     if limit == INFINITY:
         return INFINITY
@@ -26,4 +27,4 @@ def next_frontier(kind: WindowKind, known: Stretches, limit: int) -> int:
     starts = [first.start] if first is not None else []
     if kind.waits_for_events:
         starts += [limit, kind.unborn(known)]
-    return max(known.frontier, min(starts, default=known.frontier))
+    return max(known.frontier, min(starts, default=limit))

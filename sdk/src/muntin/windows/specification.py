@@ -139,17 +139,17 @@ class WindowSpecification(ABC):
         return f"{self.spell(axis)}, version {self.version}" if "." in self.name else self.spell(axis)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data: its name, its version and its fields."""
-        return {"kind": self.name, "version": self.version, **self._fields()}
+        """Return it as JSON-able data: its name, its version and its fields, with lists in place of tuples."""
+        return {"kind": self.name, "version": self.version, **{name: _written(v) for name, v in self._fields().items()}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Undo `to_dict`.
+        """Undo `to_dict`; lists, as JSON has them, are read as tuples.
 
         Raises:
             WindowError: A field is not one of the kind, or one is missing.
         """
-        given = {name: value for name, value in data.items() if name not in ("kind", "version")}
+        given = {name: _read(value) for name, value in data.items() if name not in ("kind", "version")}
         try:
             return cls(**given)
         except TypeError as error:
@@ -167,3 +167,13 @@ class WindowSpecification(ABC):
 def _plain(value: Any) -> Any:
     """Return a length without the note of how it was written."""
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _written(value: Any) -> Any:
+    """Return the value of a field as JSON reads it: with lists in place of tuples."""
+    return list(map(_written, value)) if isinstance(value, tuple) else value
+
+
+def _read(value: Any) -> Any:
+    """Undo `_written`."""
+    return tuple(map(_read, value)) if isinstance(value, list) else value

@@ -1,0 +1,146 @@
+"""Windows of a timetable: a subclass says when they open and close by the clock on the wall of a time zone."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar, Final
+
+from muntin.axis import EARLIEST, INFINITY, Axis, ticks
+from muntin.errors import WindowError
+from muntin.windows.extent import Window
+from muntin.windows.kind import WindowKind
+from muntin.windows.stretches import Stretches
+from muntin.windows.wall_clock import first_shown, shown_at, zone_named
+
+_EPOCH: Final = datetime.fromisoformat("1970-01-01")
+_SECOND: Final = timedelta(seconds=1)
+_FIRST: Final = datetime.fromisoformat("0002-01-01")
+_LAST: Final = datetime.fromisoformat("9998-01-01")
+_NO_EVENTS: Final = Stretches()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledWindows(WindowKind):
+    """Windows of a timetable, such as trading sessions, shifts or school terms. Subclass it as a frozen dataclass.
+
+    A subclass defines `ending_after` and has its parameters as fields. Times are those that a clock on the wall shows,
+    without a zone; the field `zone` says where the wall is. A time that the clock skips is the instant at which it is
+    set forward, and one that it shows twice counts where it is shown first. What is left of no length is no window; of
+    windows that would begin together the last one is there, of windows that would end together the first.
+
+    An event between two windows is a member of none. There may be a last window, and events after it are members of
+    none. There is no window before the year 2, and none begins after 9997.
+
+    Cost: `ending_after` is asked for each event and once for each closed window of a key, and no further than needed.
+    Let it begin near the time that it gets.
+
+    Attributes:
+        zone: The name of the time zone in the IANA database.
+        second: How many ticks a second has; a query sets it by the unit of its times.
+
+    Example:
+        Every noon, an hour:
+
+        >>> @dataclass(frozen=True, slots=True)
+        ... class Lunches(ScheduledWindows):
+        ...     name, version, title = "demo.lunches", "1.0", "lunches"
+        ...     def ending_after(self, shown):
+        ...         noon = shown.replace(hour=12, minute=0, second=0)
+        ...         while True:
+        ...             yield noon, noon + timedelta(hours=1)
+        ...             noon += timedelta(days=1)
+        >>> berlin = Lunches(zone="Europe/Berlin", second=1)
+        >>> list(berlin.cut(Stretches(), 0, 100_000))
+        [Window(start=39600, end=43200)]
+    """
+
+    lengths: ClassVar[tuple[str, ...]] = ("second",)
+    waits_for_events: ClassVar[bool] = False
+
+    zone: str = "UTC"
+    second: int = ticks("1 second")
+
+    @abstractmethod
+    def ending_after(self, shown: datetime) -> Iterable[tuple[datetime, datetime]]:
+        """Yield when windows start and end, in order: all those that end after a time, or more before them.
+
+        Each starts and ends later than the one before. There may be no end of them.
+
+        Args:
+            shown: What the clock shows, to the second.
+        """
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        """Return the lifetime; nothing for an event between two windows."""
+        return (start, start) if next(self.cut(_NO_EVENTS, start, end), None) is None else (start, end)
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        """Yield the windows of the timetable over a stretch."""
+        del known
+        if start < end and start not in (EARLIEST, INFINITY):
+            for window in self._from(start):
+                if window.start >= end:
+                    return
+                if window.end > start:
+                    yield window
+
+    @property
+    def time_zone(self) -> str:
+        """The zone."""
+        return self.zone
+
+    def spell(self, axis: Axis = Axis.TICKS) -> str:
+        """Return the call of `window`, without the length of a second."""
+        said = [f"{name}={self.spell_field(name, axis)}" for name in self._fields() if name != "second"]
+        return f"window({', '.join([repr(self.name), *said])})"
+
+    def _from(self, start: int) -> Iterator[Window]:
+        """Yield what the clock makes of the timetable from a tick on."""
+        zone = zone_named(self.zone)
+        shown = shown_at(zone, start // self.second)
+        first = max(shown, _seconds(_FIRST))
+        if first >= _seconds(_LAST):
+            return
+        before: tuple[datetime, datetime] | None = None
+        last: Window | None = None
+        for opens, closes in self.ending_after(_EPOCH + first * _SECOND):
+            _check(opens, closes, before)
+            if opens >= _LAST:
+                break
+            before = opens, closes
+            window = Window(*(first_shown(zone, _seconds(time)) * self.second for time in before))
+            if window.start < window.end and (last is None or window.end > last.end):
+                if last is not None and window.start > last.start:
+                    yield last
+                last = window
+        if last is not None:
+            yield last
+
+
+def _seconds(shown: datetime) -> int:
+    return (shown - _EPOCH) // _SECOND
+
+
+def _check(opens: datetime, closes: datetime, before: tuple[datetime, datetime] | None) -> None:
+    """Refuse times that are no next window of a timetable.
+
+    Raises:
+        WindowError: A time has a zone, or a part of a second; or the window is empty or out of order.
+    """
+    for time in (opens, closes):
+        if time.tzinfo is not None or time.microsecond:
+            raise WindowError(
+                f"a timetable has {time.isoformat()}\n"
+                "  expected: a time as a clock on the wall shows it, in whole seconds and without a zone; the field "
+                "zone says where the wall is"
+            )
+    if opens >= closes:
+        raise WindowError(f"a timetable has a window that ends at {closes} and starts at {opens}")
+    if before is not None and (opens <= before[0] or closes <= before[1]):
+        raise WindowError(
+            f"a timetable has a window from {opens} to {closes} after one from {before[0]} to {before[1]}\n"
+            "  expected: windows in order, each of which starts and ends later than the one before"
+        )
