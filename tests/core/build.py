@@ -24,11 +24,10 @@ from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore
-from muntin_engine.state.bucket_metadata import BucketMetadata
+from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.log import StateLog
 from muntin_engine.state.query_identity import QueryIdentity
 
 
@@ -195,12 +194,11 @@ class Feed:
 def stored_states(query: EvaluatorQuery, cells: Cells, codec: Codec, identity: QueryIdentity) -> list[KeyState]:
     """Return the states in a bucket's cells."""
     compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
-    metadata = BucketMetadata.from_bytes(cells.get("metadata"), compatibility, codec)
-    log = StateLog.from_data(cells, metadata.log, metadata.schema_versions)
-    kept = KeptStates(query, codec, metadata.schema_versions)
+    state = BucketState(cells, codec, compatibility)
+    kept = KeptStates(query, codec, state.metadata.schema_versions)
     return [
         KeyState.from_data(query, [codec.unpack(record.data) for record in key.records], kept, ())
-        for _, key in KeyStore.of(codec, log.read()).items()
+        for _, key in KeyStore.of(codec, state.log.read(), state.metadata.held.keys).items()
     ]
 
 

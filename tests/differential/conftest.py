@@ -12,5 +12,5 @@ from muntin_engine.state import log
 def small_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have states written as changes, logs merged and written anew, from the first bytes on."""
     monkeypatch.setattr(key_store, "LARGE", 48)
-    monkeypatch.setattr(key_store, "MOST_DEAD", 256)
+    monkeypatch.setattr(log, "MOST_DEAD", 256)
     monkeypatch.setattr(log, "MOST_ALIKE", 2)

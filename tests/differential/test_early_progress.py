@@ -19,7 +19,7 @@ from muntin.testing.scripts import Script
 from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_metadata import KeyTimer
+from muntin_engine.state.bucket_state import KeyTimer
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out

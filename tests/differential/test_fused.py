@@ -15,7 +15,7 @@ import pytest
 from muntin import INFINITY, session
 from muntin_engine.evaluators.columnar import coding, store
 from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.fused import bucket, fusing, held_sessions
+from muntin_engine.evaluators.fused import fusing, held_sessions
 from muntin_engine.evaluators.fused import store as fused_store
 from muntin_engine.evaluators.fused.bucket import FusedBucket
 from muntin_engine.evaluators.fused.fusing import sessions_of
@@ -48,7 +48,7 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("least", [0, 1 << 20], ids=["written anew", "kept"])
+@pytest.mark.parametrize("least", [-(1 << 40), 1 << 20], ids=["written anew", "kept"])
 @pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])
 @pytest.mark.parametrize("gap", GAPS)
 def test_what_is_done_only_with_much_makes_no_difference(
@@ -56,7 +56,7 @@ def test_what_is_done_only_with_much_makes_no_difference(
 ) -> None:
     for (module, name), value in SMALL.items():
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(bucket, "_LEAST", least)
+    monkeypatch.setattr(state_log, "MOST_DEAD", least)
     for number in range(4):
         case = SessionCase((session(gap),), "all", is_point, number)
         check(case, case.stream, run)

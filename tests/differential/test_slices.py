@@ -100,7 +100,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
         "take",
         lambda self, bucket, _: getattr(self._stores.pop(bucket, None), "store", None),
     ),
-    "entries die early": (StateLog, "forget", lambda self, _: self._lines.clear()),
+    "entries die early": (StateLog, "forget", lambda self, _: self._segments.clear()),
     "keys get lost": (KeyTable, "codes", lambda _self, keys: np.zeros(len(keys), np.int64)),
 }
 

@@ -57,7 +57,7 @@ SLICES = "muntin_engine.evaluators.slices"
 WITH_ARRAYS = (
     f"{GENERAL}.result_tables",
     *(f"{OVER_SLICES}.{name}" for name in ("lifted_rows", "processing", "window_tables")),
-    *(f"{SLICES}.{name}" for name in ("lifting", "processing", "result_tables")),
+    *(f"{SLICES}.{name}" for name in ("lifting", "result_tables")),
 )
 ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.columnar.evaluator",

@@ -32,8 +32,7 @@ def of_any_size(trial: Trial) -> Trial:
 
     def run_trial(seed: int, folder: Path) -> Figures:
         large, dead, alike = ((48, 256, 2), (1024, 16384, 8))[seed % 2]
-        sizes = patch.multiple(key_store, LARGE=large, MOST_DEAD=dead)
-        with sizes, patch.object(log, "MOST_ALIKE", alike):
+        with patch.object(key_store, "LARGE", large), patch.multiple(log, MOST_DEAD=dead, MOST_ALIKE=alike):
             return trial(seed, folder)
 
     return run_trial

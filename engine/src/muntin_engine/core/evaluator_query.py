@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any, Self, TypeAlias, TypeVar
 
 from muntin import (
     Axis,
@@ -30,6 +31,8 @@ from muntin_engine.core.calls import Meter
 from muntin_engine.core.skipping import Accepted, Choosy, Present
 
 Plain: TypeAlias = Callable[[Any], Any]
+
+T = TypeVar("T")
 
 _LISTS = (list, tuple, set, frozenset, deque)
 
@@ -159,8 +162,19 @@ def waits_for_ends(
     return sees_later and any(module.reads_times for module in modules)
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatorQuery:
+class MakesOnce:
+    """A constant description of a query, which keeps what functions make of it."""
+
+    def once(self, make: Callable[[Self], T]) -> T:
+        """Return what a function makes of this; it is called the first time only."""
+        made: dict[object, T] = self.__dict__.setdefault("_made", {})
+        if make not in made:
+            made[make] = make(self)
+        return made[make]
+
+
+@dataclass(frozen=True)
+class EvaluatorQuery(MakesOnce):
     """A windowed query in the terms of the evaluator.
 
     Attributes:
@@ -181,16 +195,6 @@ class EvaluatorQuery:
         axis: What ticks measure; only messages depend on it.
         order: How an event's payload gives its place among the rows of its time; None if the input names none.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
-        is_operator: True if the query's one module returns rows.
-        ends_move: True if the end of an event may change after it came.
-        follows_open_windows: True if a window counts from its first member on, not only when it is complete or
-            visible.
-        is_cut_at_changes: True if the result at each tick of a window comes from the input up to that tick.
-        is_time_bound: True if no output may start before the change that caused it.
-        waits_for_ends: True if a window's result depends on ends that lie after it and may still move.
-        corrects: True if late rows correct results.
-        hides_later_ends: True if a result may not show ends that lie after its tick, since a legal change may still
-            move them.
     """
 
     window: WindowKind
@@ -207,36 +211,54 @@ class EvaluatorQuery:
     axis: Axis = Axis.TICKS
     order: Callable[[Any], Any] | None = None
     keeps: Callable[[Any], bool] | None = None
-    is_operator: bool = field(init=False, repr=False, compare=False)
-    ends_move: bool = field(init=False, repr=False, compare=False)
-    follows_open_windows: bool = field(init=False, repr=False, compare=False)
-    is_cut_at_changes: bool = field(init=False, repr=False, compare=False)
-    is_time_bound: bool = field(init=False, repr=False, compare=False)
-    waits_for_ends: bool = field(init=False, repr=False, compare=False)
-    corrects: bool = field(init=False, repr=False, compare=False)
-    hides_later_ends: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        modules = [binding.module for binding in self.bindings]
-        ends_move = self.has_ids or self.is_edge
-        is_early = isinstance(self.emit, EarlyEmission)
-        is_cut = self.timestamps is TimestampPolicy.TIME_BOUND
-        is_kept = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
-        derived = {
-            "is_operator": bool(modules) and modules[0].is_operator,
-            "ends_move": ends_move,
-            "follows_open_windows": is_early or self.emit is EmitPolicy.EAGER,
-            "is_cut_at_changes": is_cut,
-            "corrects": self.late.corrects,
-            "is_time_bound": is_cut or is_kept,
-            "waits_for_ends": waits_for_ends(modules, self.clip, self.timestamps, ends_move=ends_move),
-            "hides_later_ends": is_cut and ends_move and any(module.reads_times for module in modules),
-        }
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
         if isinstance(self.emit, EarlyEmission):
             self.emit.check(self.window, is_revised=self.ends_move)
         if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
             raise PolicyError(
                 f"a time-bound query emits results eagerly, not with emit={str(self.emit)!r}\n  use emit='eager'"
             )
+
+    @cached_property
+    def is_operator(self) -> bool:
+        """True if the query's one module returns rows."""
+        return bool(self.bindings) and self.bindings[0].module.is_operator
+
+    @cached_property
+    def ends_move(self) -> bool:
+        """True if the end of an event may change after it came."""
+        return self.has_ids or self.is_edge
+
+    @cached_property
+    def follows_open_windows(self) -> bool:
+        """True if a window counts from its first member on, not only when it is complete or visible."""
+        return isinstance(self.emit, EarlyEmission) or self.emit is EmitPolicy.EAGER
+
+    @cached_property
+    def is_cut_at_changes(self) -> bool:
+        """True if the result at each tick of a window comes from the input up to that tick."""
+        return self.timestamps is TimestampPolicy.TIME_BOUND
+
+    @cached_property
+    def is_time_bound(self) -> bool:
+        """True if no output may start before the change that caused it."""
+        is_kept = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
+        return self.is_cut_at_changes or is_kept
+
+    @cached_property
+    def waits_for_ends(self) -> bool:
+        """True if a window's result depends on ends that lie after it and may still move."""
+        modules = [binding.module for binding in self.bindings]
+        return waits_for_ends(modules, self.clip, self.timestamps, ends_move=self.ends_move)
+
+    @cached_property
+    def corrects(self) -> bool:
+        """True if late rows correct results."""
+        return self.late.corrects
+
+    @cached_property
+    def hides_later_ends(self) -> bool:
+        """True if a result may not show ends that lie after its tick, since a legal change may still move them."""
+        reads_times = any(binding.module.reads_times for binding in self.bindings)
+        return self.is_cut_at_changes and self.ends_move and reads_times

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from muntin import Module
 from muntin.schemas import Field
 from muntin_engine.core.calls import Meter, clock
-from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
@@ -63,14 +63,6 @@ class InputTask:
         keys: The Arrow types in which the key columns travel.
         columns: The form in which the other columns travel.
         time_type: The type of times in the results.
-        given: The input in the plan.
-        is_point: True if events last one tick.
-        tracker: The tracker of its progress.
-        key_names: The names of the key columns.
-        payload_names: The names of the columns that make the payload.
-        own_payload_names: The names of those that are of the input, and not made of its filter.
-        keeps_filtered: True if events that its filter leaves out are kept for what may still be said of them.
-        reads: The reads by modules that do not accept every null.
     """
 
     plan: Plan
@@ -78,37 +70,57 @@ class InputTask:
     keys: tuple[pa.DataType, ...]
     columns: InputColumns
     time_type: pa.DataType
-    given: Input = field(init=False, repr=False, compare=False)
-    is_point: bool = field(init=False, repr=False, compare=False)
-    tracker: ProgressTracker = field(init=False, repr=False, compare=False)
-    key_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    payload_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    own_payload_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    keeps_filtered: bool = field(init=False, repr=False, compare=False)
-    reads: tuple[Read, ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        given = self.plan.inputs[self.side]
-        payload_names = tuple(f"i{place}" for place in range(len(self.columns.payload)))
-        keeps_filtered = given.keeps_filtered
-        derived = {
-            "given": given,
-            "is_point": given.is_point,
-            "tracker": ProgressTracker(given.progress, given.sources, self.plan.steps),
-            "key_names": tuple(f"k{place}" for place in range(len(self.keys))),
-            "payload_names": payload_names,
-            "own_payload_names": payload_names[:-1] if keeps_filtered else payload_names,
-            "keeps_filtered": keeps_filtered,
-            "reads": tuple(
-                Read(place, part, label)
-                for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
-                if module.side == self.side
-                for place, part in zip(module.columns, module.reads, strict=True)
-                if forbids_null(part)
-            ),
-        }
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
+    @cached_property
+    def given(self) -> Input:
+        """The input in the plan."""
+        return self.plan.inputs[self.side]
+
+    @cached_property
+    def is_point(self) -> bool:
+        """True if events last one tick."""
+        return self.given.is_point
+
+    @cached_property
+    def tracker(self) -> ProgressTracker:
+        """The tracker of its progress."""
+        return ProgressTracker(self.given.progress, self.given.sources, self.plan.steps)
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the key columns."""
+        return tuple(f"k{place}" for place in range(len(self.keys)))
+
+    @cached_property
+    def payload_names(self) -> tuple[str, ...]:
+        """The names of the columns that make the payload."""
+        return tuple(f"i{place}" for place in range(len(self.columns.payload)))
+
+    @cached_property
+    def own_payload_names(self) -> tuple[str, ...]:
+        """The names of those that are of the input, and not made of its filter."""
+        return self.payload_names[:-1] if self.keeps_filtered else self.payload_names
+
+    @cached_property
+    def keeps_filtered(self) -> bool:
+        """True if events that its filter leaves out are kept for what may still be said of them."""
+        return self.given.keeps_filtered
+
+    @cached_property
+    def choosy_labels(self) -> tuple[str, ...]:
+        """The labels of the modules of the query that do not accept every row."""
+        return tuple(self.plan.choosy_labels)
+
+    @cached_property
+    def reads(self) -> tuple[Read, ...]:
+        """The reads by modules that do not accept every null."""
+        return tuple(
+            Read(place, part, label)
+            for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
+            if module.side == self.side
+            for place, part in zip(module.columns, module.reads, strict=True)
+            if forbids_null(part)
+        )
 
     @cached_property
     def carried_names(self) -> tuple[str, ...]:
@@ -127,7 +139,7 @@ class InputTask:
 
 
 @dataclass(frozen=True)
-class TaskPayload:
+class TaskPayload(MakesOnce):
     """The plan of a query, and what only the workers need besides.
 
     All else that they read of a query follows from these; a worker works it out once.
@@ -214,6 +226,11 @@ class TaskPayload:
     def modules(self) -> list[Module]:
         """The modules."""
         return [module.module for module in self.plan.modules]
+
+    @cached_property
+    def choosy_labels(self) -> tuple[str, ...]:
+        """The labels of the modules that do not accept every row."""
+        return tuple(self.plan.choosy_labels)
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:

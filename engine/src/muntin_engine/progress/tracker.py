@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import nlargest
 from typing import Any, NamedTuple, TypeAlias
 
@@ -93,21 +94,6 @@ class SourceState(NamedTuple):
     watermark: int = EARLIEST
     spoke: int | None = None
 
-    def take(self, policy: ProgressPolicy, observed: Observation) -> SourceState:
-        """Return the state after a micro-batch in which the source spoke."""
-        seen = self.seen.merge(observed, starts_kept(policy))
-        watermark = max(self.watermark, observed.watermark, implied(policy, self.seen.rows, seen))
-        return SourceState(seen, watermark, None)
-
-    def hear_clock(self, policy: ProgressPolicy, clock: int) -> SourceState:
-        """Return the state when it is some time by the clock; an idle source may be moved on by it."""
-        if clock == EARLIEST:
-            return self
-        state = self if self.spoke is not None else self._replace(spoke=clock)
-        if policy.idle is None or policy.idle.lag is None or not state.is_idle(policy, clock):
-            return state
-        return state._replace(watermark=max(state.watermark, clock - policy.idle.lag))
-
     def is_idle(self, policy: ProgressPolicy, clock: int) -> bool:
         """True if the source has said nothing for so long that the policy does not wait for it."""
         return policy.idle is not None and self.spoke is not None and clock - self.spoke >= policy.idle.after
@@ -161,7 +147,7 @@ Tracked: TypeAlias = Sequence[Any]
 """What a tracker keeps between micro-batches, as plain data; nothing at the start."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProgressTracker:
     """Derives the watermark of an input from its rows.
 
@@ -182,12 +168,12 @@ class ProgressTracker:
     sources: tuple[str, ...] = ()
     steps: tuple[RegularWindows, ...] = ()
 
-    @property
+    @cached_property
     def needs_observations(self) -> bool:
         """True unless rows of punctuation say everything."""
         return bool(self.sources) or self.policy.idle is not None or not isinstance(self.policy, Punctuated)
 
-    @property
+    @cached_property
     def starts_kept(self) -> int:
         """The number of the largest starts of a source that an observation needs."""
         return starts_kept(self.policy)
@@ -205,26 +191,31 @@ class ProgressTracker:
         """
         now = before.advance(arrived)
         if self.needs_observations:
-            states = self._take(tracked, list(observed), now.clock)
-            now = replace(now, watermark=max(now.watermark, self._least(states, now.clock)))
+            heard, names = list(observed), self.sources or (None,)
+            states = [SourceState.from_data(data) for data in tracked] or [SourceState(Observation(n)) for n in names]
+            states = [self._hear(state, heard, now.clock) for state in states]
             tracked = [state.to_data() for state in states]
+            now = replace(now, watermark=max(now.watermark, self._least(states, now.clock)))
         watermark = settled(self.steps, now.watermark) if self.steps else now.watermark
         horizon = now.horizon if watermark == INFINITY else max(now.horizon, watermark)
         return replace(now, watermark=watermark, horizon=horizon), tracked
 
-    def _take(self, tracked: Tracked, observed: Sequence[Observation], clock: int) -> list[SourceState]:
-        names = self.sources or (None,)
-        states = map(SourceState.from_data, tracked) if tracked else (SourceState(Observation(name)) for name in names)
-        return [self._hear(state, observed).hear_clock(self.policy, clock) for state in states]
-
-    def _hear(self, state: SourceState, observed: Sequence[Observation]) -> SourceState:
-        own = [some for some in observed if some.source in (state.seen.source, None)]
-        if not own:
+    def _hear(self, state: SourceState, observed: Sequence[Observation], clock: int) -> SourceState:
+        """Return the state of a source after a micro-batch; an idle source may be moved on by the clock."""
+        policy, (seen, watermark, spoke) = self.policy, state
+        own = [some for some in observed if some.source in (seen.source, None)]
+        if own:
+            rows_before, spoke = seen.rows, None
+            for some in own:
+                seen = seen.merge(some, self.starts_kept)
+            explicit = max(some.watermark for some in own)
+            watermark = max(watermark, explicit, implied(policy, rows_before, seen))
+        if clock == EARLIEST:
+            return SourceState(seen, watermark, spoke)
+        state = SourceState(seen, watermark, clock if spoke is None else spoke)
+        if policy.idle is None or policy.idle.lag is None or not state.is_idle(policy, clock):
             return state
-        heard = Observation(state.seen.source)
-        for some in own:
-            heard = heard.merge(some, self.starts_kept)
-        return state.take(self.policy, heard)
+        return state._replace(watermark=max(watermark, clock - policy.idle.lag))
 
     def _least(self, states: Sequence[SourceState], clock: int) -> int:
         """Return the least watermark of the sources that are waited for; the furthest of all if none is."""

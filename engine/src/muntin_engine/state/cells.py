@@ -88,7 +88,7 @@ class CheckedCells:
 
 def seal(name: str, data: bytes) -> bytes:
     """Return the bytes of a cell with their checksum, in which the name counts: a cell is not another's."""
-    return _checksum(name, data) + data
+    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little") + data
 
 
 def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
@@ -98,13 +98,9 @@ def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
         StateError: They are not what was sealed under this name.
     """
     data = sealed[CHECKSUM_BYTES:]
-    if len(sealed) < CHECKSUM_BYTES or _checksum(name, data) != sealed[:CHECKSUM_BYTES]:
+    if sealed != seal(name, data):
         raise damaged(name, f"its {len(sealed):,} bytes do not have the checksum that they were written with", owner)
     return data
-
-
-def _checksum(name: str, data: bytes) -> bytes:
-    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little")
 
 
 def damaged(name: str, reason: str, owner: str = "") -> StateError:

@@ -19,6 +19,9 @@ MOST_ALIKE: Final = 8
 MOST_BYTES: Final = 2 * 2**20
 """Entries from this size on are not merged any more."""
 
+MOST_DEAD: Final = 16 * 2**10
+"""A log is not rewritten for fewer dead bytes."""
+
 
 class Entry(NamedTuple):
     """A part of a bucket's state as bytes.
@@ -127,6 +130,10 @@ class StateLog:
     def size(self) -> int:
         """The bytes of all entries."""
         return sum(segment.size for segment in self._segments)
+
+    def is_garbage(self, live: int) -> bool:
+        """True if it is to be rewritten: more than half of it is dead, given how many bytes are live."""
+        return not live or self.size > 2 * live + MOST_DEAD
 
     def read(self) -> list[StoredEntry]:
         """Return all entries."""

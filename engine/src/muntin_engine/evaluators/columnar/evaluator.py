@@ -78,18 +78,25 @@ class ColumnarEvaluator(OverSlices):
     def load(self) -> None:
         """Import what micro-batches need."""
         import muntin_engine.evaluators.columnar.lifting
-        import muntin_engine.evaluators.columnar.processing
+        import muntin_engine.evaluators.columnar.result_tables
         import muntin_engine.evaluators.fused.lifting
         import muntin_engine.evaluators.fused.processing
         import muntin_engine.evaluators.over_slices.lifted_rows  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.columnar.processing import process
+        from muntin_engine.evaluators.columnar.result_tables import closed_tables
+        from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
         from muntin_engine.evaluators.fused.processing import process as process_sessions
+        from muntin_engine.evaluators.over_slices.processing import process_slices
 
-        way = process if task.plan.gap is None else process_sessions
-        return way(task, bucket, cells, batch)
+        if task.plan.gap is not None:
+            return process_sessions(task, bucket, cells, batch)
+
+        def make_store() -> ColumnarStore:
+            return ColumnarStore(task.grids, task.forms)
+
+        return process_slices(task, bucket, cells, batch, make_store, closed_tables, Closed.window_count)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

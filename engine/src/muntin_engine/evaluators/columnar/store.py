@@ -38,6 +38,10 @@ class Closed(NamedTuple):
     windows: Windows
     keys: pa.Table
 
+    def window_count(self) -> int:
+        """Return the number of windows of keys."""
+        return len(self.windows.keys)
+
 
 class _Decoded(NamedTuple):
     """A blob.

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.fused.store import ClosedSessions
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket, SliceResult
 from muntin_engine.state.log import StateLog
-
-_GARBAGE: Final = 4
-"""The log is written anew when it is so many times as large as the open sessions, and larger than the next."""
-
-_LEAST: Final = 1 << 20
 
 
 class FusedBucket(SliceBucket[ClosedSessions]):
@@ -52,12 +47,10 @@ class FusedBucket(SliceBucket[ClosedSessions]):
         return int(store.first_start)
 
     def _append(self, log: StateLog, store: Any, delta: Any, opened: Sequence[int]) -> None:
-        if store.first_start == INFINITY:
-            log.rewrite(())
-            return
         log.forget(store.first_start)
         if delta is not None:
             log.append(store.write(delta, EARLIEST))
-            log.compact(store, EARLIEST)
-        if log.size > max(_LEAST, _GARBAGE * store.nbytes):
+        if log.is_garbage(store.nbytes):
             log.rewrite(store.write_whole())
+        elif delta is not None:
+            log.compact(store, EARLIEST)

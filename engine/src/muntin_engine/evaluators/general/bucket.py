@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import ClassVar, Final, NamedTuple
 
@@ -20,7 +21,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import forget_closed
-from muntin_engine.evaluators.general.computation import WindowResults, extent_of
+from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission, FinalEmission
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
@@ -29,14 +30,11 @@ from muntin_engine.evaluators.general.timers import output_watermark, timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.tracker import effective, for_key, seen_to
-from muntin_engine.state.bucket_metadata import BucketMetadata, KeyTimer
-from muntin_engine.state.cells import Cells, HeldState, damaged
+from muntin_engine.state.bucket_state import BucketMetadata, BucketState, KeyTimer
+from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
-from muntin_engine.state.log import StateLog
-
-_METADATA: Final = "metadata"
 
 _SAID: Final = ProgressTracker()
 """Progress is what the input says, and no more."""
@@ -114,15 +112,12 @@ class Bucket:
             name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
             make_version: Makes a version of the state that was never used before.
         """
+        compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
         self._query = query
-        self._cells = cells
         self._codec = codec
-        self._compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
         self._tracker = tracker
         self._run = run or BatchRun
-        self._kept = kept
-        self._name = name
-        self._make_version = make_version
+        self._state = partial(BucketState, cells, codec, compatibility, kept, name, make_version)
 
     def process(
         self,
@@ -147,10 +142,8 @@ class Bucket:
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
-        stored = self._cells.get(_METADATA)
-        metadata = BucketMetadata.from_bytes(stored, self._compatibility, self._codec)
-        log = StateLog.from_data(self._cells, metadata.log, metadata.schema_versions)
-        punctuated = list(key_watermarks)
+        state, codec = self._state(), self._codec
+        metadata, punctuated = state.metadata, list(key_watermarks)
         said = seen_to(arrived, [key_watermark for _, key_watermark in punctuated]) if punctuated else arrived
         now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, said, observed)
         work: dict[bytes, Work] = {}
@@ -158,47 +151,28 @@ class Bucket:
             [(key, rows, EARLIEST) for key, rows in changes], [(key, (), tick) for key, tick in punctuated]
         ):
             key = canonical(named)
-            name = self._codec.pack(list(key))
+            name = codec.pack(list(key))
             known = work.get(name)
             work[name] = Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)
-        batch = self._run(self._query, self._codec, metadata, now, signals)
+        batch = self._run(self._query, codec, metadata, now, signals)
         metadata.progress, metadata.tracked = now, tracked
         if work or batch.has_work(metadata.timer):
-            store = self._open(metadata, log)
+            store = state.open(lambda entries: KeyStore.of(codec, entries, metadata.held.keys))
+            store.number = state.log.serial + 1
             batch.run(store, work)
-            self._write(metadata, log, store)
-        data = metadata.to_bytes(self._codec)
-        if data != stored:
-            self._cells.put(_METADATA, data)
+            state.log.append(store.write())
+            metadata.timer = store.timer
+            if state.log.is_garbage(store.size):
+                state.log.rewrite(store.whole())
+            else:
+                state.log.compact(store, 0)
+            if not state.keep(store, store.memory):
+                store.forget_decoded()
+                state.keep(store, store.memory)
         batch.result.windows_closed += batch.emission.windows_closed
-        batch.result.held = metadata.held._replace(bytes=log.size + len(data))
+        batch.result.held = metadata.held._replace(bytes=state.write())
         batch.result.watermark = batch.output_watermark(metadata.timer.output_watermark)
         return batch.result
-
-    def _open(self, metadata: BucketMetadata, log: StateLog) -> KeyStore:
-        store = None if self._kept is None else self._kept.take(self._name, metadata.version)
-        if store is None:
-            store = KeyStore.of(self._codec, log.read())
-            if len(store) != metadata.held.keys:
-                raise damaged(_METADATA, f"it lists {metadata.held.keys:,} keys, and the log has {len(store):,}")
-        found: KeyStore = store
-        found.number = log.serial + 1
-        return found
-
-    def _write(self, metadata: BucketMetadata, log: StateLog, store: KeyStore) -> None:
-        """Write what changed, all at the end: a module that failed before has changed nothing."""
-        log.append(store.write())
-        metadata.timer = store.timer
-        if store.is_rewritten_at(log.size):
-            log.rewrite(store.whole())
-        else:
-            log.compact(store, 0)
-        metadata.log = log.to_data()
-        if self._kept is not None:
-            metadata.version = self._make_version()
-            if not self._kept.put(self._name, metadata.version, store, store.memory):
-                store.forget_decoded()
-                self._kept.put(self._name, metadata.version, store, store.memory)
 
 
 class BatchRun:
@@ -217,7 +191,7 @@ class BatchRun:
         self, query: EvaluatorQuery, codec: Codec, metadata: BucketMetadata, now: Progress, signals: frozenset[str]
     ) -> None:
         self.result = BatchResult(progress=now)
-        results = WindowResults(query)
+        results = query.once(WindowResults)
         self.emission: Emission
         if isinstance(query.emit, EarlyEmission):
             self.emission = TriggeredEmission(query, results, query.emit, signals)
@@ -227,13 +201,13 @@ class BatchRun:
             self.emission = SpeculativeEmission(query, results)
         self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
         self._filter = None if query.keeps is None else Filter(query.keeps)
-        self._kept = KeptStates(query, codec, metadata.schema_versions, results.computations)
+        self._kept = KeptStates(query, codec, metadata.schema_versions)
         self._query, self._codec, self._metadata, self._serial = query, codec, metadata, metadata.serial
         _, self._keys_held, self._events_held, self._windows_held = metadata.held
         self._inputs_before, self._input = metadata.progress, now
         self._before, self.now = effective(query, metadata.progress), effective(query, now)
         self._adjusts = query.late.policy is LatePolicy.ADJUST
-        self._extent = extent_of(query)
+        self._extent = results.extent
         max_event_time = self.now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
         visibility = max_event_time if query.emit is EmitPolicy.SPECULATIVE else self.now.horizon

@@ -296,13 +296,14 @@ class WindowResults:
     """Computes the results of windows and gives them lifetimes.
 
     Attributes:
+        extent: Returns the window that modules see and results report of one that is cut; None if it is the same.
         computations: The modules of the query.
         stamper: Gives results their lifetimes.
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        extent = extent_of(query)
-        self.computations = [ModuleComputation(binding, query.clip, extent) for binding in query.bindings]
+        self.extent = extent_of(query)
+        self.computations = [ModuleComputation(binding, query.clip, self.extent) for binding in query.bindings]
         self.stamper = Stamper(query)
 
     def slides(self, key: object) -> list[Slide]:

@@ -15,7 +15,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
 from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
 from muntin_engine.evaluators.general.assignment.marked import CountAssigner, SnapshotAssigner
-from muntin_engine.evaluators.general.computation import ModuleComputation, extent_of
+from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.indexes import (
     EventIndex,
     LiveRow,
@@ -86,7 +86,6 @@ class KeptStates:
         query: EvaluatorQuery,
         codec: Codec,
         schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),),
-        computations: Sequence[ModuleComputation] | None = None,
     ) -> None:
         """Prepare for the states of a query.
 
@@ -94,15 +93,12 @@ class KeptStates:
             query: The query.
             codec: How states are written.
             schema_versions: Those that may have written what is read, the present one last.
-            computations: The modules of the query; made of it unless given.
         """
         self.schema_version: Final = len(schema_versions) - 1
         self._codec = codec
         self._schema_versions = schema_versions
         self._axis = query.axis
-        if computations is None:
-            computations = [ModuleComputation(binding, query.clip, extent_of(query)) for binding in query.bindings]
-        self._computations = computations
+        self._computations = query.once(WindowResults).computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
         """Return the states of windows, of each one state per module or none, as bytes per module.

@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from muntin import INFINITY
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_metadata import NEVER, KeyTimer, soonest
+from muntin_engine.state.bucket_state import NEVER, KeyTimer, soonest
+from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
 
@@ -28,9 +29,6 @@ one is kept decoded where there is room."""
 
 DECODED: Final = 10
 """A decoded state takes so many times the memory of its records, roughly."""
-
-MOST_DEAD: Final = 16 * 2**10
-"""A log is not rewritten for fewer bytes of records that others have replaced."""
 
 _HEAD: Final = 16
 """The size of a record besides its data, roughly."""
@@ -106,8 +104,12 @@ class KeyStore:
             yield from keys.items()
 
     @classmethod
-    def of(cls, codec: Codec, entries: Iterable[StoredEntry]) -> KeyStore:
-        """Return the store that wrote some entries."""
+    def of(cls, codec: Codec, entries: Iterable[StoredEntry], keys: int) -> KeyStore:
+        """Return the store that wrote some entries.
+
+        Raises:
+            StateError: They are not of so many keys.
+        """
         store = cls(codec)
         for name, (timer, records) in _joined(codec, entries).items():
             if records[-1].data:
@@ -115,6 +117,8 @@ class KeyStore:
                 store._groups.setdefault(_group(name), {})[name] = StoredKey(timer, records, size)
         for group in store._groups:
             store._settle(group)
+        if len(store) != keys:
+            raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
         store.size = sum(key.size for _, key in store.items())
         store.memory = store.size + _OBJECTS * len(store)
         return store
@@ -170,10 +174,6 @@ class KeyStore:
         for _, key in self.items():
             key.state = None
         self.memory = self.size + _OBJECTS * len(self)
-
-    def is_rewritten_at(self, size: int) -> bool:
-        """True if a log of some size is to be written anew: more than half of it are records that others replaced."""
-        return not len(self) or size > 2 * self.size + MOST_DEAD
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as entries of a few megabytes."""

@@ -8,7 +8,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.closing import boundary_limit, closes_out_of_order, movable
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_metadata import KeyTimer
+from muntin_engine.state.bucket_state import KeyTimer
 
 
 def output_watermark(query: EvaluatorQuery, assigner: Assigner, progress: Progress, earliest: int) -> int:

@@ -25,7 +25,7 @@ from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timin
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing import ClosingWindows, closes_out_of_order
-from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, extent_of, sweep
+from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import (
     NEW,
@@ -51,7 +51,7 @@ class TriggerCall:
         self.is_signalled = bool(signals & trigger.signals)
         self._trigger = trigger
         self._signals = signals
-        self._extent = extent_of(query)
+        self._extent = query.once(WindowResults).extent
         self._reads = {expression: query.expressions[expression] for expression in trigger.reads}
 
     def step(

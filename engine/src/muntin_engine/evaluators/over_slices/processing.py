@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBuc
 from muntin_engine.evaluators.over_slices.slice_store import SliceStore
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import Cells
-from muntin_engine.state.kept_stores import KEPT, KeptStores
+from muntin_engine.state.kept_stores import KEPT
 
 Output = TypeVar("Output")
 
@@ -41,23 +41,15 @@ def process_slices(  # what evaluators over slices differ in
         bucket_type: What evaluates the bucket.
     """
     KEPT.most = task.worker.kept_bytes
-    kept = KeptStores() if task.is_static else KEPT
-    (said,), (given,), name = batch.reports, task.inputs, (task.name, bucket)
+    kept, name = None if task.is_static else KEPT, (task.name, bucket)
+    (said,), (given,) = batch.reports, task.inputs
     of_slices = bucket_type(task.grids, make_store, cells, task.codec, task.compatibility, kept, name, given.tracker)
     result = of_slices.process(batch.partials, said.progress, said.observed)
-    at_end = task.query.timestamps is TimestampPolicy.POINT_AT_END
+    watermark = of_slices.output_watermark(result, at_end=task.query.timestamps is TimestampPolicy.POINT_AT_END)
     metrics = {
         "keys": result.keys,
         "windows_closed": sum(count(complete.output) for complete in result.output),
         "state_bytes": result.held.bytes,
     }
-    tables, watermark = _tables(task, result.output, to_tables), of_slices.output_watermark(result, at_end=at_end)
+    tables = (table for complete in result.output for table in to_tables(task, complete))
     return Evaluated(tables, result.accepted, watermark, result.progress, metrics, late=result.late)
-
-
-def _tables(
-    task: TaskPayload,
-    output: Iterable[Complete[Output]],
-    to_tables: Callable[[TaskPayload, Complete[Output]], Iterator[pa.Table]],
-) -> Iterator[pa.Table]:
-    return (table for complete in output for table in to_tables(task, complete))

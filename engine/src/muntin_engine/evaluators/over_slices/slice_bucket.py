@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from muntin import INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, output_watermark
-from muntin_engine.evaluators.over_slices.slice_store import Delta, SliceStore, Taken
-from muntin_engine.progress import Observation, ProgressTracker, Tracked
-from muntin_engine.state.bucket_metadata import NEVER, BucketMetadata
+from muntin_engine.evaluators.over_slices.slice_store import Delta, SliceStore
+from muntin_engine.progress import Observation, ProgressTracker
+from muntin_engine.state.bucket_state import NEVER, BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
-from muntin_engine.state.log import StateLog
+from muntin_engine.state.log import StateLog, StoredEntry
 
 Output = TypeVar("Output")
 
-_METADATA: Final = "metadata"
 _SAID: Final = ProgressTracker()
 
 
@@ -75,7 +75,7 @@ class SliceBucket(Generic[Output]):
         cells: Cells,
         codec: Codec,
         compatibility: Compatibility,
-        kept: KeptStores,
+        kept: KeptStores | None,
         name: Hashable,
         tracker: ProgressTracker = _SAID,
         make_version: Callable[[], bytes] = lambda: os.urandom(16),
@@ -88,20 +88,15 @@ class SliceBucket(Generic[Output]):
             cells: Its state.
             codec: How the metadata is written.
             compatibility: What the state depends on besides this class, and the modules that go on from older versions.
-            kept: Where this process keeps stores between batches.
+            kept: Where this process keeps stores between batches; None to keep none.
             name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
             tracker: What says how far the input is, besides the progress that arrives.
             make_version: Makes a version that was never used before.
         """
         self._grids = grids
         self._make_store = make_store
-        self._cells = cells
-        self._codec = codec
-        self._compatibility = compatibility
-        self._kept = kept
-        self._name = name
         self._tracker = tracker
-        self._make_version = make_version
+        self._state = partial(BucketState, cells, codec, compatibility, kept, name, make_version)
 
     def process(
         self, blobs: Iterable[bytes], arrived: Progress, observed: Iterable[Observation] = ()
@@ -118,25 +113,24 @@ class SliceBucket(Generic[Output]):
             ModuleFailedError: A module raised an exception. The state stays as it was.
             StateMismatchError: The state was written by another query.
         """
-        stored = self._cells.get(_METADATA)
-        metadata = BucketMetadata.from_bytes(stored, self._compatibility, self._codec)
-        log = StateLog.from_data(self._cells, metadata.log, metadata.schema_versions)
+        state = self._state()
+        metadata, brought = state.metadata, list(blobs)
         now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, arrived, observed)
-        brought = list(blobs)
         before, after = map(self._opened, (metadata.progress, now))
+        metadata.progress, metadata.tracked = now, tracked
         if not brought and before == after:
-            has_moved = (now, tracked) != (metadata.progress, metadata.tracked)
-            size = self._put(metadata, now, tracked) if has_moved else len(stored or b"")
-            return SliceResult((), 0, 0, now, held=HeldState(size + log.size), since=metadata.timer.output_watermark)
-        metadata.tracked = tracked
-        store = self._kept.take(self._name, metadata.version) or self._read(log)
+            held, since = HeldState(state.write()), metadata.timer.output_watermark
+            return SliceResult((), 0, 0, now, held=held, since=since)
+        store = state.open(self._read)
         taken = store.take(brought, self._first_legal(before))
         output = list(self._close(store, before, after, now.horizon))
         if after != before:
             store.forget(self._first_live(after))
-        size = self._write(metadata, log, store, taken, now, after)
-        held = HeldState(size + log.size)
-        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, held, metadata.timer.output_watermark)
+        self._append(state.log, store, taken.delta, after)
+        since = self._since(store)
+        metadata.timer = NEVER._replace(output_watermark=since)
+        state.keep(store, state.log.size)
+        return SliceResult(output, taken.accepted, taken.late, now, taken.keys, HeldState(state.write()), since)
 
     def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
         """Return the tick before which no later result of the bucket has a sync time.
@@ -164,13 +158,6 @@ class SliceBucket(Generic[Output]):
         del store
         return INFINITY
 
-    def _put(self, metadata: BucketMetadata, now: Progress, tracked: Tracked) -> int:
-        """Write the metadata and return its size; what was not changed in it, such as the version, stays."""
-        metadata.progress, metadata.tracked = now, tracked
-        data = metadata.to_bytes(self._codec)
-        self._cells.put(_METADATA, data)
-        return len(data)
-
     def _close(
         self, store: SliceStore[Delta, Output], before: Sequence[int], after: Sequence[int], horizon: int
     ) -> Iterator[Complete[Output]]:
@@ -179,28 +166,11 @@ class SliceBucket(Generic[Output]):
             if upto > first:
                 yield from (Complete(place, output) for output in store.close(place, first, upto))
 
-    def _read(self, log: StateLog) -> SliceStore[Any, Output]:
+    def _read(self, entries: Sequence[StoredEntry]) -> SliceStore[Any, Output]:
         store = self._make_store()
-        for entry in log.read():
+        for entry in entries:
             store.restore(entry)
         return store
-
-    def _write(
-        self,
-        metadata: BucketMetadata,
-        log: StateLog,
-        store: SliceStore[Delta, Output],
-        taken: Taken[Delta],
-        now: Progress,
-        opened: Sequence[int],
-    ) -> int:
-        """Write what is new, all at the end: what failed before has changed nothing. Return the metadata's size."""
-        self._append(log, store, taken.delta, opened)
-        metadata.log, metadata.version = log.to_data(), self._make_version()
-        metadata.timer = NEVER._replace(output_watermark=self._since(store))
-        size = self._put(metadata, now, metadata.tracked)
-        self._kept.put(self._name, metadata.version, store, log.size)
-        return size
 
     def _append(
         self, log: StateLog, store: SliceStore[Delta, Output], delta: Delta | None, opened: Sequence[int]

@@ -14,7 +14,7 @@ from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.timers import timer
 from muntin_engine.evaluators.rows.emission import RowsEmission
 from muntin_engine.evaluators.rows.key_state import RowsKeyState
-from muntin_engine.state.bucket_metadata import BucketMetadata, KeyTimer
+from muntin_engine.state.bucket_state import BucketMetadata, KeyTimer
 from muntin_engine.state.codec import Codec
 
 

@@ -59,14 +59,22 @@ class SlicedEvaluator(OverSlices):
 
     def load(self) -> None:
         """Import what micro-batches need."""
+        import muntin_engine.evaluators.over_slices.processing
         import muntin_engine.evaluators.slices.lifting
-        import muntin_engine.evaluators.slices.processing  # noqa: F401
+        import muntin_engine.evaluators.slices.result_tables  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.slices.processing import process
+        from muntin_engine.evaluators.over_slices.processing import process_slices
+        from muntin_engine.evaluators.slices.lifting import sliced_query_of
+        from muntin_engine.evaluators.slices.result_tables import run_tables
+        from muntin_engine.evaluators.slices.runs import WindowRuns
+        from muntin_engine.evaluators.slices.states import StateStore
 
-        return process(task, bucket, cells, batch)
+        def make_store() -> StateStore:
+            return StateStore(task.once(sliced_query_of))
+
+        return process_slices(task, bucket, cells, batch, make_store, run_tables, WindowRuns.window_count)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

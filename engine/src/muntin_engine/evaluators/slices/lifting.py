@@ -22,7 +22,7 @@ def lift_states(task: TaskPayload, table: pa.Table) -> Iterator[BucketBlob]:
     """Lift rows to Python states: sorted by bucket, slice and key with arrays, and then as lists."""
     if not table.num_rows:
         return
-    query, rows = sliced_query_of(task), rows_to_lift(task, table)
+    query, rows = task.once(sliced_query_of), rows_to_lift(task, table)
     groups = group_rows(task.grids[0], rows)
     order = pa.array(stable_order(groups.codes, groups.size))
     columns = [_python_values(column.take(order)) for column in rows.inputs]

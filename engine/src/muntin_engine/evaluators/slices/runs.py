@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import sub
 from typing import Any
 
 from muntin_engine.core.changes import Key
@@ -32,6 +33,10 @@ class WindowRuns:
     def keys(self) -> list[Key]:
         """The key of each run."""
         return list(map(key_of, self.names))
+
+    def window_count(self) -> int:
+        """Return the number of windows of keys."""
+        return sum(map(sub, self.lasts, self.firsts))
 
     def add_window(self, number: int, names: Sequence[Hashable], values: Sequence[list[object]]) -> None:
         """Add the results of one window for some keys."""

@@ -28,7 +28,7 @@ from muntin_engine.plan.continuing import check_plans
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.ended import is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
-from muntin_engine.state.bucket_metadata import identity_of
+from muntin_engine.state.bucket_state import identity_of
 from muntin_engine.state.cells import unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.writing.local_folder import TO_GO_ON

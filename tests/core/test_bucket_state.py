@@ -7,7 +7,7 @@ import pytest
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateError, StateMismatchError
-from muntin_engine.state.bucket_metadata import BucketMetadata, KeyTimer, soonest
+from muntin_engine.state.bucket_state import BucketMetadata, KeyTimer, soonest
 from muntin_engine.state.cells import HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility

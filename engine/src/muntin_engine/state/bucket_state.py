@@ -1,17 +1,25 @@
-"""The metadata of a bucket: its progress, its log, and when it has work."""
+"""The state of a bucket: its metadata, its log, and the store that a worker keeps of them between micro-batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateError
-from muntin_engine.state.cells import HeldState
+from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility, SchemaVersion
+from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.log import StateLog, StoredEntry
 from muntin_engine.state.query_identity import QueryIdentity
+
+Store = TypeVar("Store")
+
+METADATA: Final = "metadata"
+"""The name of the cell that holds a bucket's metadata."""
 
 LAYOUT: Final = 5
 """Version of the layout of the state in a checkpoint."""
@@ -143,3 +151,69 @@ def _unreadable(layout: object) -> StateError:
         f"the checkpoint has state layout {layout!r}, this query reads {LAYOUT!r}\n"
         "  use the Muntin that wrote it, or a new checkpoint"
     )
+
+
+class BucketState:
+    """The state of a bucket in one micro-batch.
+
+    What a micro-batch changes is written at its end: a module that fails before has changed nothing.
+
+    Attributes:
+        metadata: Its metadata.
+        log: Its log.
+    """
+
+    def __init__(  # what a state is made of
+        self,
+        cells: Cells,
+        codec: Codec,
+        compatibility: Compatibility,
+        kept: KeptStores | None = None,
+        name: Hashable = None,
+        make_version: Callable[[], bytes] = lambda: os.urandom(16),
+    ) -> None:
+        """Read the metadata.
+
+        Args:
+            cells: Where the state lies.
+            codec: How the metadata is written.
+            compatibility: What the state depends on; a query that differs in it cannot read the state, but for
+                versions that its modules go on from.
+            kept: Where this process keeps stores between batches; None to keep none.
+            name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
+            make_version: Makes a version of the state that was never used before.
+
+        Raises:
+            StateMismatchError: Another query wrote the state.
+        """
+        self._cells = cells
+        self._codec = codec
+        self._kept = kept
+        self._name = name
+        self._make_version = make_version
+        self._stored = cells.get(METADATA)
+        self.metadata = BucketMetadata.from_bytes(self._stored, compatibility, codec)
+        self.log = StateLog.from_data(cells, self.metadata.log, self.metadata.schema_versions)
+
+    def open(self, read: Callable[[Sequence[StoredEntry]], Store]) -> Store:
+        """Return the store that this process kept, or the one that a function makes of the entries of the log."""
+        kept: Store | None = None if self._kept is None else self._kept.take(self._name, self.metadata.version)
+        return read(self.log.read()) if kept is None else kept
+
+    def keep(self, store: object, size: int) -> bool:
+        """Keep a store of some bytes for the next micro-batch; return False if there is no room for it.
+
+        The state gets a new version, which nothing but this store has.
+        """
+        if self._kept is None:
+            return True
+        self.metadata.version = self._make_version()
+        return self._kept.put(self._name, self.metadata.version, store, size)
+
+    def write(self) -> int:
+        """Write the metadata, if anything in it has changed; return the bytes of the state."""
+        self.metadata.log = self.log.to_data()
+        data = self.metadata.to_bytes(self._codec)
+        if data != self._stored:
+            self._cells.put(METADATA, data)
+        return self.log.size + len(data)
