@@ -74,7 +74,7 @@ def read_back(log: StateLog, first_live: int = -(10**9)) -> dict[int, int]:
 
 
 def reopened(log: StateLog, cells: MemoryCells) -> StateLog:
-    return StateLog.from_data(cells, json.loads(json.dumps(log.to_data())))
+    return StateLog(cells, json.loads(json.dumps(log.to_data())))
 
 
 def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:

@@ -103,7 +103,7 @@ class WindowGrid:
 
     def first_unbegun(self, horizon: int) -> int:
         """Return the number of the first window that does not start before a horizon; `-NEVER` if none does."""
-        return -NEVER if horizon <= EARLIEST else self.first_starting_from(horizon)
+        return -NEVER if horizon <= EARLIEST else (horizon - self.offset - 1) // self.hop + 1
 
 
 _ENDS_OF_THE_AXIS: Final = (EARLIEST, INFINITY)

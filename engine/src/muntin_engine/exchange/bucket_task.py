@@ -59,31 +59,26 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
     Raises:
         ModuleFailedError: A module raised an exception.
     """
+    durations, checked = Durations(task), CheckedCells(cells, f"bucket {bucket}")
     try:
-        with overseen(task.worker, task.plan.axis):
-            yield from _run(task, bucket, CheckedCells(cells, f"bucket {bucket}"), arrived)
+        with overseen(task.worker, task.plan.axis), _without_collector():
+            with durations.of("intake"):
+                intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
+            reports = [
+                # a static input is complete after its rows
+                InputReport(
+                    replace(part.progress, watermark=INFINITY) if task.is_static else part.progress, part.observed, own
+                )
+                for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)
+            ]
+            batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
+            with durations.of("evaluate"):
+                found = evaluator_named(task.plan.choice.evaluator).process(task, bucket, checked, batch)
+            with durations.of("encode"):
+                tables = list(found.tables)
     except ModuleFailedError as error:
         error.say_window(task.plan.axis.spell_interval)
         raise
-
-
-def _run(task: TaskPayload, number: int, cells: CheckedCells, arrived: Arrived) -> Iterator[OutputBlob]:
-    durations = Durations(task)
-    with _without_collector():
-        with durations.of("intake"):
-            intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
-        reports = [
-            # a static input is complete after its rows
-            InputReport(
-                replace(part.progress, watermark=INFINITY) if task.is_static else part.progress, part.observed, own
-            )
-            for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)
-        ]
-        batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
-        with durations.of("evaluate"):
-            found = evaluator_named(task.plan.choice.evaluator).process(task, number, cells, batch)
-        with durations.of("encode"):
-            tables = list(found.tables)
     yield OutputBlob(ACCEPTED, found.accepted)
     yield OutputBlob(OUTPUT_WATERMARK, found.output_watermark)
     for table in tables:
@@ -93,10 +88,10 @@ def _run(task: TaskPayload, number: int, cells: CheckedCells, arrived: Arrived) 
     yield from _side_outputs(task, found, intake)
     if any(given.sources for given in task.plan.inputs):
         late = (rejection for _, rejection in found.rejections if rejection.is_late)
-        counts = count_sources(task, number, [part.observed for part in arrived.inputs], late)
+        counts = count_sources(task, bucket, [part.observed for part in arrived.inputs], late)
         yield from (OutputBlob(name, count) for name, count in counts.items())
     if not task.is_static:  # static inputs report no metrics
-        metrics = {"bytes_written": cells.written, **durations.metrics(arrived.durations)}
+        metrics = {"bytes_written": checked.written, **durations.metrics(arrived.durations)}
         metrics |= _metrics(task, found, arrived)
         yield from (OutputBlob(name, value) for name, value in metrics.items() if value or name in LEVELS)
 

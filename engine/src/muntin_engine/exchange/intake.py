@@ -53,7 +53,8 @@ def take_in(task: TaskPayload, *blobs: Iterable[bytes]) -> Intake:
 
     Cost: for each row, its values as Python objects and a look-up of its key.
     """
-    intake, groups = Intake(), _RowsByKey(task)
+    intake, keys, changes = Intake(), dict[Hashable, Key](), dict[Hashable, list[InputChange]]()
+    has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in task.keys)
     for given, own in zip(task.inputs, blobs, strict=True):
         key_watermarks: list[tuple[Key, int]] = []
         for blob in own:
@@ -66,57 +67,37 @@ def take_in(task: TaskPayload, *blobs: Iterable[bytes]) -> Intake:
             if given.tracker.policy.by_key:
                 rows, more = _without_key_watermarks(given, rows)
                 key_watermarks += more
-            groups.add(given, rows)
+            for name, key, some in _sorted_by_key(given, rows) if has_plain_keys else _named_by_stand_ins(given, rows):
+                keys.setdefault(name, key)
+                changes.setdefault(name, []).extend(some)
         intake.key_watermarks.append(key_watermarks)
-    intake.changes = list(zip(groups.keys.values(), groups.changes.values(), strict=True))
+    intake.changes = list(zip(keys.values(), changes.values(), strict=True))
     return intake
 
 
-class _RowsByKey:
-    """Rows by key. Where a key cannot be looked up by itself, as an array or a NaN, it is by a stand-in.
+def _sorted_by_key(given: InputTask, table: pa.Table) -> Iterator[tuple[Hashable, Key, Sequence[InputChange]]]:
+    """Yield the rows of a table key by key: a key is looked up once, and not with each of its rows."""
+    if not table.num_rows:
+        return
+    columns = [table.column(name).combine_chunks() for name in given.key_names]
+    codes = [column.dictionary_encode("encode").indices.to_numpy() for column in columns]
+    order = np.lexsort(codes) if codes else np.arange(table.num_rows)
+    is_first = np.zeros(len(order), np.bool_)
+    is_first[0] = True
+    for code in codes:
+        is_first[1:] |= np.diff(code[order]) != 0
+    firsts = np.flatnonzero(is_first)
+    table = table.take(pa.array(order))
+    changes = list(_changes(given, table))
+    keys = _tuples(table.select(given.key_names).take(pa.array(firsts)), given.key_names) if codes else [()]
+    for key, (start, stop) in zip(keys, pairwise([*firsts.tolist(), len(changes)]), strict=True):
+        yield key, key, changes[start:stop]
 
-    Attributes:
-        keys: The keys.
-        changes: The rows of each.
-    """
 
-    def __init__(self, task: TaskPayload) -> None:
-        self.keys: dict[Hashable, Key] = {}
-        self.changes: dict[Hashable, list[InputChange]] = {}
-        self._has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in task.keys)
-
-    def add(self, given: InputTask, table: pa.Table) -> None:
-        """Take the rows of a table of one input."""
-        if self._has_plain_keys and table.num_rows and given.key_names:
-            self._add_sorted(given, table)
-            return
-        keys, changes = _tuples(table, given.key_names), _changes(given, table)
-        for key, change in zip(keys, changes, strict=True):
-            name = freeze(key)
-            self.keys.setdefault(name, key)
-            self.changes.setdefault(name, []).append(change)
-
-    def _add_sorted(self, given: InputTask, table: pa.Table) -> None:
-        """Take the rows of a table key by key: a key is looked up once, and not with each of its rows."""
-        codes = [
-            table.column(name).combine_chunks().dictionary_encode("encode").indices.to_numpy()
-            for name in given.key_names
-        ]
-        order = np.lexsort(codes)
-        is_first = np.zeros(len(order), np.bool_)
-        is_first[0] = True
-        for code in codes:
-            is_first[1:] |= np.diff(code[order]) != 0
-        firsts = np.flatnonzero(is_first)
-        table = table.take(pa.array(order))
-        changes = list(_changes(given, table))
-        keys = _tuples(table.select(given.key_names).take(pa.array(firsts)), given.key_names)
-        for key, (start, stop) in zip(keys, pairwise([*firsts.tolist(), len(changes)]), strict=True):
-            known = self.changes.get(key)
-            if known is None:
-                self.keys[key], self.changes[key] = key, changes[start:stop]
-            else:
-                known += changes[start:stop]
+def _named_by_stand_ins(given: InputTask, table: pa.Table) -> Iterator[tuple[Hashable, Key, Sequence[InputChange]]]:
+    """Yield the rows of a table one by one, where a key cannot be looked up by itself, as an array or a NaN."""
+    for key, change in zip(_tuples(table, given.key_names), _changes(given, table), strict=True):
+        yield freeze(key), key, (change,)
 
 
 def _changes(task: InputTask, table: pa.Table) -> Iterator[InputChange]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
@@ -43,6 +44,7 @@ progress, with what the task observed of each source, and signals. The first of 
 how many rows each module did not accept. With several inputs, `exchange_schema` adds the side of each row."""
 
 
+@cache
 def exchange_schema(inputs: int) -> pa.Schema:
     """Return the schema of what crosses the shuffle, for so many inputs."""
     return EXCHANGE if inputs == 1 else EXCHANGE.append(pa.field(SIDE, pa.int32()))
@@ -144,20 +146,15 @@ class Arrived:
     durations: list[bytes] = field(default_factory=list)
     skipped: list[list[int]] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, inputs: int) -> Arrived:
-        """Return an empty micro-batch of so many inputs."""
-        return cls([ArrivedInput() for _ in range(inputs)])
-
 
 def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
     """Collect exchanged rows of so many inputs into what arrives at a bucket."""
-    arrived = Arrived.of(inputs)
+    arrived = Arrived([ArrivedInput() for _ in range(inputs)])
     for row in rows:
         of_input = arrived.inputs[row[SIDE] if inputs > 1 else 0]
         of_input.progress = of_input.progress.advance(Progress(*(row[name] for name in PROGRESS)))
         if row["observed"] is not None:
-            of_input.observed += unpack_observations(bytes(row["observed"]))
+            of_input.observed += map(Observation.from_data, _CODEC.unpack(bytes(row["observed"])))
         if row["rows"] is not None:
             of_input.rows.append(bytes(row["rows"]))
         if row["partials"] is not None:
@@ -171,10 +168,5 @@ def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
 
 
 def pack_observations(observations: Iterable[Observation]) -> bytes:
-    """Return observations as bytes, those of one source as one."""
+    """Return observations as bytes, from which `collect` makes them again."""
     return _CODEC.pack([observation.to_data() for observation in observations])
-
-
-def unpack_observations(data: bytes) -> list[Observation]:
-    """Return the observations that `pack_observations` wrote."""
-    return [Observation.from_data(part) for part in _CODEC.unpack(data)]

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket
-from muntin_engine.exchange.shuffle import Arrived, collect
+from muntin_engine.exchange.shuffle import collect
 from muntin_engine.spark.rejections import Teller
 from muntin_engine.spark.shipping.packed_task import open_task
 from muntin_engine.spark.stateful import OUTPUT
@@ -39,7 +39,7 @@ def closing_bucket(task: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Tabl
             if cell["name"] is not None:
                 cells.put(cell["name"], cell["data"])
         bucket, opened = key[0].as_py(), open_task(task)
-        return _table_of(bucket, list(run_bucket(opened, bucket, cells, Arrived.of(len(opened.inputs)))))
+        return _table_of(bucket, list(run_bucket(opened, bucket, cells, collect((), len(opened.inputs)))))
 
     return evaluate
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from muntin import EARLIEST, INFINITY
@@ -17,6 +18,9 @@ from muntin_engine.state.log import StateLog, StoredEntry
 from muntin_engine.state.query_identity import QueryIdentity
 
 Store = TypeVar("Store")
+
+random_version: Final = partial(os.urandom, 16)
+"""Makes a version of a state that was never used before."""
 
 METADATA: Final = "metadata"
 """The name of the cell that holds a bucket's metadata."""
@@ -170,7 +174,7 @@ class BucketState:
         compatibility: Compatibility,
         kept: KeptStores | None = None,
         name: Hashable = None,
-        make_version: Callable[[], bytes] = lambda: os.urandom(16),
+        make_version: Callable[[], bytes] = random_version,
     ) -> None:
         """Read the metadata.
 
@@ -193,7 +197,7 @@ class BucketState:
         self._make_version = make_version
         self._stored = cells.get(METADATA)
         self.metadata = BucketMetadata.from_bytes(self._stored, compatibility, codec)
-        self.log = StateLog.from_data(cells, self.metadata.log, self.metadata.schema_versions)
+        self.log = StateLog(cells, self.metadata.log, self.metadata.schema_versions)
 
     def open(self, read: Callable[[Sequence[StoredEntry]], Store]) -> Store:
         """Return the store that this process kept, or the one that a function makes of the entries of the log."""

@@ -83,48 +83,38 @@ class Segment(NamedTuple):
         """The name of its cell."""
         return f"entry {self.serial}"
 
-    @property
-    def can_grow(self) -> bool:
-        """True if it is to be merged with others."""
-        return self.size < MOST_BYTES and not self.is_full
-
 
 class StateLog:
     """The entries of one bucket.
 
     Cost: one write for what a batch brought, one removal for each entry that died, and, amortised, a few reads and
     writes of as many bytes for each byte brought.
+
+    Attributes:
+        serial: The number of entries that were ever written.
     """
 
     def __init__(
         self,
         cells: Cells,
-        segments: Sequence[Segment] = (),
-        serial: int = 0,
+        data: Sequence[Any] = (0, ()),
         schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),),
     ) -> None:
-        """Open a log as the metadata describes it, with the schema versions that wrote it, the present one last."""
+        """Open a log.
+
+        Args:
+            cells: Where its entries lie.
+            data: What `to_data` returned.
+            schema_versions: Those that wrote it, the present one last.
+        """
         self._cells = cells
         self._schema_versions = schema_versions
-        self._segments = list(segments)
-        self._serial = serial
+        self.serial, segments = data
+        self._segments = [Segment(*segment) for segment in segments]
 
     def to_data(self) -> list[object]:
         """Return the log's data for the metadata."""
-        return [self._serial, [list(segment) for segment in self._segments]]
-
-    @classmethod
-    def from_data(
-        cls, cells: Cells, data: Sequence[Any], schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),)
-    ) -> StateLog:
-        """Return the log that `to_data` described."""
-        serial, segments = data
-        return cls(cells, [Segment(*segment) for segment in segments], serial, schema_versions)
-
-    @property
-    def serial(self) -> int:
-        """The number of entries that were ever written."""
-        return self._serial
+        return [self.serial, [list(segment) for segment in self._segments]]
 
     @property
     def size(self) -> int:
@@ -155,7 +145,8 @@ class StateLog:
         """Merge entries where there are many of a level."""
         level = 0
         while level <= max((segment.level for segment in self._segments), default=-1):
-            alike = [segment for segment in self._segments if segment.level == level and segment.can_grow]
+            some = [segment for segment in self._segments if segment.level == level]
+            alike = [segment for segment in some if segment.size < MOST_BYTES and not segment.is_full]
             if len(alike) > MOST_ALIKE:
                 self._merge(alike, store, first_live)
             level += 1
@@ -178,9 +169,9 @@ class StateLog:
             self._write(entry, alike[0].level + 1, is_full=is_full and place < len(merged))
 
     def _write(self, entry: Entry, level: int, *, is_full: bool = False) -> None:
-        self._serial += 1
+        self.serial += 1
         segment = Segment(
-            self._serial, entry.first, entry.last, level, len(entry.data), is_full, len(self._schema_versions) - 1
+            self.serial, entry.first, entry.last, level, len(entry.data), is_full, len(self._schema_versions) - 1
         )
         self._cells.put(segment.cell, entry.data)
         self._segments.append(segment)

@@ -7,7 +7,6 @@ the log's own data and the soonest timer: a batch that brings nothing and has no
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,14 +22,14 @@ from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import forget_closed
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission, FinalEmission
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.timers import output_watermark, timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.tracker import effective, for_key, seen_to
-from muntin_engine.state.bucket_state import BucketMetadata, BucketState, KeyTimer
+from muntin_engine.state.bucket_state import BucketMetadata, BucketState, KeyTimer, random_version
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -96,7 +95,7 @@ class Bucket:
         run: type[BatchRun] | None = None,
         kept: KeptStores | None = None,
         name: Hashable = None,
-        make_version: Callable[[], bytes] = lambda: os.urandom(16),
+        make_version: Callable[[], bytes] = random_version,
     ) -> None:
         """Open a bucket.
 
@@ -215,7 +214,7 @@ class BatchRun:
 
     def output_watermark(self, earliest: int) -> int:
         """Return a tick below which no output changes any more, given the smallest of any key that has a state."""
-        return output_watermark(self._query, assigner_of(self._query.window), self.now, earliest)
+        return output_watermark(self._query, self.now, earliest)
 
     def timer_of(self, state: KeyState, now: Progress) -> KeyTimer:
         """Return the timer of a key, given the progress as it counts for the key."""

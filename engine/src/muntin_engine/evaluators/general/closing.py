@@ -8,7 +8,6 @@ from functools import partial
 from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.computation import SweptWindow, sweep
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -36,11 +35,6 @@ def closing_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
     return min([limit, *(event.since for event in movable(state, watermark))])
 
 
-def closes_out_of_order(query: EvaluatorQuery, assigner: Assigner) -> bool:
-    """True if a window may close before an earlier one: an event that one waits for may be no member of the next."""
-    return query.waits_for_ends and not assigner.closes_in_order
-
-
 def movable(state: KeyState, watermark: int) -> list[StoredEvent]:
     """Return the members of windows whose end a legal change can still move."""
     return [event for event in state.events if event.end >= watermark and event.since < event.until]
@@ -58,8 +52,9 @@ class ClosingWindows:
 
     def limit(self, state: KeyState, watermark: int) -> int | None:
         """Return a tick at which, or before, windows that close now end; None if none closes."""
-        limit = boundary_limit(self._query, watermark)
-        if not closes_out_of_order(self._query, state.assigner):
+        if state.closes_out_of_order:
+            limit = boundary_limit(self._query, watermark)
+        else:
             limit = closing_limit(self._query, state, watermark)
         first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
         return limit if first is not None and first.end <= limit else None
@@ -77,9 +72,8 @@ class ClosingWindows:
             now: The progress after it.
         """
         events = [event for event in state.events.until_after(state.assigner.frontier) if event.since < limit]
-        in_order = not closes_out_of_order(self._query, state.assigner)
         for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
-            if in_order or self.has_closed(step, now.watermark) > self.has_closed(step, before):
+            if not state.closes_out_of_order or self.has_closed(step, now.watermark) > self.has_closed(step, before):
                 yield step
             else:
                 yield step._replace(members={})
@@ -104,7 +98,7 @@ def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
     assigner = state.assigner
     forgotten: list[StoredEvent] = []
     is_closed = None
-    if closes_out_of_order(query, assigner) and EARLIEST < watermark < INFINITY:
+    if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
         waiting = movable(state, watermark)
         forgotten += assigner.release(state.events, waiting, watermark)
         state.replace(forgotten, ())

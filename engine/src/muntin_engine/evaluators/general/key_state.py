@@ -194,6 +194,8 @@ class KeyState:
         key_watermark: The key's own watermark, if it is beyond that of the input.
         samples: The times of an edge stream's samples; None where events are no samples.
         serial: The last serial number.
+        closes_out_of_order: True if a window may close before an earlier one: an event that one waits for may be no
+            member of the next.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
@@ -210,6 +212,7 @@ class KeyState:
         self.samples = Samples() if query.is_edge else None
         self.serial = serial
         self.key_watermark = EARLIEST
+        self.closes_out_of_order = query.waits_for_ends and not self.assigner.closes_in_order
         self._has_ids = query.has_ids and not query.is_edge
         self._ends_move = query.ends_move
         self._adjusts = query.late.policy is LatePolicy.ADJUST
@@ -217,8 +220,8 @@ class KeyState:
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        is_needed = self.key_watermark > EARLIEST or self.assigner.outlives_events
-        return not (len(self.events) or len(self.windows) or self.pending or is_needed)
+        is_held = len(self.events) or len(self.windows) or self.pending or self.key_watermark > EARLIEST
+        return not (is_held or self.assigner.outlives_events)
 
     @property
     def waiting_count(self) -> int:
@@ -346,23 +349,18 @@ class KeyState:
                 )
         return state
 
-    def _events_of(self, stored: Sequence[list[Any]]) -> tuple[Sequence[Any], ...]:
+    def _events_of(self, stored: Sequence[list[Any]]) -> Sequence[Sequence[Any]]:
         """Return the ids, the starts, the ends and the payloads of stored events, after all changes of them."""
-        first, *changes = map(self._columns, stored)
-        if not changes:
-            return first
-        events = dict(zip(first[0], zip(*first, strict=True), strict=True))
-        for (_, _, gone, *_), columns in zip(stored[1:], changes, strict=True):
+        events: dict[Hashable, tuple[Any, ...]] = {}
+        for _, _, gone, ids, origins, starts, ends, width, values, *_ in stored:
+            payloads = list(zip(*[iter(values)] * width, strict=True)) if width else [()] * len(ids)
+            names = list(zip(ids, origins or starts, strict=True)) if self._has_ids else ids
+            if len(stored) == 1:
+                return names, starts, ends, payloads
             for id in zip(*gone, strict=True) if self._has_ids else chain(*gone):
                 del events[id]
-            events |= zip(columns[0], zip(*columns, strict=True), strict=True)
+            events |= zip(names, zip(names, starts, ends, payloads, strict=True), strict=True)
         return tuple(zip(*events.values(), strict=True)) or ((), (), (), ())
-
-    def _columns(self, data: list[Any]) -> tuple[Sequence[Any], ...]:
-        """Return the ids, the starts, the ends and the payloads of the events in plain data."""
-        _, _, _, ids, origins, starts, ends, width, values, *_ = data
-        payloads = list(zip(*[iter(values)] * width, strict=True)) if width else [()] * len(ids)
-        return list(zip(ids, origins or starts, strict=True)) if self._has_ids else ids, starts, ends, payloads
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -19,47 +20,46 @@ MOST_ROWS: Final = 100_000
 MOST_BYTES: Final = 32 * 2**20
 
 
-class _Change(NamedTuple):
-    """A change of the output with its key."""
-
-    key: Key
-    change: OutputChange
-
-
 def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
     """Yield the results of a batch as tables of the query's result schema.
 
     Raises:
         ModuleContractError: A module's value is not of the type its class declares.
     """
-    keyed = [_Change(key, change) for key, changes in output for change in changes]
+    keyed = [(key, change) for key, changes in output for change in changes]
     for start in range(0, len(keyed), MOST_ROWS):
-        some = keyed[start : start + MOST_ROWS]
-        columns = _context(task, some) | _outputs(task, some)
-        table = pa.table([columns[name] for name in task.results.names], schema=task.results)
+        table = _table(task, keyed[start : start + MOST_ROWS])
         rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
         yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
 
 
-def _context(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
-    """Return the columns that are no module's."""
-    changes = [change for _, change in keyed]
-    makers: Mapping[str, Callable[[], pa.Array]] = {
-        "window": lambda: _extents(task, [(change.window.start, change.window.end) for change in changes]),
-        "lifetime": lambda: _extents(task, [(change.start, change.end) for change in changes]),
-        "change": lambda: pa.array([str(change.kind) for change in changes], pa.string()),
-        "event_id": lambda: pa.array([change.id for change in changes], pa.int64()),
-        "new_end": lambda: pa.array(_finite(change.new_end for change in changes), task.time_type),
-        "timing": lambda: pa.array([str(change.timing) for change in changes], pa.string()),
-        "firing": lambda: pa.array([change.firing for change in changes], pa.int64()),
-        "partition": lambda: pa.array([c.partition for c in changes], task.results.field("partition").type),
-    }
-    first, last = len(task.keys), len(task.results) - len(task.outputs)
-    keys = {
-        field.name: pa.array([key[place] for key, _ in keyed], field.type)
-        for place, field in enumerate(list(task.results)[:first])
-    }
-    return keys | {name: makers[name]() for name in task.results.names[first:last]}
+def _table(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]]) -> pa.Table:
+    """Return changes as a table: keys, what the query says of its results besides, and the results of modules."""
+    keys, changes = [key for key, _ in keyed], [change for _, change in keyed]
+    fields, outputs = list(task.results), _outputs(task, keyed)
+    columns = [
+        pa.array([key[place] for key in keys], field.type) for place, field in enumerate(fields[: len(task.keys)])
+    ]
+    for field in fields[len(task.keys) : len(fields) - len(outputs)]:
+        if field.name == "window":
+            columns.append(_extents(task, [(change.window.start, change.window.end) for change in changes]))
+        elif field.name == "lifetime":
+            columns.append(_extents(task, [(change.start, change.end) for change in changes]))
+        elif field.name == "new_end":
+            columns.append(pa.array(_finite(change.new_end for change in changes), field.type))
+        else:
+            columns.append(pa.array(list(map(attrgetter(_READ[field.name]), changes)), field.type))
+    return pa.table([*columns, *outputs], schema=task.results)
+
+
+_READ: Final = {
+    "change": "kind",
+    "event_id": "id",
+    "timing": "timing",
+    "firing": "firing",
+    "partition": "partition",
+}
+"""The attributes of changes by the names of their columns."""
 
 
 def _extents(task: TaskPayload, stretches: Sequence[tuple[int, int]]) -> pa.Array:
@@ -72,11 +72,11 @@ def _finite(ticks: Iterable[int | None]) -> list[int | None]:
     return [None if tick is None or tick >= INFINITY or tick == EARLIEST else tick for tick in ticks]
 
 
-def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]:
+def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]]) -> list[pa.Array]:
     """Return the columns of the modules' results: one per aggregate, or one per part of an operator's rows."""
     query, fields = task.query, list(task.results)[len(task.results) - len(task.outputs) :]
     values = [change.value for _, change in keyed]
-    columns: dict[str, pa.Array] = {}
+    columns: list[pa.Array] = []
     for place, (output, field) in enumerate(zip(task.outputs, fields, strict=True)):
         module = query.bindings[0 if query.is_operator else place].module
 
@@ -91,7 +91,7 @@ def _outputs(task: TaskPayload, keyed: Sequence[_Change]) -> dict[str, pa.Array]
             parts = _parts(source, values, row, place)
         else:
             parts = values
-        columns[field.name] = source.column(parts, output, field.type)
+        columns.append(source.column(parts, output, field.type))
     return columns
 
 

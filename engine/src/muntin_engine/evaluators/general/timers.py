@@ -6,28 +6,32 @@ from muntin import EARLIEST, INFINITY, EmitPolicy, OutputContract, TimestampPoli
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
-from muntin_engine.evaluators.general.closing import boundary_limit, closes_out_of_order, movable
-from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.closing import boundary_limit, movable
+from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
 from muntin_engine.state.bucket_state import KeyTimer
 
 
-def output_watermark(query: EvaluatorQuery, assigner: Assigner, progress: Progress, earliest: int) -> int:
+def output_watermark(query: EvaluatorQuery, progress: Progress, earliest: int) -> int:
     """Return a tick below which the output does not change any more (the paper, section V.F).
 
     Args:
         query: The query.
-        assigner: Any of the query's.
         progress: The progress of the input.
         earliest: The smallest `KeyTimer.output_watermark` of any key.
     """
     watermark = progress.watermark
     if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
         return watermark
+    assigner = query.once(_unused_assigner)
     if query.timestamps is TimestampPolicy.POINT_AT_END:
         return min(assigner.end_after(watermark), earliest)
     if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
         return EARLIEST
     return query.window.extent_start(min(assigner.start_after(watermark), earliest))
+
+
+def _unused_assigner(query: EvaluatorQuery) -> Assigner:
+    return assigner_of(query.window)
 
 
 def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
@@ -71,7 +75,7 @@ def _closing(query: EvaluatorQuery, state: KeyState, first: Window, watermark: i
     if at > watermark or not query.waits_for_ends:
         return at
     waiting = movable(state, watermark)
-    if closes_out_of_order(query, state.assigner):
+    if state.closes_out_of_order:
         next_end = state.assigner.next_end(state.events, boundary_limit(query, watermark))
         return min([min(next_end, INFINITY - more) + more, *(event.end + 1 for event in waiting)])
     return max((event.end + 1 for event in waiting if event.since < first.end), default=at)

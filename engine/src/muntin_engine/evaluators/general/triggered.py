@@ -24,7 +24,7 @@ from muntin import (
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing import ClosingWindows, closes_out_of_order
+from muntin_engine.evaluators.general.closing import ClosingWindows
 from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import (
@@ -211,11 +211,10 @@ class TriggeredEmission(Emission):
 
     def _new(self, state: KeyState, windows: list[Window], now: Progress) -> dict[Window, _Happening]:
         """Return the windows that have members for the first time."""
-        in_order = not closes_out_of_order(self._query, state.assigner)
         return {
             step.window: _Happening(len(step.members), True, list(step.members.values()))
             for step in _sweep(state, windows)
-            if step.members and (in_order or not self._closing.has_closed(step, now.watermark))
+            if step.members and (not state.closes_out_of_order or not self._closing.has_closed(step, now.watermark))
         }
 
     def _wakes(self, trigger_state: TriggerState | None, now: Progress) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +12,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, output_watermark
 from muntin_engine.evaluators.over_slices.slice_store import Delta, SliceStore
 from muntin_engine.progress import Observation, ProgressTracker
-from muntin_engine.state.bucket_state import NEVER, BucketState
+from muntin_engine.state.bucket_state import NEVER, BucketState, random_version
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -78,7 +77,7 @@ class SliceBucket(Generic[Output]):
         kept: KeptStores | None,
         name: Hashable,
         tracker: ProgressTracker = _SAID,
-        make_version: Callable[[], bytes] = lambda: os.urandom(16),
+        make_version: Callable[[], bytes] = random_version,
     ) -> None:
         """Open a bucket.
 
