@@ -61,7 +61,8 @@ class SlicedEvaluator(OverSlices):
         """Import what micro-batches need."""
         import muntin_engine.evaluators.over_slices.processing
         import muntin_engine.evaluators.slices.lifting
-        import muntin_engine.evaluators.slices.result_tables  # noqa: F401
+        import muntin_engine.evaluators.slices.result_tables
+        import muntin_engine.evaluators.slices.states  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
