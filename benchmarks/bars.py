@@ -27,9 +27,10 @@ class Measure(StrEnum):
         """Return the figure: rows per second, seconds, or bytes."""
         if self is Measure.END_TO_END:
             return summary.rows_per_second
-        if self is Measure.WARM_BATCH or summary.written_bytes is None:
-            return summary.warm_batch if self is Measure.WARM_BATCH else None
-        return summary.written_bytes / slices_kept(question)
+        if self is Measure.WARM_BATCH:
+            return summary.warm_batch
+        slices = slices_kept(question)
+        return summary.written_bytes / slices if slices and summary.written_bytes is not None else None
 
     def times(self, question: Question, subject: Summary, against: Summary) -> float | None:
         """Return the factor by which a subject is better than another; None if one was not measured."""

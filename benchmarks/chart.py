@@ -35,7 +35,7 @@ def draw_chart(reports: Sequence[WorkReport]) -> bytes:
 
 def _draw_panel(axes: Axes, report: WorkReport) -> None:
     has_windows = len(report.work.windows) > 1
-    names = [f"{name}, {question.window}" if has_windows else name for name, question in report.figures]
+    names = [f"{name}, {question.windows}" if has_windows else name for name, question in report.figures]
     rates = [summary.rows_per_second for summary in report.figures.values()]
     bars = axes.barh(range(len(names)), rates, color=[_colour(name) for name in names])
     axes.bar_label(bars, [f"{rate:,.0f}" for rate in rates], padding=3, fontsize=8)

@@ -15,20 +15,38 @@ import pyarrow.parquet as pq
 Distribution: TypeAlias = Literal["uniform", "zipf"]
 
 SCHEMA: Final = pa.schema([("key", pa.int64()), ("at", pa.timestamp("us", "UTC")), ("value", pa.float64())])
-START: Final = 1_700_000_000_000_000
-"""When the stream starts, in microseconds since the epoch: not at it, where Spark's first watermark lies."""
-
-SPAN: Final = 1000
-"""How many seconds of event time a file covers."""
-
 MICROSECONDS: Final = 1_000_000
 """In a second."""
 
-_SPAN: Final = SPAN * MICROSECONDS
-_DISORDER: Final = 2 * MICROSECONDS
 _LONGEST: Final = 30 * MICROSECONDS
 _EXPONENT: Final = 1.1
-_FIRST_FILE: Final = START // MICROSECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The event time of a stream, in whole seconds.
+
+    Attributes:
+        start: When it starts, since the epoch: not at it, where Spark's first watermark lies.
+        span: How much of it a file covers; 500 at least.
+    """
+
+    start: int = 1_700_000_000
+    span: int = 1000
+
+    @property
+    def disorder(self) -> int:
+        """A row arrives up to this long after its time."""
+        return self.span // 500
+
+    @property
+    def delay(self) -> int:
+        """Queries wait so long for rows: five times as long as they have to."""
+        return 5 * self.disorder
+
+
+USUAL: Final = Pace()
+"""A file in 1000 seconds, with rows up to 2 s late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +56,10 @@ class Data:
     Attributes:
         keys: How many keys there are: 0, 1, ...
         rows: Rows per file.
-        files: How many files; each covers 1000 s of event time, the next one the 1000 s after it.
+        files: How many files; each covers a span of event time, the next one the span after it.
         distribution: How rows are spread over keys. Of Zipf keys, key k has a share that falls with (k + 1) ** 1.1.
         seed: Of the random numbers.
+        pace: How event time passes.
     """
 
     keys: int
@@ -48,11 +67,13 @@ class Data:
     files: int = 5
     distribution: Distribution = "uniform"
     seed: int = 20240501
+    pace: Pace = USUAL
 
     @property
     def name(self) -> str:
         """A name for a folder; other fields have another name."""
-        return f"{self.distribution}-{self.keys}-keys-{self.rows}-rows-seed-{self.seed}"
+        times = f"{self.pace.span}-s-from-{self.pace.start}"
+        return f"{self.distribution}-{self.keys}-keys-{self.rows}-rows-{times}-seed-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +106,19 @@ def write_data(data: Data, folder: Path) -> Files:
     paths = tuple(own / f"{number:04}.parquet" for number in range(data.files))
     for number, path in enumerate(paths):
         if not path.exists():
-            _write(table_of(data, number), path, _FIRST_FILE + number)
+            _write(table_of(data, number), path, data.pace.start + number)
     return Files(own, paths, data.rows)
 
 
 def table_of(data: Data, number: int) -> pa.Table:
     """Return the rows of a file, in the order in which they arrive.
 
-    Their times are evenly spread over the file's 1000 s; a row arrives up to 2 s after its time.
+    Their times are evenly spread over the file's span.
     """
     random = np.random.default_rng([data.seed, number, data.keys])
-    at = START + number * _SPAN + np.arange(data.rows) * _SPAN // data.rows
-    order = np.argsort(at + random.integers(0, _DISORDER, data.rows), kind="stable")
+    start, span = (time * MICROSECONDS for time in (data.pace.start, data.pace.span))
+    at = start + number * span + np.arange(data.rows) * span // data.rows
+    order = np.argsort(at + random.integers(0, data.pace.disorder * MICROSECONDS, data.rows), kind="stable")
     columns = [_keys(data, random), pa.array(at[order], SCHEMA.field("at").type), random.normal(100.0, 15.0, data.rows)]
     return pa.table(columns, schema=SCHEMA)
 

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import gcd
-from typing import Literal, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
-Aggregate: TypeAlias = Literal["average", "max"]
+from benchmarks.data import USUAL, Pace
+from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Windows
+
+_KINDS: Final[dict[str, type[Windows]]] = {kind.__name__: kind for kind in (Hopping, Session, Calendar, LastRows)}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An aggregate over hopping windows, or over sessions. All times are whole seconds.
+    """An aggregate over windows of a stream.
 
     Attributes:
         aggregate: What is computed of `value`.
-        size: Length of each window; of sessions, the gap.
-        hop: From the start of a window to the start of the next; 0 of sessions.
-        delay: The input is complete up to this long before its newest time.
+        windows: Over which rows.
+        pace: Of the stream.
     """
 
     aggregate: Aggregate
-    size: int
-    hop: int
-    delay: int = 10
+    windows: Windows
+    pace: Pace = USUAL
 
     @property
-    def window(self) -> str:
-        """The window in words."""
-        if self.is_session:
-            return f"session {self.size} s"
-        return f"tumbling {self.size} s" if self.size == self.hop else f"hopping {self.size} s / {self.hop} s"
+    def delay(self) -> int:
+        """The input is complete up to so many seconds before its newest time."""
+        return self.pace.delay
 
-    @property
-    def is_session(self) -> bool:
-        """True if windows are sessions."""
-        return not self.hop
+    def as_data(self) -> dict[str, Any]:
+        """Return the question as JSON-able data."""
+        return asdict(self) | {"kind": type(self.windows).__name__}
 
-    @property
-    def slice(self) -> int:
-        """Length of the longest pieces of which all windows are made."""
-        return gcd(self.size, self.hop)
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Question:
+        """Return the question that data is of."""
+        return cls(data["aggregate"], _KINDS[data["kind"]](**data["windows"]), Pace(**data["pace"]))

@@ -72,7 +72,7 @@ def _trial_data(trial: Trial) -> dict[str, Any]:
     summary = trial.summary
     return {
         "system": trial.system,
-        "question": asdict(trial.question),
+        "question": trial.question.as_data(),
         "files": trial.files,
         "check_seconds": trial.check_seconds,
         "windows_checked": trial.windows_checked,

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from benchmarks.bars import Verdict
+from benchmarks.bars import Measure, Verdict
 from benchmarks.measurement import Summary
 from benchmarks.report import WorkReport, remark
-from benchmarks.slices import slices_kept
 from benchmarks.trial import Trial
 from benchmarks.works import COLUMNAR, SLICED
 
@@ -84,11 +83,10 @@ def _row(trial: Trial) -> tuple[str, ...]:
     figures = [""] * (len(_FIGURES) + 1)
     if summary is not None:
         figures = [show(summary) for show in _FIGURES.values()]
-        written = summary.written_bytes
-        keeps_slices = trial.system in (COLUMNAR, SLICED) and written is not None and not trial.question.is_session
-        figures.append(f"{(written or 0) / slices_kept(trial.question) / 1e3:,.1f}" if keeps_slices else "")
+        written = Measure.WRITTEN.of(trial.question, summary) if trial.system in (COLUMNAR, SLICED) else None
+        figures.append("" if written is None else f"{written / 1e3:,.1f}")
     check = _seconds(trial.check_seconds)
-    return (trial.system, trial.question.window, *figures, check, remark(trial))
+    return (trial.system, str(trial.question.windows), *figures, check, remark(trial))
 
 
 def _measured(verdict: Verdict) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 from benchmarks.bars import Bar, Growth, Measure, Rate, Times
-from benchmarks.data import Data, Distribution
-from benchmarks.question import Aggregate, Question
+from benchmarks.data import USUAL, Data, Distribution, Pace
+from benchmarks.question import Question
+from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Windows
 
 COLUMNAR: Final = "muntin columnar"
 SLICED: Final = "muntin sliced"
 GENERAL: Final = "muntin general"
+IN_ORDER: Final = "muntin in order"
 SPARK: Final = "spark window"
 TWS: Final = "transformWithState"
 TWS_PANDAS: Final = "transformWithStateInPandas"
@@ -27,6 +30,9 @@ FULL_ROWS: Final = 1_000_000
 FILES: Final = 5
 """How many files a system reads unless the work says fewer."""
 
+AUTUMN: Final = Pace(round(datetime(2024, 10, 24, 9, tzinfo=UTC).timestamp()), 2 * 86_400)
+"""Two days in a file; in the second one summer time ends in Europe."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -36,38 +42,40 @@ class Work:
         name: On the command line.
         aggregate: What is computed.
         keys: How many keys a full run has.
-        windows: Size and hop in seconds, of one or several questions; the gap and 0 for sessions.
+        windows: Of one or several questions.
         systems: Who is compared, by name.
         bars: What has to be reached.
         quick: Who takes part in a quick run; nobody: the work is left out of it.
         distribution: Of rows over keys.
         files: How many files a slow system reads, by its name. Rates stay comparable, totals do not.
+        pace: How event time passes.
     """
 
     name: str
     aggregate: Aggregate
     keys: int
-    windows: tuple[tuple[int, int], ...]
+    windows: tuple[Windows, ...]
     systems: tuple[str, ...]
     bars: tuple[Bar, ...] = ()
     quick: tuple[str, ...] = ()
     distribution: Distribution = "uniform"
     files: Mapping[str, int] = field(default_factory=dict)
+    pace: Pace = USUAL
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """The questions, one for each window."""
-        return tuple(Question(self.aggregate, size, hop) for size, hop in self.windows)
+        """The questions, one for each kind of windows."""
+        return tuple(Question(self.aggregate, windows, self.pace) for windows in self.windows)
 
     def data(self, rows: int, files: int = FILES) -> Data:
         """Return the stream of a run with so many rows per file."""
         keys = max(10, self.keys * rows // FULL_ROWS)
-        return Data(keys, rows, files, self.distribution)
+        return Data(keys, rows, files, self.distribution, pace=self.pace)
 
     def title(self, rows: int) -> str:
         """Return the work in words."""
         zipf = "Zipf " if self.distribution == "zipf" else ""
-        windows = self.questions[0].window if len(self.windows) == 1 else f"{len(self.windows)} windows"
+        windows = str(self.windows[0]) if len(self.windows) == 1 else f"{len(self.windows)} windows"
         return f"{self.aggregate}, {self.data(rows).keys:,} {zipf}keys, {windows}"
 
 
@@ -76,7 +84,7 @@ WORKS: Final = (
         name="hopping-600-10",
         aggregate="average",
         keys=10_000,
-        windows=((600, 10),),
+        windows=(Hopping(600, 10),),
         systems=(COLUMNAR, SPARK),
         bars=(
             Times(COLUMNAR, SPARK, Measure.END_TO_END, 9),
@@ -89,7 +97,7 @@ WORKS: Final = (
         name="hopping-600-60",
         aggregate="average",
         keys=10_000,
-        windows=((600, 60),),
+        windows=(Hopping(600, 60),),
         systems=(COLUMNAR, SPARK),
         bars=(
             Times(COLUMNAR, SPARK, Measure.END_TO_END, 2.2),
@@ -100,7 +108,7 @@ WORKS: Final = (
         name="tumbling-60",
         aggregate="average",
         keys=10_000,
-        windows=((60, 60),),
+        windows=(Hopping(60, 60),),
         systems=(COLUMNAR, SLICED, GENERAL, SPARK, TWS, TWS_PANDAS, GROUP_STATE, *ELSEWHERE),
         bars=(
             Times(COLUMNAR, SPARK, Measure.END_TO_END, 1),
@@ -114,7 +122,7 @@ WORKS: Final = (
         name="tumbling-60-many-keys",
         aggregate="average",
         keys=100_000,
-        windows=((60, 60),),
+        windows=(Hopping(60, 60),),
         systems=(COLUMNAR, SLICED, SPARK, TWS),
         bars=(
             Times(COLUMNAR, SPARK, Measure.END_TO_END, 3.5),
@@ -126,7 +134,7 @@ WORKS: Final = (
         name="tumbling-60-zipf",
         aggregate="average",
         keys=10_000,
-        windows=((60, 60),),
+        windows=(Hopping(60, 60),),
         systems=(COLUMNAR, SLICED, SPARK),
         distribution="zipf",
     ),
@@ -134,25 +142,42 @@ WORKS: Final = (
         name="session-20",
         aggregate="average",
         keys=10_000,
-        windows=((20, 0),),
-        systems=(COLUMNAR, GENERAL, SPARK),
+        windows=(Session(20),),
+        systems=(COLUMNAR, GENERAL, SPARK, *ELSEWHERE),
         bars=(Times(COLUMNAR, SPARK, Measure.END_TO_END, 3),),
-        files={GENERAL: 1, SPARK: 3},
+        files={GENERAL: 1, SPARK: 3} | dict.fromkeys(ELSEWHERE, 1),
     ),
     Work(
         name="session-20-zipf",
         aggregate="average",
         keys=10_000,
-        windows=((20, 0),),
-        systems=(COLUMNAR, SPARK),
+        windows=(Session(20),),
+        systems=(COLUMNAR, SPARK, *ELSEWHERE),
         distribution="zipf",
-        files={SPARK: 3},
+        files={SPARK: 3} | dict.fromkeys(ELSEWHERE, 1),
+    ),
+    Work(
+        name="calendar-day",
+        aggregate="average",
+        keys=10_000,
+        windows=(Calendar("Europe/Berlin"), Hopping(86_400, 86_400)),
+        systems=(COLUMNAR, GENERAL, SPARK, "pyflink"),
+        files={COLUMNAR: 3, GENERAL: 2, SPARK: 3, "pyflink": 1},
+        pace=AUTUMN,
+    ),
+    Work(
+        name="last-100-rows",
+        aggregate="average",
+        keys=10_000,
+        windows=(LastRows(100, 10),),
+        systems=(IN_ORDER, TWS, TWS_PANDAS, "pyflink"),
+        files={IN_ORDER: 2, TWS: 2, TWS_PANDAS: 2, "pyflink": 1},
     ),
     Work(
         name="max-hopping-600-10",
         aggregate="max",
         keys=10_000,
-        windows=((600, 10),),
+        windows=(Hopping(600, 10),),
         systems=(COLUMNAR, SPARK),
         bars=(Times(COLUMNAR, SPARK, Measure.END_TO_END, 8),),
         files={SPARK: 3},
@@ -161,7 +186,7 @@ WORKS: Final = (
         name="smaller-hops",
         aggregate="average",
         keys=100,
-        windows=((600, 600), (600, 60), (600, 10), (600, 1)),
+        windows=(Hopping(600, 600), Hopping(600, 60), Hopping(600, 10), Hopping(600, 1)),
         systems=(COLUMNAR,),
         bars=(Growth(COLUMNAR, Measure.WARM_BATCH, 1.5),),
     ),
@@ -169,7 +194,7 @@ WORKS: Final = (
         name="state-written",
         aggregate="average",
         keys=10_000,
-        windows=((10, 10), (60, 10), (600, 10), (6000, 10)),
+        windows=(Hopping(10, 10), Hopping(60, 10), Hopping(600, 10), Hopping(6000, 10)),
         systems=(COLUMNAR,),
         bars=(Growth(COLUMNAR, Measure.WRITTEN, 1.5),),
     ),
@@ -177,7 +202,7 @@ WORKS: Final = (
         name="general-in-process",
         aggregate="average",
         keys=100,
-        windows=((60, 60),),
+        windows=(Hopping(60, 60),),
         systems=(WHOLE, INCREMENTAL),
         bars=(Rate(WHOLE, 60_000), Rate(INCREMENTAL, 100_000)),
         quick=(WHOLE, INCREMENTAL),

@@ -15,6 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.question import Question
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ARRIVAL = 10_000
 """How many rows are handed over at a time."""
@@ -22,22 +24,16 @@ ARRIVAL = 10_000
 
 @dataclass(frozen=True)
 class Task:
-    """The computation; times in seconds.
+    """The computation.
 
     Attributes:
         files: The input, in order, with the columns `key`, `at` and `value`.
-        aggregate: `average` or `max`.
-        size: Length of each window.
-        hop: From one window to the next.
-        delay: The greatest delay of rows.
+        question: What to compute of it.
         most_rows: The greatest number of rows to read.
     """
 
     files: list[str]
-    aggregate: str
-    size: int
-    hop: int
-    delay: int
+    question: Question
     most_rows: int
 
     def chunks(self) -> Iterator[pa.RecordBatch]:
@@ -62,7 +58,7 @@ class Answers:
     Attributes:
         is_kept: True to keep the answers, not only their number.
         count: The number of answers.
-        rows: Key, start of the window in microseconds since the epoch, and value of each, if they are kept.
+        rows: Key, what names the window, in microseconds since the epoch, and value of each, if they are kept.
     """
 
     is_kept: bool
@@ -95,9 +91,8 @@ def run_task(compute: Callable[[Task, Answers], None], distribution: str) -> Non
         distribution: The name under which the system is installed.
     """
     parser = argparse.ArgumentParser()
-    for number in ("size", "hop", "delay", "most-rows"):
-        parser.add_argument(f"--{number}", type=int, required=True)
-    parser.add_argument("--aggregate", required=True)
+    parser.add_argument("--question", type=lambda text: Question.from_data(json.loads(text)), required=True)
+    parser.add_argument("--most-rows", type=int, required=True)
     parser.add_argument("--answers", help="a Parquet file to write the answers to")
     parser.add_argument("files", nargs="+")
     told = vars(parser.parse_args())

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import bytewax.operators as op
@@ -15,9 +16,18 @@ from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 from benchmarks.external.task import EPOCH, Answers, Task, microseconds, run_task
+from benchmarks.windows import Hopping, Session, Windows
 
 Item = tuple[str, tuple[datetime, float]]
-State = tuple[int, float]
+
+
+@dataclass(slots=True)
+class State:
+    """What is kept of a window: the count of its members, the sum or the maximum of their values, the first time."""
+
+    count: int
+    value: float
+    first: datetime | None = None
 
 
 class FilesPartition(StatefulSourcePartition[Item, None]):
@@ -29,7 +39,9 @@ class FilesPartition(StatefulSourcePartition[Item, None]):
     def next_batch(self) -> list[Item]:
         """Return the next rows."""
         keys, at, values = (column.to_pylist() for column in next(self._chunks).columns)
-        return [(str(key), (time, value)) for key, time, value in zip(keys, at, values, strict=True)]
+        return [
+            (str(key), (time.replace(tzinfo=UTC), value)) for key, time, value in zip(keys, at, values, strict=True)
+        ]
 
     def snapshot(self) -> None:
         """Nothing is resumed."""
@@ -62,33 +74,51 @@ class Collector(DynamicSink[Any], StatelessSinkPartition[Any]):
 
     def write_batch(self, items: list[Any]) -> None:
         """Take some results."""
-        is_average = self._task.aggregate == "average"
-        for key, (window, (count, value)) in items:
-            start = microseconds(EPOCH) + window * self._task.hop * 1_000_000
-            self._answers.add(int(key), start, value / count if is_average else value)
+        windows, is_average = self._task.question.windows, self._task.question.aggregate == "average"
+        for key, (number, state) in items:
+            # the number of a session says nothing of its time
+            start = number * windows.hop * 1_000_000 if isinstance(windows, Hopping) else microseconds(state.first)
+            self._answers.add(int(key), start, state.value / state.count if is_average else state.value)
 
 
 def compute(task: Task, answers: Answers) -> None:
     """Run the dataflow."""
-    seconds = {name: timedelta(seconds=getattr(task, name)) for name in ("size", "hop", "delay")}
-    windower = win.SlidingWindower(length=seconds["size"], offset=seconds["hop"], align_to=EPOCH)
-    clock = win.EventClock(ts_getter=lambda item: item[0], wait_for_system_duration=seconds["delay"])
-    is_average = task.aggregate == "average"
+    delay = timedelta(seconds=task.question.delay)
+    clock = win.EventClock(ts_getter=lambda item: item[0], wait_for_system_duration=delay)
+    is_average = task.question.aggregate == "average"
+    is_session = isinstance(task.question.windows, Session)
 
     def fold(state: State, item: tuple[datetime, float]) -> State:
-        return state[0] + 1, state[1] + item[1] if is_average else max(state[1], item[1])
+        state.count += 1
+        state.value = state.value + item[1] if is_average else max(state.value, item[1])
+        if is_session and (state.first is None or item[0] < state.first):
+            state.first = item[0]
+        return state
 
     def merge(state: State, other: State) -> State:
-        return state[0] + other[0], state[1] + other[1] if is_average else max(state[1], other[1])
+        state.count += other.count
+        state.value = state.value + other.value if is_average else max(state.value, other.value)
+        state.first = min(filter(None, (state.first, other.first)), default=None)
+        return state
 
     def create() -> State:
-        return 0, 0.0 if is_average else float("-inf")
+        return State(0, 0.0 if is_average else float("-inf"))
 
     flow = Dataflow("windows")
     rows = op.input("files", flow, Files(task))
+    windower = windower_of(task.question.windows)
     windows = win.fold_window("windows", rows, clock, windower, create, fold, merge, ordered=False)
     op.output("answers", windows.down, Collector(task, answers))
     cli_main(flow, workers_per_process=2)
+
+
+def windower_of(windows: Windows) -> Any:
+    """Return windows as Bytewax has them. Items exactly the gap apart are in one session."""
+    if isinstance(windows, Session):
+        return win.SessionWindower(gap=timedelta(seconds=windows.gap))
+    assert isinstance(windows, Hopping)
+    size, hop = timedelta(seconds=windows.size), timedelta(seconds=windows.hop)
+    return win.SlidingWindower(length=size, offset=hop, align_to=EPOCH)
 
 
 if __name__ == "__main__":

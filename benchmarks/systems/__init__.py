@@ -1,6 +1,6 @@
 """The systems that are compared."""
 
 from benchmarks.systems.all_systems import SCRIPTS, all_systems
-from benchmarks.systems.system import ANSWERS, System
+from benchmarks.systems.system import System
 
-__all__ = ["ANSWERS", "SCRIPTS", "System", "all_systems"]
+__all__ = ["SCRIPTS", "System", "all_systems"]

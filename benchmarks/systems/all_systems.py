@@ -9,18 +9,26 @@ from benchmarks.systems.group_state_pandas import GroupStatePandas
 from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole
 from benchmarks.systems.muntin_columnar import MuntinColumnar
 from benchmarks.systems.muntin_general import MuntinGeneral
+from benchmarks.systems.muntin_in_order import MuntinInOrder
 from benchmarks.systems.muntin_sliced import MuntinSliced
 from benchmarks.systems.script import Script, ScriptSystem
 from benchmarks.systems.spark_window import SparkWindow
 from benchmarks.systems.system import System
 from benchmarks.systems.tws_pandas import TransformWithStatePandas
 from benchmarks.systems.tws_rows import TransformWithStateRows
+from benchmarks.windows import Calendar, Hopping, LastRows, Session
 
 SCRIPTS: Final = (
     Script("bytewax", "bytewax", 1_000_000, "in two threads of one process, folding in Python"),
     Script("pathway", "pathway", 1_000_000, "in one process, with its built-in reducers"),
     Script("beam", "apache_beam", 200_000, "on its direct runner, in one process"),
-    Script("pyflink", "pyflink.table", 200_000, "on its mini cluster, started in the time, with a Python aggregate"),
+    Script(
+        "pyflink",
+        "pyflink.table",
+        200_000,
+        "on its mini cluster, started in the time, with a Python aggregate",
+        (Hopping, Session, Calendar, LastRows),
+    ),
 )
 """Systems that may be installed in environments of their own."""
 
@@ -35,6 +43,7 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         MuntinColumnar(),
         MuntinSliced(),
         MuntinGeneral(),
+        MuntinInOrder(),
         SparkWindow(),
         TransformWithStateRows(),
         TransformWithStatePandas(),

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from benchmarks.question import Aggregate, Question
+from benchmarks.question import Question
+from benchmarks.windows import Aggregate, Hopping
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +24,7 @@ OUTPUT: Final = "key long, start long, value double"
 """The columns that the processors emit; `start` in seconds."""
 
 State: TypeAlias = tuple[list[int], list[int], list[float]]
-Windows: TypeAlias = dict[int, tuple[int, float]]
+OpenWindows: TypeAlias = dict[int, tuple[int, float]]
 """Count and value by start."""
 
 _MILLISECONDS: Final = 1000
@@ -45,8 +46,15 @@ class Assignment:
 
     @classmethod
     def of(cls, question: Question) -> Assignment:
-        """Return the assignment of a question."""
-        return cls(question.aggregate, question.size, question.hop)
+        """Return the assignment of a question about hopping windows.
+
+        Raises:
+            ValueError: The size is no multiple of the hop; a row would be in more or fewer windows, by where it lies.
+        """
+        windows = question.windows
+        if not isinstance(windows, Hopping) or windows.size % windows.hop:
+            raise ValueError(f"the hand-written systems want a size that is a multiple of the hop, got {windows}")
+        return cls(question.aggregate, windows.size, windows.hop)
 
     def windows_of(self, last: int) -> range:
         """Return the starts of the windows that a row is in, given the last one."""
@@ -70,13 +78,8 @@ def assigned(stream: DataFrame, question: Question, *kept: str) -> DataFrame:
     """Return the columns `key`, `last`, `value` and any others to keep; `last` is the start of a row's last window.
 
     The stream has a watermark, whether its column is kept or not. Times are seconds.
-
-    Raises:
-        ValueError: The size is not a multiple of the hop; a row would be in more or fewer windows, by where it lies.
     """
-    if question.size % question.hop:
-        raise ValueError(f"the hand-written systems want a size that is a multiple of the hop, got {question.window}")
-    last = f"unix_seconds(at) - unix_seconds(at) % {question.hop} AS last"
+    last = f"unix_seconds(at) - unix_seconds(at) % {Assignment.of(question).hop} AS last"
     return stream.withWatermark("at", f"{question.delay} seconds").selectExpr("key", last, "value", *kept)
 
 
@@ -85,17 +88,19 @@ def as_results(output: DataFrame) -> DataFrame:
     return output.selectExpr("key", "timestamp_seconds(start) AS start", "value")
 
 
-def read_windows(state: State | None) -> Windows:
+def read_windows(state: State | None) -> OpenWindows:
     """Return the windows of a state."""
     return {} if state is None else {start: (count, value) for start, count, value in zip(*state, strict=True)}
 
 
-def write_windows(windows: Windows) -> State:
+def write_windows(windows: OpenWindows) -> State:
     """Return windows as a state."""
     return list(windows), [count for count, _ in windows.values()], [value for _, value in windows.values()]
 
 
-def add_all(assignment: Assignment, windows: Windows, rows: Iterable[tuple[int, tuple[int, float]]], done: int) -> None:
+def add_all(
+    assignment: Assignment, windows: OpenWindows, rows: Iterable[tuple[int, tuple[int, float]]], done: int
+) -> None:
     """Add rows, or pieces of windows, to the windows they are in.
 
     Args:
@@ -112,7 +117,7 @@ def add_all(assignment: Assignment, windows: Windows, rows: Iterable[tuple[int, 
             windows[start] = piece if before is None else assignment.joined(before, piece)
 
 
-def take_done(assignment: Assignment, windows: Windows, done: int) -> list[tuple[int, float]]:
+def take_done(assignment: Assignment, windows: OpenWindows, done: int) -> list[tuple[int, float]]:
     """Take the windows out that have ended by a watermark, and return their starts and results."""
     starts = [start for start in windows if assignment.expiry(start) <= done]
     return [(start, assignment.result(windows.pop(start))) for start in starts]

@@ -15,7 +15,7 @@ from benchmarks.question import Question
 from benchmarks.systems.by_hand import (
     OUTPUT,
     Assignment,
-    Windows,
+    OpenWindows,
     add_all,
     as_results,
     assigned,
@@ -32,12 +32,12 @@ _STATE: Final = "windows binary"
 _WINDOW: Final = np.dtype([("start", np.int64), ("count", np.int64), ("value", np.float64)])
 
 
-def pack(windows: Windows) -> bytes:
+def pack(windows: OpenWindows) -> bytes:
     """Return windows as bytes."""
     return np.array([(start, *window) for start, window in windows.items()], _WINDOW).tobytes()
 
 
-def unpack(data: bytes) -> Windows:
+def unpack(data: bytes) -> OpenWindows:
     """Return the windows in some bytes."""
     return {start: (count, value) for start, count, value in np.frombuffer(data, _WINDOW).tolist()}
 

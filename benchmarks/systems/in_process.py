@@ -21,7 +21,8 @@ from benchmarks.measurement import Batch, Memory, Run
 from benchmarks.memory import MemoryWatch
 from benchmarks.question import Question
 from benchmarks.systems.plain_aggregates import PlainAverage, WholeAverage
-from benchmarks.systems.system import ANSWERS, System
+from benchmarks.systems.system import System
+from benchmarks.windows import ANSWERS, Hopping
 from muntin import Aggregate, IncrementalAggregate, hopping
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
@@ -90,7 +91,8 @@ class InProcess(System):
         return pa.table(columns, schema=ANSWERS)
 
     def _bucket(self, question: Question, cells: MemoryCells) -> Bucket:
-        window = hopping(question.size * MICROSECONDS, question.hop * MICROSECONDS)
+        assert isinstance(question.windows, Hopping)
+        window = hopping(question.windows.size * MICROSECONDS, question.windows.hop * MICROSECONDS)
         query = EvaluatorQuery(window, (Binding(self.aggregate(), _first),), has_ids=False)
         return Bucket(query, cells, Codec(), {})
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from benchmarks.question import Question
-from muntin import Module, WindowKind, hopping, session
+from benchmarks.windows import Calendar, Hopping, LastRows, Session, Windows
+from muntin import Module, WindowSpecification, calendar, hopping, last, session
 from muntin_engine import events, module
 
 if TYPE_CHECKING:
@@ -19,15 +20,30 @@ def muntin_results(
     stream: DataFrame,
     question: Question,
     aggregate: str | type[Module],
-    evaluator: Literal["columnar", "sliced", "general"],
+    evaluator: Literal["columnar", "sliced", "general", "in_order"],
 ) -> DataFrame:
     """Return the results of an aggregate under an evaluator, as `key`, `start` and `value`."""
-    size = f"{question.size} seconds"
-    window: WindowKind = session(size) if question.is_session else hopping(size, f"{question.hop} seconds")
+    is_by_rows = isinstance(question.windows, LastRows)
+    order = "at" if is_by_rows else None  # times of a key differ
+    start = "window.end - interval 1 microsecond" if is_by_rows else "window.start"
     return (
-        events(stream, key="key", at="at", delay=f"{question.delay} seconds", buckets=BUCKETS)
-        .window(window, evaluator=evaluator)
+        events(stream, key="key", at="at", order=order, delay=f"{question.delay} seconds", buckets=BUCKETS)
+        .window(specification_of(question.windows), evaluator=evaluator)
         .aggregate(value=module(aggregate, "value"))
         .results()
-        .selectExpr("key", "window.start AS start", "value")
+        .selectExpr("key", f"{start} AS start", "value")
     )
+
+
+def specification_of(windows: Windows) -> WindowSpecification:
+    """Return windows as Muntin writes them."""
+    match windows:
+        case Hopping(size, hop):
+            return hopping(f"{size} seconds", f"{hop} seconds")
+        case Session(gap):
+            return session(f"{gap} seconds")
+        case Calendar(zone):
+            return calendar("day", zone=zone)
+        case LastRows(size, every):
+            return last(size).trigger(every)
+    raise TypeError(f"there is no {windows} in Muntin")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from benchmarks.question import Aggregate
+from benchmarks.windows import Aggregate
 
 
 def pieces(aggregate: Aggregate, frame: pd.DataFrame) -> Iterator[tuple[int, tuple[int, float]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from benchmarks.question import Aggregate
+from benchmarks.windows import Aggregate
 from muntin import Aggregate as WholeAggregate
 from muntin import IncrementalAggregate
 

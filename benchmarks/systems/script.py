@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
 from contextlib import suppress
@@ -18,7 +19,8 @@ from benchmarks.measurement import Batch, Run
 from benchmarks.memory import MemoryWatch
 from benchmarks.question import Question
 from benchmarks.systems.program import running
-from benchmarks.systems.system import ANSWERS, System
+from benchmarks.systems.system import System
+from benchmarks.windows import ANSWERS, Hopping, Session, Windows
 
 _LONGEST_IMPORT: Final = 120
 _LONGEST_ANSWER: Final = 300
@@ -33,12 +35,14 @@ class Script:
         imported: The package that must be importable.
         most_rows: The greatest number of rows that it is given.
         about: A note for readers.
+        has: The kinds of windows that it can compute.
     """
 
     name: str
     imported: str
     most_rows: int
     about: str
+    has: tuple[type[Windows], ...] = (Hopping, Session)
 
 
 class ScriptSystem(System):
@@ -53,6 +57,7 @@ class ScriptSystem(System):
 
     def __init__(self, script: Script, python: str | None) -> None:
         self.name = script.name
+        self.has = script.has
         self._script = script
         self._python = python
         self._version = ""
@@ -100,7 +105,5 @@ class ScriptSystem(System):
         return f"benchmarks.external.with_{self.name}"
 
     def _arguments(self, question: Question, files: Files) -> list[str]:
-        times = {"size": question.size, "hop": question.hop, "delay": question.delay}
-        told = times | {"most-rows": self._script.most_rows, "aggregate": question.aggregate}
-        options = [text for name, value in told.items() for text in (f"--{name}", str(value))]
+        options = ["--question", json.dumps(question.as_data()), "--most-rows", str(self._script.most_rows)]
         return [*options, *(str(path.absolute()) for path in files.paths)]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import pyarrow as pa
 
-from benchmarks.data import SCHEMA, Files
+from benchmarks.data import Files
 from benchmarks.measurement import Run
 from benchmarks.question import Question
+from benchmarks.windows import ANSWERS, Hopping, Windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-ANSWERS: Final = pa.schema([SCHEMA.field("key"), ("start", pa.timestamp("us", "UTC")), SCHEMA.field("value")])
-"""Results in the form in which systems are compared: one row per key and window, which is named by its start."""
 
 
 class System(ABC):
@@ -26,17 +24,23 @@ class System(ABC):
         needs_spark: True if it runs in the session.
         closes_all: True if it emits all windows when the input ends, the incomplete ones too.
         members: What is in a window: the rows whose `at` lies in it, or the events whose lifetime overlaps it.
+        has: The kinds of windows that it can compute.
     """
 
     name: str
     needs_spark: ClassVar[bool] = False
     closes_all: ClassVar[bool] = False
     members: ClassVar[Literal["points", "intervals"]] = "points"
+    has: tuple[type[Windows], ...] = (Hopping,)
 
     @property
     def missing(self) -> str | None:
         """Why the system cannot run here; None if it can."""
         return None
+
+    def why_not(self, windows: Windows) -> str | None:
+        """Return why the system cannot compute some windows; None if it can."""
+        return None if isinstance(windows, self.has) else f"has no {windows}"
 
     @property
     def note(self) -> str | None:

@@ -13,7 +13,7 @@ from benchmarks.systems.by_hand import (
     OUTPUT,
     STATE,
     Assignment,
-    Windows,
+    OpenWindows,
     add_all,
     as_results,
     assigned,
@@ -22,7 +22,9 @@ from benchmarks.systems.by_hand import (
     take_done,
     write_windows,
 )
+from benchmarks.systems.last_rows_by_hand import last_rows_results
 from benchmarks.systems.system import SparkSystem
+from benchmarks.windows import Hopping, LastRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,10 +62,10 @@ class RowProcessor(StatefulProcessor):
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _read(self) -> Windows:
+    def _read(self) -> OpenWindows:
         return read_windows(self._state.get())  # a tuple of what STATE says
 
-    def _close(self, key: int, windows: Windows, done: int) -> list[Row]:
+    def _close(self, key: int, windows: OpenWindows, done: int) -> list[Row]:
         results = take_done(self._assignment, windows, done)
         if windows:
             self._state.update(write_windows(windows))
@@ -77,9 +79,12 @@ class TransformWithStateRows(SparkSystem):
     """`transformWithState` by hand."""
 
     name = "transformWithState"
+    has = (Hopping, LastRows)
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""
+        if isinstance(question.windows, LastRows):
+            return last_rows_results(stream, question, question.windows, in_frames=False)
         grouped = assigned(stream, question).groupBy("key")
         processor = RowProcessor(Assignment.of(question))
         return as_results(grouped.transformWithState(processor, OUTPUT, "Append", "EventTime"))

@@ -13,11 +13,11 @@ from benchmarks.measurement import Batch, Memory, Run, Summary, summarize
 from benchmarks.options import Options
 from benchmarks.question import Question
 from benchmarks.report import WorkReport
-from benchmarks.systems import ANSWERS
 from benchmarks.trial import Trial
+from benchmarks.windows import ANSWERS, Hopping
 from benchmarks.works import Work
 
-QUESTION = Question("average", 60, 60)
+QUESTION = Question("average", Hopping(60, 60))
 
 
 def answers(*rows: tuple[int, int, float]) -> pa.Table:
@@ -45,7 +45,7 @@ def trial_of(system: str, *seconds: float, question: Question = QUESTION, **more
 def report_of(*trials: Trial, bars: Sequence[Bar] = ()) -> WorkReport:
     question = trials[0].question
     names = tuple(trial.system for trial in trials)
-    work = Work("some-work", question.aggregate, 10_000, ((question.size, question.hop),), names, tuple(bars))
+    work = Work("some-work", question.aggregate, 10_000, (question.windows,), names, tuple(bars))
     return WorkReport(work, 1_000_000, trials)
 
 

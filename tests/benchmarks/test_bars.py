@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.bars import Growth, Measure, Rate, Times
 from benchmarks.question import Question
+from benchmarks.windows import Hopping
 from tests.benchmarks.build import QUESTION, summary_of
 
 FAST = summary_of(4, 1, 1)
@@ -42,7 +43,7 @@ def test_a_bar_without_figures_is_neither_met_nor_missed() -> None:
 
 @pytest.mark.parametrize(("last", "is_met"), [(1.4, True), (1.6, False)])
 def test_growth_is_the_worst_window_over_the_first(last: float, is_met: bool) -> None:
-    questions = [Question("average", 600, hop) for hop in (600, 60, 1)]
+    questions = [Question("average", Hopping(600, hop)) for hop in (600, 60, 1)]
     times = (1.0, 0.5, last)
     figures = {("a", question): summary_of(5, time) for question, time in zip(questions, times, strict=True)}
     verdict = Growth("a", Measure.WARM_BATCH, 1.5).judge(figures)
@@ -50,7 +51,7 @@ def test_growth_is_the_worst_window_over_the_first(last: float, is_met: bool) ->
 
 
 def test_state_written_is_counted_per_slice_that_outlives_the_batch() -> None:
-    short, long = Question("average", 10, 10), Question("average", 6000, 10)
+    short, long = Question("average", Hopping(10, 10)), Question("average", Hopping(6000, 10))
     assert Measure.WRITTEN.of(short, FAST) == 25
     assert Measure.WRITTEN.of(long, FAST) == 0.5
 

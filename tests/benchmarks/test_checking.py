@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.checking import Difference, WrongAnswersError, check, closed, compare, expected_answers
-from benchmarks.data import MICROSECONDS, SCHEMA, Data, Files, lifetimes_of, write_data
+from benchmarks.data import MICROSECONDS, SCHEMA, Data, Files, Pace, lifetimes_of, write_data
 from benchmarks.question import Question
+from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session
 from tests.benchmarks.build import QUESTION, answers
 
 RIGHT = answers((1, 0, 2.0), (1, 60, 3.0), (2, 0, 4.0))
@@ -78,19 +82,21 @@ def test_a_row_is_in_every_window_that_covers_it(tmp_path: Path) -> None:
     """
     files = files_of(tmp_path, (1, 0, 1.0), (1, 10, 3.0))
     expected = answers((1, -20, 1.0), (1, -10, 2.0), (1, 0, 2.0), (1, 10, 3.0))
-    assert compare(expected, expected_answers(Question("average", 30, 10), files)) == []
+    assert compare(expected, expected_answers(Question("average", Hopping(30, 10)), files)) == []
     largest = answers((1, -20, 1.0), (1, -10, 3.0), (1, 0, 3.0), (1, 10, 3.0))
-    assert compare(largest, expected_answers(Question("max", 30, 10), files)) == []
+    assert compare(largest, expected_answers(Question("max", Hopping(30, 10)), files)) == []
 
 
 def test_a_row_in_a_gap_between_windows_is_in_none(tmp_path: Path) -> None:
     files = files_of(tmp_path, (1, 5, 1.0), (1, 15, 3.0), (1, 20, 5.0))
-    assert compare(answers((1, 0, 1.0), (1, 20, 5.0)), expected_answers(Question("average", 10, 20), files)) == []
+    assert (
+        compare(answers((1, 0, 1.0), (1, 20, 5.0)), expected_answers(Question("average", Hopping(10, 20)), files)) == []
+    )
 
 
-def brute_force(question: Question, files: Files) -> dict[tuple[int, int], list[float]]:
+def brute_force(windows: Hopping, files: Files) -> dict[tuple[int, int], list[float]]:
     members: dict[tuple[int, int], list[float]] = {}
-    size, hop = question.size * MICROSECONDS, question.hop * MICROSECONDS
+    size, hop = windows.size * MICROSECONDS, windows.hop * MICROSECONDS
     table = pa.concat_tables(pq.read_table(path) for path in files.paths)
     at = table["at"].cast(pa.int64()).to_numpy()
     ends = at + lifetimes_of(at)
@@ -103,14 +109,18 @@ def brute_force(question: Question, files: Files) -> dict[tuple[int, int], list[
     return members
 
 
-@pytest.mark.parametrize("question", [Question("average", 60, 60), Question("average", 25, 10), Question("max", 9, 21)])
-def test_events_with_lifetimes_are_in_every_window_they_overlap(question: Question, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("aggregate", "windows"), [("average", Hopping(60, 60)), ("average", Hopping(25, 10)), ("max", Hopping(9, 21))]
+)
+def test_events_with_lifetimes_are_in_every_window_they_overlap(
+    aggregate: Aggregate, windows: Hopping, tmp_path: Path
+) -> None:
     files = write_data(Data(5, 300, 1), tmp_path)
-    members = brute_force(question, files)
-    reduce = max if question.aggregate == "max" else lambda values: sum(values) / len(values)
+    members = brute_force(windows, files)
+    reduce = max if aggregate == "max" else lambda values: sum(values) / len(values)
     rows = [(key, start // MICROSECONDS, reduce(values)) for (key, start), values in members.items()]
     assert len(rows) > 50
-    assert compare(answers(*rows), expected_answers(question, files, have_lifetimes=True)) == []
+    assert compare(answers(*rows), expected_answers(Question(aggregate, windows), files, True)) == []
 
 
 def test_sessions_are_those_of_rows_within_a_gap_and_the_open_ones_are_left_out(tmp_path: Path) -> None:
@@ -118,7 +128,7 @@ def test_sessions_are_those_of_rows_within_a_gap_and_the_open_ones_are_left_out(
     # a    a         a                    key 1: 0 and 20 are together, and 60 is apart: it ends at 80
     #           b                    b    key 2: 100 is the newest time, and its session is open
     files = files_of(tmp_path, (1, 20, 4.0), (1, 0, 2.0), (2, 40, 7.0), (1, 60, 9.0), (2, 100, 1.0))
-    question = Question("average", 20, 0)
+    question = Question("average", Session(20))
     everything = expected_answers(question, files)
     assert (
         everything.sort_by([("key", "ascending"), ("start", "ascending")]).to_pylist()
@@ -126,4 +136,90 @@ def test_sessions_are_those_of_rows_within_a_gap_and_the_open_ones_are_left_out(
     )
     complete = answers((1, 0, 3.0), (1, 60, 9.0), (2, 40, 7.0))
     assert compare(closed(everything, question, files), complete) == []
-    assert question.window == "session 20 s"
+    assert str(question.windows) == "session 20 s"
+
+
+def test_sessions_are_those_of_a_walk_over_the_rows(tmp_path: Path) -> None:
+    files = write_data(Data(5, 300, 1), tmp_path)
+    table = pq.read_table(files.paths[0])
+    last: dict[int, tuple[int, int]] = {}
+    members: dict[tuple[int, int], list[float]] = {}
+    for row in table.sort_by("at").to_pylist():
+        at = round(row["at"].timestamp() * MICROSECONDS)
+        start, newest = last.get(row["key"], (at, at))
+        start = start if at - newest <= 20 * MICROSECONDS else at
+        last[row["key"]] = start, at
+        members.setdefault((row["key"], start), []).append(row["value"])
+    for aggregate, reduce in (("average", lambda some: sum(some) / len(some)), ("max", max)):
+        found = expected_answers(Question(aggregate, Session(20)), files)  # type: ignore[arg-type]  # one of the two
+        assert [row[:2] for row in rows_of(found)] == sorted(members)
+        assert [value for *_, value in rows_of(found)] == pytest.approx(
+            [reduce(members[place]) for place in sorted(members)]
+        )
+    assert len(members) > 50
+
+
+def rows_of(table: pa.Table) -> list[tuple[int, int, float]]:
+    """Key, start in microseconds, and value."""
+    columns = (table["key"], table["start"].cast(pa.int64()), table["value"])
+    return sorted(zip(*(column.to_pylist() for column in columns), strict=True))
+
+
+def test_a_day_of_a_time_zone_has_25_hours_where_summer_time_ends(tmp_path: Path) -> None:
+    # Berlin, 2024-10-27: midnight is 22:00 UTC before and 23:00 UTC after
+    hour, day = 3600, datetime(2024, 10, 26, 22, tzinfo=UTC).timestamp()
+    files = files_of(
+        tmp_path, (1, day, 1.0), (1, day + 25 * hour - 1, 3.0), (1, day + 25 * hour, 9.0), (1, day - 1, 7.0)
+    )
+    question = Question("average", Calendar("Europe/Berlin"))
+    found = expected_answers(question, files)
+    right = answers((1, int(day) - 24 * hour, 7.0), (1, int(day), 2.0), (1, int(day) + 25 * hour, 9.0))
+    assert compare(right, found) == []
+    assert compare(right.slice(0, 1), closed(found, question, files)) == []  # the rest waits for the delay
+    late = files_of(tmp_path, (1, day, 1.0), (1, day + 25 * hour + 10, 9.0))
+    assert compare(answers((1, int(day), 1.0)), closed(expected_answers(question, late), question, late)) == []
+
+
+def test_days_end_where_the_clock_says_so(tmp_path: Path) -> None:
+    pace = Pace(start=round(datetime(2024, 3, 29, 12, tzinfo=UTC).timestamp()), span=86_400)
+    files = write_data(Data(3, 500, 3, pace=pace), tmp_path)
+    table = pa.concat_tables(pq.read_table(path) for path in files.paths)
+    zone = ZoneInfo("America/New_York")
+    members: dict[tuple[int, int], list[float]] = {}
+    for row in table.to_pylist():
+        midnight = row["at"].astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+        members.setdefault((row["key"], round(midnight.timestamp()) * MICROSECONDS), []).append(row["value"])
+    found = expected_answers(Question("max", Calendar("America/New_York")), files)
+    assert rows_of(found) == [(*place, max(members[place])) for place in sorted(members)]
+    assert len(members) == 12
+
+
+def test_the_last_rows_are_those_in_the_order_of_time(tmp_path: Path) -> None:
+    files = write_data(Data(5, 300, 2), tmp_path)
+    rows = pa.concat_tables(pq.read_table(path) for path in files.paths).sort_by("at").to_pylist()
+    right = []
+    for key in range(5):
+        mine = [row for row in rows if row["key"] == key]
+        for count in range(4, len(mine) + 1, 4):
+            newest = round(mine[count - 1]["at"].timestamp() * MICROSECONDS)
+            right.append((key, newest, max(row["value"] for row in mine[:count][-10:])))
+    question = Question("max", LastRows(10, 4))
+    found = expected_answers(question, files)
+    assert rows_of(found) == right
+    last = max(row["at"] for row in rows) - timedelta(seconds=10)
+    whole = closed(found, question, files)
+    assert 0 < len(whole) < len(found)
+    assert max(whole["start"].to_pylist()) < last
+
+
+def test_an_average_of_the_last_rows_is_over_as_many_as_there_are(tmp_path: Path) -> None:
+    files = files_of(tmp_path, *((1, at, float(at)) for at in (5, 3, 1, 2, 4, 6)))
+    found = expected_answers(Question("average", LastRows(3, 2)), files)
+    assert compare(answers((1, 2, 1.5), (1, 4, 3.0), (1, 6, 5.0)), found) == []
+
+
+def test_a_question_travels_as_json() -> None:
+    for windows in (Hopping(60, 10), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10)):
+        question = Question("max", windows, Pace(500, 2000))
+        assert Question.from_data(json.loads(json.dumps(question.as_data()))) == question
+    assert [str(kind) for kind in (Calendar("UTC"), LastRows(100, 10))] == ["day in UTC", "last 100 rows / 10 rows"]

@@ -6,6 +6,7 @@ from benchmarks.measurement import Batch, Run, summarize
 from benchmarks.question import Question
 from benchmarks.slices import slices_kept
 from benchmarks.streaming import _batch
+from benchmarks.windows import Hopping
 from tests.benchmarks.build import run_of
 
 
@@ -56,8 +57,8 @@ def test_a_progress_report_becomes_a_batch() -> None:
 
 def test_slices_whose_windows_are_complete_are_not_kept() -> None:
     """A file covers 1000 s and its newest row lies at its end, so it is complete until 10 s and a bit before."""
-    assert slices_kept(Question("average", 10, 10)) == 2
-    assert slices_kept(Question("average", 60, 10)) == 7
-    assert slices_kept(Question("average", 600, 10)) == 61
-    assert slices_kept(Question("average", 6000, 10)) == 100
-    assert slices_kept(Question("average", 6000, 1)) == 1000
+    assert slices_kept(Question("average", Hopping(10, 10))) == 2
+    assert slices_kept(Question("average", Hopping(60, 10))) == 7
+    assert slices_kept(Question("average", Hopping(600, 10))) == 61
+    assert slices_kept(Question("average", Hopping(6000, 10))) == 100
+    assert slices_kept(Question("average", Hopping(6000, 1))) == 1000

@@ -19,6 +19,7 @@ from benchmarks.runner import compare_output_rows
 from benchmarks.systems import all_systems
 from benchmarks.tables import bars_table, figures_table
 from benchmarks.terminal import make_console, show
+from benchmarks.windows import Session
 from benchmarks.works import COLUMNAR, SPARK
 from tests.benchmarks.build import options_of, report_of, trial_of
 
@@ -87,7 +88,7 @@ def test_a_system_that_puts_out_another_number_of_rows_is_wrong() -> None:
 
 
 def test_systems_may_differ_about_sessions_that_end_at_the_watermark() -> None:
-    trials = [trial_of(system, 5, 1, question=Question("average", 20, 0)) for system in (COLUMNAR, SPARK)]
+    trials = [trial_of(system, 5, 1, question=Question("average", Session(20))) for system in (COLUMNAR, SPARK)]
     object.__setattr__(trials[1].runs[0].batches[1], "output_rows", 11)
     compare_output_rows(trials, all_systems({}))
     assert [trial.failure for trial in trials] == [None, None]

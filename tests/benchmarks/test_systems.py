@@ -14,13 +14,16 @@ from benchmarks.data import Data, write_data
 from benchmarks.external.task import Answers, Task
 from benchmarks.question import Question
 from benchmarks.systems import all_systems
-from benchmarks.systems.by_hand import Assignment, Windows, add_all, read_windows, take_done, write_windows
+from benchmarks.systems.by_hand import Assignment, OpenWindows, add_all, read_windows, take_done, write_windows
 from benchmarks.systems.group_state_pandas import pack, unpack
 from benchmarks.systems.in_process import GeneralIncremental, GeneralWhole, InProcess
+from benchmarks.systems.last_rows_by_hand import KeyRows
+from benchmarks.systems.muntin_query import specification_of
 from benchmarks.systems.pieces import pieces
 from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax, WholeAverage
 from benchmarks.systems.program import ProgramError, running
 from benchmarks.systems.script import Script, ScriptSystem
+from benchmarks.windows import Calendar, Hopping, LastRows, Session, Windows
 from muntin.testing import AggregateLaws, IncrementalAggregateLaws
 
 HOPPING = Assignment("average", 30, 10)
@@ -39,7 +42,7 @@ class TestWholeAverage(AggregateLaws):
 
 
 def test_a_row_is_added_to_all_windows_that_are_open() -> None:
-    windows: Windows = {}
+    windows: OpenWindows = {}
     add_all(HOPPING, windows, [(20, (1, 5.0)), (20, (1, 7.0))], done=0)
     assert windows == {20: (2, 12.0), 10: (2, 12.0), 0: (2, 12.0)}
     add_all(HOPPING, windows, [(20, (1, 6.0))], done=40_000)
@@ -49,7 +52,7 @@ def test_a_row_is_added_to_all_windows_that_are_open() -> None:
 
 
 def test_windows_survive_their_state() -> None:
-    windows: Windows = {20: (3, 18.5), -10: (1, 1.0)}
+    windows: OpenWindows = {20: (3, 18.5), -10: (1, 1.0)}
     assert read_windows(write_windows(windows)) == windows
     assert unpack(pack(windows)) == windows
     assert read_windows(None) == unpack(pack({})) == {}
@@ -60,8 +63,8 @@ def test_pieces_of_a_frame_make_the_windows_that_its_rows_make(aggregate: str) -
     assignment = Assignment(aggregate, 30, 10)  # type: ignore[arg-type]  # one of the two
     random = np.random.default_rng(1)
     frame = pd.DataFrame({"last": random.integers(0, 5, 40) * 10, "value": random.integers(0, 100, 40) / 4})
-    by_row: Windows = {}
-    by_piece: Windows = {}
+    by_row: OpenWindows = {}
+    by_piece: OpenWindows = {}
     rows = [(last, (1, value)) for last, value in zip(frame["last"].tolist(), frame["value"].tolist(), strict=True)]
     add_all(assignment, by_row, rows, 0)
     add_all(assignment, by_piece, pieces(assignment.aggregate, frame), 0)
@@ -71,7 +74,7 @@ def test_pieces_of_a_frame_make_the_windows_that_its_rows_make(aggregate: str) -
 @pytest.mark.parametrize("system", [GeneralWhole(), GeneralIncremental()])
 def test_the_general_evaluator_in_process_is_right_and_measured(system: InProcess, tmp_path: Path) -> None:
     files = write_data(Data(20, 3_000, 2), tmp_path)
-    question = Question("average", 60, 60)
+    question = Question("average", Hopping(60, 60))
     expected = closed(expected_answers(question, files, have_lifetimes=True), question, files)
     assert check(system.name, question, expected, closed(system.answer(question, files), question, files)) > 500
     run = system.measure(question, files, limit=60)
@@ -80,9 +83,43 @@ def test_the_general_evaluator_in_process_is_right_and_measured(system: InProces
     assert run.memory.python > 0
 
 
+def test_rows_wait_for_the_watermark_and_pass_in_the_order_of_their_times() -> None:
+    windows, key = LastRows(3, 2), KeyRows()
+    key.take([(3_000, 3.0), (1_000, 1.0), (2_000, 2.0), (4_000, 4.0)], done=0)
+    assert key.due == 2
+    assert list(key.release(windows, "average", done=3)) == [(2_000, 1.5)]
+    key = KeyRows.read(key.written())
+    key.take([(2_500, 9.0), (5_000, 6.0)], done=3)  # the first one is late
+    assert list(key.release(windows, "average", done=6)) == [(4_000, 3.0)]
+    assert (key.released, key.due) == (5, None)
+    assert list(KeyRows.read(None).release(windows, "max", done=6)) == []
+
+
+def test_a_system_says_which_windows_it_has() -> None:
+    systems = all_systems({})
+    kinds: list[Windows] = [Hopping(60, 60), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10)]
+    able = {str(windows): {name for name in systems if not systems[name].why_not(windows)} for windows in kinds}
+    assert able["day in Europe/Berlin"] == {"muntin general", "spark window", "pyflink"}
+    by_hand = {"transformWithState", "transformWithStateInPandas"}
+    assert able["last 100 rows / 10 rows"] == {"muntin in order", "pyflink", *by_hand}
+    assert able["session 20 s"] >= {"muntin columnar", "spark window", "bytewax", "pathway", "beam", "pyflink"}
+    assert able["tumbling 60 s"] == {*systems} - {"muntin in order"}
+    assert systems["muntin columnar"].why_not(kinds[2]) == "has no day in Europe/Berlin"
+
+
+def test_windows_of_muntin_are_those_that_are_asked_for() -> None:
+    kinds: list[Windows] = [Hopping(60, 10), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10)]
+    assert [str(specification_of(windows)) for windows in kinds] == [
+        "hopping(60000000, 10000000)",
+        "session(20000000)",
+        "calendar('day', zone='Europe/Berlin')",
+        "last(100).trigger(10)",
+    ]
+
+
 def test_a_program_gets_the_rows_it_asked_for(tmp_path: Path) -> None:
     files = write_data(Data(20, 3_000, 2), tmp_path)
-    task = Task([str(path) for path in files.paths], "average", 60, 60, 10, most_rows=4_000)
+    task = Task([str(path) for path in files.paths], Question("average", Hopping(60, 60)), most_rows=4_000)
     assert len(list(task.rows())) == 4_000
     answers = Answers(is_kept=False)
     answers.add(1, 2, 3.0)

@@ -1,0 +1,9 @@
+"""The kinds of windows that are asked for, each with the plain computation of its answers."""
+
+from benchmarks.windows.calendar import Calendar
+from benchmarks.windows.hopping import Hopping
+from benchmarks.windows.last_rows import LastRows
+from benchmarks.windows.sessions import Session
+from benchmarks.windows.windows import ANSWERS, Aggregate, Floats, Ints, Rows, Windows
+
+__all__ = ["ANSWERS", "Aggregate", "Calendar", "Floats", "Hopping", "Ints", "LastRows", "Rows", "Session", "Windows"]
