@@ -56,7 +56,7 @@ OVER_SLICES = "muntin_engine.evaluators.over_slices"
 SLICES = "muntin_engine.evaluators.slices"
 WITH_ARRAYS = (
     f"{GENERAL}.result_tables",
-    *(f"{OVER_SLICES}.{name}" for name in ("lifted_rows", "processing", "window_tables")),
+    *(f"{OVER_SLICES}.{name}" for name in ("processing", "window_tables")),
     *(f"{SLICES}.{name}" for name in ("lifting", "result_tables")),
 )
 ASKED_WHILE_PLANNING = (

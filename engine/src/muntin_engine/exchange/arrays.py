@@ -76,7 +76,19 @@ def to_arrow(values: Sequence[object], field: Field, arrow_type: pa.DataType) ->
     if isinstance(data_type, MapOf):
         return _maps(values, field, data_type, arrow_type)
     assert isinstance(data_type, Scalar)
-    return _scalars(values, field, data_type.kind, arrow_type)
+    wrong = {cls for cls in set(map(type, values)) if not _is_accepted(cls, data_type.kind)}
+    if wrong:
+        raise MisfitError(next(value for value in values if type(value) in wrong), field)
+    within = _HELD.get(data_type.kind)
+    if within is None:
+        return _array(values, field, arrow_type)
+    held: list[object] = []
+    try:
+        for value in values:
+            held.append(None if value is None else within(value, arrow_type))
+    except BaseException as error:  # what `__float__` and the like of a number of the module's own do
+        raise _raised(values[len(held)], field, error) from safe_cause(error)
+    return _array(held, field, arrow_type)
 
 
 def first_misfit(values: Iterable[object], field: Field, arrow_type: pa.DataType) -> int | None:
@@ -166,22 +178,6 @@ def _offsets(rows: Sequence[Sequence[object] | None]) -> pa.Array:
 
 def _is_missing(rows: Sequence[object]) -> pa.Array:
     return pa.array([row is None for row in rows], pa.bool_())
-
-
-def _scalars(values: Sequence[object], field: Field, kind: ScalarKind, arrow_type: pa.DataType) -> pa.Array:
-    wrong = {cls for cls in set(map(type, values)) if not _is_accepted(cls, kind)}
-    if wrong:
-        raise MisfitError(next(value for value in values if type(value) in wrong), field)
-    within = _HELD.get(kind)
-    if within is None:
-        return _array(values, field, arrow_type)
-    held: list[object] = []
-    try:
-        for value in values:
-            held.append(None if value is None else within(value, arrow_type))
-    except BaseException as error:  # what `__float__` and the like of a number of the module's own do
-        raise _raised(values[len(held)], field, error) from safe_cause(error)
-    return _array(held, field, arrow_type)
 
 
 def _is_accepted(cls: type, kind: ScalarKind) -> bool:

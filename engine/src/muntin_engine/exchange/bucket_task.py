@@ -62,7 +62,7 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
     durations, checked = Durations(task), CheckedCells(cells, f"bucket {bucket}")
     try:
         with overseen(task.worker, task.plan.axis), _without_collector():
-            with durations.of("intake"):
+            with durations.stages["intake"]:
                 intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
             reports = [
                 # a static input is complete after its rows
@@ -72,9 +72,9 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
                 for part, own in zip(arrived.inputs, intake.key_watermarks, strict=True)
             ]
             batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
-            with durations.of("evaluate"):
+            with durations.stages["evaluate"]:
                 found = evaluator_named(task.plan.choice.evaluator).process(task, bucket, checked, batch)
-            with durations.of("encode"):
+            with durations.stages["encode"]:
                 tables = list(found.tables)
     except ModuleFailedError as error:
         error.say_window(task.plan.axis.spell_interval)
@@ -82,7 +82,7 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
     yield OutputBlob(ACCEPTED, found.accepted)
     yield OutputBlob(OUTPUT_WATERMARK, found.output_watermark)
     for table in tables:
-        with durations.of("encode"):
+        with durations.stages["encode"]:
             blob = to_blob(table)
         yield OutputBlob(RESULTS, table.num_rows, blob)
     yield from _side_outputs(task, found, intake)

@@ -80,7 +80,7 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
     for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
         for given, part in by_side(task, batch):
             side = given.side
-            with durations.of("distribute"):
+            with durations.stages["distribute"]:
                 rows, seen, sources, unaccepted, filtered = read_rows(given, part)
                 progress[side] = progress[side].advance(seen)
                 if sources:
@@ -88,7 +88,7 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
                 skipped = list(map(add, skipped, [*unaccepted, filtered]))
                 if "signal" in part.schema.names:
                     signals |= signals_in(part)
-            with durations.of("lift" if lifts else "distribute"):
+            with durations.stages["lift" if lifts else "distribute"]:
                 sent = list(_lifted(task, evaluator, rows) if lifts else _blobs(task, rows, side))
             yield from sent
     to_one = {"durations": durations.pack(), "skipped": skipped}

@@ -23,17 +23,18 @@ class Durations:
     """Durations from when this is made until they are asked for; none if the query is not timed.
 
     A worker evaluates one task at a time, so what a module's meter says in between is the module's time here.
+
+    Attributes:
+        stages: For each stage a context that measures it. One stage must not be inside another.
     """
 
     def __init__(self, task: TaskPayload) -> None:
         self._task = task
-        self._stages = {stage: Meter(clock) for stage in STAGES} if task.is_timed else {}
+        self._meters = [Meter(clock) for _ in STAGES] if task.is_timed else []
+        self.stages: dict[str, AbstractContextManager[None]] = dict.fromkeys(STAGES, _UNTIMED)
         if task.is_timed:
+            self.stages |= zip(STAGES, map(_Timed, self._meters), strict=True)
             self._take()
-
-    def of(self, stage: str) -> AbstractContextManager[None]:
-        """Measure a stage. One stage must not be inside another."""
-        return _Timed(self._stages[stage]) if self._stages else _UNTIMED
 
     def pack(self) -> bytes | None:
         """Return the times as bytes, to be added to those of a bucket."""
@@ -62,7 +63,7 @@ class Durations:
     def _take(self) -> tuple[Numbers, Numbers, Numbers]:
         """Return nanoseconds of all stages and modules; of each module, how many calls ran long, and the longest."""
         modules = self._task.meters
-        spent = [meter.take() for meter in [*self._stages.values(), *modules]]
+        spent = [meter.take() for meter in [*self._meters, *modules]]
         long = [meter.take_long() for meter in modules]
         counts, longest = [calls.number for calls in long], [calls.longest for calls in long]
         return np.array(spent, _WIRE), np.array(counts, _WIRE), np.array(longest, _WIRE)

@@ -222,6 +222,11 @@ class TaskPayload(MakesOnce):
         """The codec for this query's state."""
         return Codec(set().union(*map(records_of, self.modules)))
 
+    @cached_property
+    def gap(self) -> int | None:
+        """As `Plan.gap`."""
+        return self.plan.gap
+
     @property
     def modules(self) -> list[Module]:
         """The modules."""

@@ -129,10 +129,20 @@ class StateLog:
         """Return all entries."""
         return [self._read(segment) for segment in self._segments]
 
-    def append(self, entries: Sequence[Entry]) -> None:
-        """Write what a batch brought."""
-        for entry in entries:
-            self._write(entry, level=0)
+    def append(self, entries: Sequence[Entry], level: int = 0, *, is_full: bool = False) -> None:
+        """Write entries.
+
+        Args:
+            entries: What a batch brought, or what entries were merged into.
+            level: How often they were merged.
+            is_full: True if they are not to be merged with others.
+        """
+        present = len(self._schema_versions) - 1
+        for first, last, data in entries:
+            self.serial += 1
+            segment = Segment(self.serial, first, last, level, len(data), is_full, present)
+            self._cells.put(segment.cell, data)
+            self._segments.append(segment)
 
     def forget(self, first_live: int) -> None:
         """Remove the entries that are about places before a first one alone."""
@@ -156,25 +166,16 @@ class StateLog:
         for segment in self._segments:
             self._cells.remove(segment.cell)
         self._segments = []
-        for entry in entries:
-            self._write(entry, level=0, is_full=True)
+        self.append(entries, is_full=True)
 
     def _merge(self, alike: Sequence[Segment], store: Merges, first_live: int) -> None:
         merged = store.compact([self._read(segment) for segment in alike], first_live)
         for segment in alike:
             self._cells.remove(segment.cell)
         self._segments = [segment for segment in self._segments if segment not in alike]
-        is_full = 2 * len(merged) > len(alike)
-        for place, entry in enumerate(merged, 1):
-            self._write(entry, alike[0].level + 1, is_full=is_full and place < len(merged))
-
-    def _write(self, entry: Entry, level: int, *, is_full: bool = False) -> None:
-        self.serial += 1
-        segment = Segment(
-            self.serial, entry.first, entry.last, level, len(entry.data), is_full, len(self._schema_versions) - 1
-        )
-        self._cells.put(segment.cell, entry.data)
-        self._segments.append(segment)
+        level = alike[0].level + 1
+        self.append(merged[:-1], level, is_full=2 * len(merged) > len(alike))
+        self.append(merged[-1:], level)
 
     def _read(self, segment: Segment) -> StoredEntry:
         data = self._cells.get(segment.cell)

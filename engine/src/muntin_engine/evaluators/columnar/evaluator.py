@@ -66,13 +66,12 @@ class ColumnarEvaluator(OverSlices):
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any."""
-        from muntin_engine.evaluators.columnar.lifting import lift_rows
+        from muntin_engine.evaluators.columnar.lifting import lift_rows, rows_to_lift
         from muntin_engine.evaluators.fused.lifting import Fusing
         from muntin_engine.evaluators.fused.lifting import lift_rows as lift_each
-        from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
 
-        if task.plan.gap is not None:
-            return lift_each(Fusing(task.plan.gap), task.forms, rows_to_lift(task, rows))
+        if task.gap is not None:
+            return lift_each(Fusing(task.gap), task.forms, rows_to_lift(task, rows))
         return lift_rows(task.grids[0], task.forms, rows_to_lift(task, rows))
 
     def load(self) -> None:
@@ -81,7 +80,7 @@ class ColumnarEvaluator(OverSlices):
         import muntin_engine.evaluators.columnar.result_tables
         import muntin_engine.evaluators.fused.lifting
         import muntin_engine.evaluators.fused.processing
-        import muntin_engine.evaluators.over_slices.lifted_rows  # noqa: F401
+        import muntin_engine.evaluators.over_slices.processing  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
@@ -90,7 +89,7 @@ class ColumnarEvaluator(OverSlices):
         from muntin_engine.evaluators.fused.processing import process as process_sessions
         from muntin_engine.evaluators.over_slices.processing import process_slices
 
-        if task.plan.gap is not None:
+        if task.gap is not None:
             return process_sessions(task, bucket, cells, batch)
 
         def make_store() -> ColumnarStore:

@@ -39,14 +39,21 @@ class HeldPartials:
     def close(self, place: int, first: int, last: int) -> Iterator[Windows]:
         """Yield the windows from `first` up to but not including `last` that have rows."""
         grid = self._grids[place]
-        some = [self._part(grid, piece, first, last) for piece in self._pieces]
+        if isinstance(grid, SliceGrid):
+            start, stop = grid.start_of(first), grid.first_legal(last)
+            some = [piece.before(stop).since(start) for piece in self._pieces]
+        else:
+            some = [piece.before(last).alive(first) for piece in self._pieces]
         present = [piece for piece in some if len(piece)]
         if not present:
             return
-        if isinstance(grid, SliceGrid):
-            yield from close_windows(grid, _in_order(concat(present)), first, last)
-        else:
-            yield from close_ranges(concat(present), first, last)
+        whole = concat(present)
+        if not isinstance(grid, SliceGrid):
+            yield from close_ranges(whole, first, last)
+        elif (np.diff(whole.slices) >= 0).all():
+            yield from close_windows(grid, whole, first, last)
+        else:  # the slices of several pieces
+            yield from close_windows(grid, whole.take(stable_order(*number(whole.slices))), first, last)
 
     def forget(self, first_live: int) -> None:
         """Drop what lies before a first slice, and ranges that end before a window."""
@@ -61,19 +68,6 @@ class HeldPartials:
     def renumber(self, places: IntArray) -> None:
         """Give each key its new code."""
         self._pieces = [piece.with_keys(places[piece.keys]) for piece in self._pieces]
-
-    def _part(self, grid: Grid, piece: Partials, first: int, last: int) -> Partials:
-        """Return the part of a piece that belongs to some windows."""
-        if isinstance(grid, SliceGrid):
-            return piece.before(grid.first_legal(last)).since(grid.start_of(first))
-        return piece.before(last).alive(first)
-
-
-def _in_order(partials: Partials) -> Partials:
-    """Return partial states in the order of their slices; those of several pieces may not be."""
-    if (np.diff(partials.slices) >= 0).all():
-        return partials
-    return partials.take(stable_order(*number(partials.slices)))
 
 
 def _trimmed(piece: Partials, first_live: int) -> Partials:

@@ -20,6 +20,7 @@ from muntin_engine.evaluators.columnar.partials import COUNTED, Collected, Part,
 from muntin_engine.evaluators.columnar.wire import to_blob
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
+from muntin_engine.exchange.task_payload import TaskPayload
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,23 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+
+def rows_to_lift(task: TaskPayload, table: pa.Table) -> Rows:
+    """Return the projected rows of a query as arrays."""
+    (given,), whole = task.inputs, table.combine_chunks()
+
+    def array(name: str) -> pa.Array:
+        column = whole.column(name)
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+    return Rows(
+        array("bucket").to_numpy(),
+        array("start").to_numpy(),
+        None if given.is_point else array("end").to_numpy(),
+        list(map(array, given.key_names)),
+        list(map(array, given.payload_names)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class FinalEmission(Emission):
     follows_windows = False
 
     def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
-        self._closing = ClosingWindows(query)
+        self._closing = query.once(ClosingWindows)
         self._results = results
 
     def emit(

@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar.coding import stable_order
-from muntin_engine.evaluators.columnar.lifting import RowGroups, Rows, group_rows
+from muntin_engine.evaluators.columnar.lifting import RowGroups, Rows, group_rows, rows_to_lift
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.exchange.task_payload import TaskPayload
