@@ -143,8 +143,11 @@ WORKS: Final = (
         aggregate="average",
         keys=10_000,
         windows=(Session(20),),
-        systems=(COLUMNAR, GENERAL, SPARK, *ELSEWHERE),
-        bars=(Times(COLUMNAR, SPARK, Measure.END_TO_END, 3),),
+        systems=(COLUMNAR, SLICED, GENERAL, SPARK, *ELSEWHERE),
+        bars=(
+            Times(COLUMNAR, SPARK, Measure.END_TO_END, 3),
+            Times(SLICED, SPARK, Measure.END_TO_END, 1),
+        ),
         files={GENERAL: 1, SPARK: 3} | dict.fromkeys(ELSEWHERE, 1),
     ),
     Work(
@@ -152,7 +155,8 @@ WORKS: Final = (
         aggregate="average",
         keys=10_000,
         windows=(Session(20),),
-        systems=(COLUMNAR, SPARK, *ELSEWHERE),
+        systems=(COLUMNAR, SLICED, SPARK, *ELSEWHERE),
+        bars=(Times(SLICED, SPARK, Measure.END_TO_END, 1),),
         distribution="zipf",
         files={SPARK: 3} | dict.fromkeys(ELSEWHERE, 1),
     ),

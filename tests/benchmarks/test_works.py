@@ -36,6 +36,8 @@ def test_the_bars_are_those_of_the_issue() -> None:
         ("tumbling-60-many-keys", "muntin columnar >= 3.5 x spark window end to end"),
         ("tumbling-60-many-keys", "muntin sliced >= 3 x transformWithState end to end"),
         ("session-20", "muntin columnar >= 3 x spark window end to end"),
+        ("session-20", "muntin sliced >= 1 x spark window end to end"),
+        ("session-20-zipf", "muntin sliced >= 1 x spark window end to end"),
         ("max-hopping-600-10", "muntin columnar >= 8 x spark window end to end"),
         ("smaller-hops", "muntin columnar: per warm batch grows < 1.5 x over the windows"),
         ("state-written", "muntin columnar: state written per warm batch and slice grows < 1.5 x over the windows"),

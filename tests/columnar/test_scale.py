@@ -12,9 +12,10 @@ from muntin import HoppingWindows, hopping, tumbling
 from muntin.schemas import describe
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.evaluators.columnar.entries import ENTRY_BYTES
 from muntin_engine.evaluators.columnar.lifting import Rows, lift_rows
 from muntin_engine.evaluators.columnar.results import form_results
-from muntin_engine.evaluators.columnar.store import ENTRY_BYTES, Closed, ColumnarStore
+from muntin_engine.evaluators.columnar.store import Closed, ColumnarStore
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceBucket, SliceResult
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.cells import MemoryCells

@@ -24,6 +24,7 @@ from muntin import (
     WindowKind,
     count_by_start,
     hopping,
+    session,
     snapshot,
     tumbling,
 )
@@ -86,6 +87,10 @@ def test_every_evaluator_that_can_run_the_query_runs_it() -> None:
     lasting = Script().insert("a", 1, 9, 2.0).insert("b", 3, INFINITY, 4.5).close()
     assert crash_everywhere(lasting, query(Mean())).evaluators == ("general", "columnar")
     assert crash_everywhere(REVISED, query(Mean())).evaluators == ("general",)
+    for script in (POINTS, lasting):
+        assert crash_everywhere(script, query(Total(), session(3))).evaluators == ("general", "sliced")
+        assert crash_everywhere(script, query(Mean(), session(3))).evaluators == everything
+    assert crash_everywhere(REVISED, query(Total(), session(3))).evaluators == ("general",)
 
 
 def test_the_report_draws_the_smallest_stream_the_restart_and_both_outputs() -> None:
@@ -139,6 +144,14 @@ def test_what_combine_keeps_elsewhere_is_found_over_slices() -> None:
         steps = steps.point(place, 3 * place, 1).punctuate(3 * place)
     error = failure(steps.close(), query(CombinesOnSelf(), hopping(12, 3)))
     assert (error.evaluator, error.mishap) == ("sliced", "restart")
+
+
+def test_what_combine_keeps_elsewhere_is_found_over_sessions() -> None:
+    steps = Script()
+    for place in range(6):
+        steps = steps.point(place, 3 * place, 1).punctuate(3 * place)
+    error = failure(steps.close(), query(CombinesOnSelf(), session(5)))
+    assert (error.evaluator, error.mishap) == ("sliced", "crash")
 
 
 def test_a_cache_of_what_can_be_computed_again_is_allowed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +12,12 @@ from muntin import EARLIEST, INFINITY, Event, Insertion, SessionWindows, Window
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
 from muntin_engine.core.changes import Progress
+from muntin_engine.evaluators.columnar.lifting import Rows
 from muntin_engine.evaluators.columnar.results import form_results
 from muntin_engine.evaluators.fused.bucket import FusedBucket
 from muntin_engine.evaluators.fused.lifting import Fusing, lift_rows
-from muntin_engine.evaluators.fused.store import ClosedSessions, FusedStore
+from muntin_engine.evaluators.fused.session_store import SessionStore
+from muntin_engine.evaluators.fused.store import FusedStore
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.evaluators.over_slices.slice_bucket import SliceResult
 from muntin_engine.state.codec import Codec
@@ -64,34 +66,43 @@ class SessionRun(SliceRun):
         for change in self._random.sample(rows, len(rows)):
             tasks[self._random.randrange(3)].append(change)
         fusing = Fusing(self.case.window.gap)  # type: ignore[attr-defined]
-        return [blob for task in tasks for blob in lift_rows(fusing, self.forms, self._rows(task))]
+        return [blob for task in tasks if task for blob in self._blobs(fusing, self._rows(task))]
 
-    def _rows(self, task: Sequence[KeyedChange]) -> Any:
+    def _blobs(self, fusing: Fusing, rows: Rows) -> Iterable[BucketBlob]:
+        """Return what a task of the map side makes of its rows."""
+        return lift_rows(fusing, self.forms, rows)
+
+    def _rows(self, task: Sequence[KeyedChange]) -> Rows:
         rows = rows_of(task)
         return replace(rows, ends=None) if self.case.is_point else rows
 
     def _process(self, number: int, blobs: Sequence[Any], arrived: Progress) -> SliceResult[Any]:
-        def make_store() -> FusedStore:
-            return FusedStore(self.forms, at_end=False)
-
-        bucket = FusedBucket((), make_store, self._cells[number], Codec(), self.compatibility, self._kept, number)
+        bucket = FusedBucket((), self._store, self._cells[number], Codec(), self.compatibility, self._kept, number)
         result = bucket.process([blob.blob for blob in blobs if blob.bucket == number], arrived)
         self._since[number] = bucket.output_watermark(result, at_end=False)
         return result
 
+    def _store(self) -> SessionStore[Any, Any, Any]:
+        """Return an empty store."""
+        return FusedStore(self.forms, at_end=False)
+
     def _promised(self, at_end: bool) -> int:
         return self._watermark if at_end else min(self._since.values())
 
-    def _add(self, place: int, closed: ClosedSessions) -> Iterator[Window]:  # type: ignore[override]
+    def _add(self, place: int, closed: Any) -> Iterator[Window]:
         keys = closed.keys.column("k0").to_pylist()
-        results = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
-        starts, ends = closed.windows.windows.tolist(), closed.ends.tolist()
-        for key, start, end, *values in zip(keys, starts, ends, *results, strict=True):
+        starts, results = self._starts_and_results(closed)
+        for key, start, end, *values in zip(keys, starts, closed.ends.tolist(), *results, strict=True):
             row = (Window(start, end), start, end, tuple(values))
             rows = self._rows_of(place, key)
             assert row not in rows, f"{row} is put out twice"
             rows[row] += 1
             yield row[0]
+
+    def _starts_and_results(self, closed: Any) -> tuple[list[int], list[list[Any]]]:
+        """Return where complete sessions start, and by module their results."""
+        results = [values_of(form_results(form, number, closed.windows)) for number, form in enumerate(self.forms)]
+        return closed.windows.windows.tolist(), results
 
     def _rows_of(self, place: int, key: Any) -> Counter[Any]:
         return self._table.setdefault((place, key), Counter())

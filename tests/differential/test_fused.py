@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from muntin import INFINITY, session
-from muntin_engine.evaluators.columnar import coding, store
+from muntin_engine.evaluators.columnar import coding, entries, key_table
 from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.fused import fusing, held_sessions
+from muntin_engine.evaluators.fused import fusing, held_sessions, session_store
 from muntin_engine.evaluators.fused import store as fused_store
 from muntin_engine.evaluators.fused.bucket import FusedBucket
 from muntin_engine.evaluators.fused.fusing import sessions_of
@@ -39,8 +39,8 @@ def test_the_output_is_that_of_the_reference_after_every_batch(gap: int, forms: 
 
 
 SMALL = {
-    (store, "ENTRY_BYTES"): 64,
-    (store, "FEW_KEYS"): 1,
+    (entries, "ENTRY_BYTES"): 64,
+    (key_table, "FEW_KEYS"): 1,
     (coding, "_FEW"): 0,
     (coding, "DENSE"): 0,
     (state_log, "MOST_ALIKE"): 2,
@@ -65,7 +65,7 @@ def test_what_is_done_only_with_much_makes_no_difference(
 _running_maximum, _fuse = fusing._running_maximum, fusing.fuse
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "late rows are taken": (fused_store, "_from", lambda table, _: table),
+    "late rows are taken": (session_store, "_from", lambda table, _: table),
     "what touches is apart": (
         fusing,
         "_running_maximum",

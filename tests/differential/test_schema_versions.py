@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, tumbling
+from muntin import EARLIEST, INFINITY, ClipPolicy, EmitPolicy, TimestampPolicy, hopping, session, tumbling
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
-from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult
 from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.compatibility import Compatibility
@@ -26,6 +26,8 @@ from tests.differential.drive import check
 from tests.differential.forms import FORMS
 from tests.differential.schema_versions import columnar_schema_version, identity_of, schema_version
 from tests.differential.slices import SliceCase
+from tests.differential.state_sessions import MODULES as STATE_MODULES
+from tests.differential.state_sessions import StateSessionCase, StateSessionRun
 
 LAST = 3
 
@@ -161,3 +163,40 @@ def test_columnar_modules_may_be_upgraded_on_the_way(window: Any, forms: str, is
     for number in range(3):
         case = SliceCase((window,), forms, is_point, number)
         check(case, case.stream, run_slices)
+
+
+class SchemaVersionsSessionRun(StateSessionRun):
+    """A stream on its way through buckets of sessions whose modules are newer after each restart."""
+
+    schema_version = 1
+
+    @property
+    def bindings(self) -> list[Binding]:
+        """The modules of the present schema version."""
+        return [replace(part, module=schema_version(part.module, self.schema_version)) for part in self.case.bindings]
+
+    @property
+    def compatibility(self) -> Compatibility:
+        """What the state depends on."""
+        modules = [binding.module for binding in self.bindings]
+        return Compatibility(identity_of(modules), modules)
+
+    def take(self, batch: Batch) -> None:
+        """Run a batch; before the second and the third one there is a restart."""
+        is_first = self.progress.horizon == EARLIEST
+        if not is_first and (batch.restart_before or self.schema_version < LAST):
+            self.schema_version = min(self.schema_version + 1, LAST)
+            batch = replace(batch, restart_before=True)
+        super().take(batch)
+
+
+def run_sessions(case: StateSessionCase, stream: Script) -> None:
+    slices.follow(SchemaVersionsSessionRun(case), stream)
+
+
+@pytest.mark.parametrize("modules", STATE_MODULES)
+@pytest.mark.parametrize("gap", [1, 4, 15])
+def test_modules_with_python_states_over_sessions_may_be_upgraded_on_the_way(gap: int, modules: str) -> None:
+    for number in range(4):
+        case = StateSessionCase((session(gap),), modules, True, number)
+        check(case, case.stream, run_sessions)

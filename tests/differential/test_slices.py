@@ -14,7 +14,15 @@ import pytest
 
 from muntin import HoppingWindows, hopping, tumbling
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.columnar import coding, held_partials, ranges, store, window_closing, window_scans
+from muntin_engine.evaluators.columnar import (
+    coding,
+    entries,
+    held_partials,
+    key_table,
+    ranges,
+    window_closing,
+    window_scans,
+)
 from muntin_engine.evaluators.columnar.key_table import KeyTable
 from muntin_engine.state import log as state_log
 from muntin_engine.state.kept_stores import KeptStores
@@ -69,8 +77,8 @@ SMALL = {
     (window_scans, "_NARROW"): 0,
     (ranges, "MOST_CELLS"): 4,
     (ranges, "_MOST_WINDOWS"): 3,
-    (store, "ENTRY_BYTES"): 64,
-    (store, "FEW_KEYS"): 1,
+    (entries, "ENTRY_BYTES"): 64,
+    (key_table, "FEW_KEYS"): 1,
     (held_partials, "_MOST_PIECES"): 1,
     (coding, "_FEW"): 0,
     (coding, "DENSE"): 0,

@@ -21,6 +21,7 @@ from muntin import (
     bounded_delay,
     early,
     hopping,
+    session,
     snapshot,
 )
 from muntin.triggers import any_of, every_count, on_signal, repeat
@@ -222,6 +223,20 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
         (Sketch, {"wanted": "general"}, "evaluator", "general: asked for"),
         (Sketch, {"window": snapshot()}, "evaluator", "general: snapshot() is cut by each key's own events"),
         (Sketch, {"columns": ID}, "evaluator", "general: events have ids, so they may be revised"),
+        (Members, {"window": session(9)}, "evaluator", "general: show.members 1.0.0 has no combine"),
+        (Sketch, {"window": session(9)}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),
+        (Sketch, {"window": session(9), **LENGTHS}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form"),
+        (Sketch, {"window": session(9), "columns": ID}, "evaluator", "general: events have ids, so they may be"),
+        (
+            Sketch,
+            {"window": session(9)},
+            "module",
+            "m = show.sketch 1.0.0: adds a session's rows of a batch in one call, and combines its states where",
+        ),
+        (Sketch, {"window": session(9)}, "row", "crosses the shuffle as it is, and is added there to the state of its"),
+        (Sketch, {"window": session(9)}, "state", "a partial state per key and open session; a batch writes only"),
+        (Statistics, {"window": session(9)}, "row", "lifted before the shuffle, and fused with its session after it"),
+        (Statistics, {"window": session(9)}, "state", "a partial state per key and open session; a batch writes only"),
         (Sketch, LENGTHS, "evaluator", "general: events have lifetimes, so a row may lie in several slices"),
         (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
         (Statistics, {"wanted": "sliced"}, "evaluator", "sliced: asked for"),

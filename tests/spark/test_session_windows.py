@@ -16,7 +16,7 @@ from muntin_stats import Average, Count, Sum
 from tests.spark.running import collect, run, stream_of
 
 SECOND = 1_000_000
-EVALUATORS: tuple[Literal["columnar", "general"], ...] = ("columnar", "general")
+EVALUATORS: tuple[Literal["columnar", "sliced", "general"], ...] = ("columnar", "sliced", "general")
 SCHEMA = pa.schema(
     {
         "change": pa.string(),
@@ -78,8 +78,10 @@ def test_sessions_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> Non
     assert 40 < len(constant) < len(per_event) < 200
     computed = {"n": module(Count, "x"), "total": module(Sum, "x"), "mean": module(Average, "x")}
     points = events(stream, key="key", at="ts", change="change", buckets=2)
-    by_gap = points.window(session("10 seconds"), evaluator="columnar").aggregate(**computed)
-    found = {"constant": (run(by_gap.results(), tmp_path / "checkpoint").rows, constant)}
+    found = {}
+    for fused in EVALUATORS[:2]:
+        by_gap = points.window(session("10 seconds"), evaluator=fused).aggregate(**computed)
+        found[f"{fused}, constant"] = (run(by_gap.results(), tmp_path / fused).rows, constant)
     lasting = events(whole, key="key", start="ts", end="until", change="change", buckets=2)
     for evaluator in EVALUATORS:
         by_end = lasting.window(session(), evaluator=evaluator).aggregate(**computed)

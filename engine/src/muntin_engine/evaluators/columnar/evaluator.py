@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from muntin import Merge
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.contract import OverSlices, whatever_forbids_lifting, without_form
+from muntin_engine.evaluators.over_slices.contract import OverSlices, without_form
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -27,12 +27,6 @@ class ColumnarEvaluator(OverSlices):
     name = "columnar"
     advantage = "all modules have a columnar form"
     uses_forms = True
-
-    def why_not(self, plan: Plan) -> str | None:
-        """Return why it cannot run a query; None if it can. Sessions are fused, and have no slices."""
-        if plan.gap is None:
-            return super().why_not(plan)
-        return plan.why_no_lifting or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
 
     def lacks(self, plan: Plan) -> str | None:
         """Return that a module has no columnar form."""
@@ -57,12 +51,6 @@ class ColumnarEvaluator(OverSlices):
         if plan.gap is None:
             return super().explain_row(plan)
         return "lifted before the shuffle, and fused with its session after it"
-
-    def explain_state(self, plan: Plan) -> str:
-        """Say what is kept between micro-batches, and its bound."""
-        if plan.gap is None:
-            return super().explain_state(plan)
-        return "a partial state per key and open session; a batch writes only its own partial states"
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any."""
@@ -100,6 +88,6 @@ class ColumnarEvaluator(OverSlices):
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
         from muntin_engine.evaluators.columnar.in_memory import ArraysInMemory
-        from muntin_engine.evaluators.fused.in_memory import SessionsInMemory
+        from muntin_engine.evaluators.fused.in_memory import ArraySessionsInMemory
 
-        return ArraysInMemory(plan, cells, codec) if plan.gap is None else SessionsInMemory(plan, cells, codec)
+        return ArraysInMemory(plan, cells, codec) if plan.gap is None else ArraySessionsInMemory(plan, cells, codec)

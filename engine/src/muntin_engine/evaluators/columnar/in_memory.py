@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -48,12 +49,18 @@ class ArraysInMemory(SlicesInMemory):
 def rows_of(plan: Plan, key: Key, row: InputChange) -> Rows:
     """Return one row as arrays."""
     inputs = [module.known[0] for module in plan.modules]
+    columns = [column_of(field, [value]) for field, value in zip(inputs, row.payload, strict=True)]
+    return replace(row_without_inputs(plan, key, row), inputs=columns)
+
+
+def row_without_inputs(plan: Plan, key: Key, row: InputChange) -> Rows:
+    """Return the key and the lifetime of one row as arrays."""
     return Rows(
         np.zeros(1, np.int32),
         np.array([row.start], np.int64),
         None if plan.input.is_point else np.array([row.end], np.int64),
         [pa.array([part], pa.int64()) for part in key],
-        [column_of(field, [value]) for field, value in zip(inputs, row.payload, strict=True)],
+        [],
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import repeat
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,21 @@ import pyarrow.compute as pc
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import canonical
 from muntin_engine.core.frozen_values import freeze
+
+FEW_KEYS: Final = 1024
+"""With up to so many keys none is forgotten."""
+
+
+class HoldsKeys(Protocol):
+    """The partial states of a bucket, which know keys by their codes."""
+
+    def keys(self) -> IntArray:
+        """Return the codes of all keys, ascending."""
+        ...
+
+    def renumber(self, places: IntArray) -> None:
+        """Give each key its new code."""
+        ...
 
 
 class KeyTable:
@@ -23,6 +39,7 @@ class KeyTable:
     def __init__(self) -> None:
         self._codes: dict[Hashable, int] = {}
         self._tables: list[pa.Table] = []
+        self._most = FEW_KEYS
 
     def __len__(self) -> int:
         return len(self._codes)
@@ -51,6 +68,27 @@ class KeyTable:
         if len(self._tables) != 1:
             self._tables = [pa.concat_tables(self._tables).combine_chunks()]
         return self._tables[0]
+
+    def count(self, codes: Sequence[IntArray]) -> int:
+        """Count the keys of some blobs. Cost: next to nothing per key, and a byte for each known one.
+
+        Args:
+            codes: The codes of each blob's keys, which differ.
+        """
+        if len(codes) < 2:
+            return sum(map(len, codes))
+        is_there = np.zeros(len(self), np.bool_)
+        for some in codes:
+            is_there[some] = True
+        return int(np.count_nonzero(is_there))
+
+    def forget_others(self, held: HoldsKeys) -> None:
+        """Forget the keys that are not held any more, whenever there are twice as many as were left then."""
+        if len(self) <= self._most:
+            return
+        live = held.keys()
+        held.renumber(self.keep(live))
+        self._most = max(FEW_KEYS, 2 * len(live))
 
     def keep(self, codes: IntArray) -> IntArray:
         """Forget all keys but some, which are numbered anew; return for each old code the new one.

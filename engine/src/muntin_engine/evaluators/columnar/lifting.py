@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,9 @@ from muntin_engine.evaluators.columnar.wire import to_blob
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 from muntin_engine.exchange.task_payload import TaskPayload
+
+NO_KEYS: Final = "none"
+"""The column that counts the keys of a query without key columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,7 @@ def _lasts(grid: RangeGrid, ends: IntArray) -> IntArray:
 def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
     """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
     named = {f"k{place}": column for place, column in enumerate(columns)}
-    return pa.table(named or {"none": pa.nulls(length)})
+    return pa.table(named or {NO_KEYS: pa.nulls(length)})
 
 
 def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:

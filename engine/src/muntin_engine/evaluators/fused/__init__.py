@@ -1,1 +1,1 @@
-"""Sessions on arrays: partial states with a low and a high end, fused where they touch."""
+"""Sessions: partial states with a low and a high end, fused where they touch; of components, or Python states."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.fused.store import ClosedSessions
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete, SliceBucket, SliceResult
 from muntin_engine.state.log import StateLog
 
+Output = TypeVar("Output")
 
-class FusedBucket(SliceBucket[ClosedSessions]):
+
+class FusedBucket(SliceBucket[Output]):
     """Evaluates final results of sessions for many keys.
 
     A row is late if it lies before the watermark of the batches before its own. A session is complete when the
@@ -23,7 +24,7 @@ class FusedBucket(SliceBucket[ClosedSessions]):
     that began before its end.
     """
 
-    def output_watermark(self, result: SliceResult[ClosedSessions], *, at_end: bool) -> int:
+    def output_watermark(self, result: SliceResult[Output], *, at_end: bool) -> int:
         """Return the watermark, or the least start of an open session; points at ends lie at the watermark or later."""
         watermark = result.progress.watermark
         return watermark if at_end or watermark == INFINITY else min(watermark, result.since)
@@ -39,7 +40,7 @@ class FusedBucket(SliceBucket[ClosedSessions]):
 
     def _close(
         self, store: Any, before: Sequence[int], after: Sequence[int], horizon: int
-    ) -> Iterator[Complete[ClosedSessions]]:
+    ) -> Iterator[Complete[Output]]:
         del horizon
         yield from (Complete(0, closed) for closed in store.close(0, before[0], after[0]))
 

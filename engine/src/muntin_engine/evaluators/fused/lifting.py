@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +50,45 @@ class Fusing:
         return until
 
 
+class BucketRows(NamedTuple):
+    """The rows of a bucket, among the rows of a batch in the order of their buckets.
+
+    Attributes:
+        bucket: Its number.
+        start: The place of its first row.
+        stop: The place after its last one.
+        keys: Its keys.
+        numbers: For each of its rows the place of the row's key among them.
+    """
+
+    bucket: int
+    start: int
+    stop: int
+    keys: pa.Table
+    numbers: IntArray
+
+
+def by_bucket(rows: Rows, order: IntArray) -> Iterator[BucketRows]:
+    """Yield the rows of each bucket that has any.
+
+    Args:
+        rows: The rows of a batch; there are some.
+        order: Their places in the order of their buckets.
+    """
+    keyed = encode(rows.keys, len(rows))
+    codes = keyed.codes[order]
+    buckets, firsts = np.unique(rows.buckets[order], return_index=True)
+    for bucket, first, stop in zip(buckets, firsts, [*firsts[1:], len(order)], strict=True):
+        distinct, numbers = _numbered(codes[first:stop], keyed.size)
+        keys = key_rows([key.take(pa.array(keyed.first[distinct])) for key in rows.keys], len(distinct))
+        yield BucketRows(int(bucket), int(first), int(stop), keys, numbers)
+
+
+def bucket_order(rows: Rows) -> IntArray:
+    """Return the places of rows in the order of their buckets."""
+    return stable_order(rows.buckets, int(rows.buckets.max()) + 1)
+
+
 def lift_rows(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows) -> Iterator[BucketBlob]:
     """Yield the partial states of a batch of rows for each bucket that has any.
 
@@ -60,16 +100,12 @@ def lift_rows(fusing: Fusing, forms: Sequence[BoundForm], rows: Rows) -> Iterato
     """
     if not len(rows):
         return
-    keyed = encode(rows.keys, len(rows))
-    order = stable_order(rows.buckets, int(rows.buckets.max()) + 1)
-    codes, until = keyed.codes[order], fusing.until(rows.starts, rows.ends)[order]
+    order = bucket_order(rows)
+    until = fusing.until(rows.starts, rows.ends)[order]
     parts = _parts(fusing, forms, rows, order)
-    whole = Partials(rows.starts[order], codes, np.ones(len(order), np.int8), parts, until)
-    buckets, firsts = np.unique(rows.buckets[order], return_index=True)
-    for bucket, first, stop in zip(buckets, firsts, [*firsts[1:], len(order)], strict=True):
-        distinct, numbers = _numbered(codes[first:stop], keyed.size)
-        keys = key_rows([key.take(pa.array(keyed.first[distinct])) for key in rows.keys], len(distinct))
-        yield BucketBlob(int(bucket), to_blob(keys, whole.slice(int(first), int(stop)).with_keys(numbers)))
+    whole = Partials(rows.starts[order], order, np.ones(len(order), np.int8), parts, until)
+    for bucket, start, stop, keys, numbers in by_bucket(rows, order):
+        yield BucketBlob(bucket, to_blob(keys, whole.slice(start, stop).with_keys(numbers)))
 
 
 def _numbered(codes: IntArray, size: int) -> tuple[IntArray, IntArray]:

@@ -12,7 +12,10 @@ from muntin_engine.plan.plan import Plan
 
 
 class OverSlices(Evaluator):
-    """Merges rows into partial states of slices, or of ranges of windows, and makes windows of those."""
+    """Merges rows into partial states of slices, or of ranges of windows, and makes windows of those.
+
+    Sessions have no slices: their partial states are fused.
+    """
 
     takes_several_windows = True
     lifts_rows = True
@@ -20,7 +23,9 @@ class OverSlices(Evaluator):
 
     def why_not(self, plan: Plan) -> str | None:
         """Return why it cannot run a query; None if it can."""
-        return next(_whatever_forbids_slices(plan), None) or self.lacks(plan)
+        if plan.gap is None:
+            return next(_whatever_forbids_slices(plan), None) or self.lacks(plan)
+        return plan.why_no_lifting or next(whatever_forbids_lifting(plan), None) or self.lacks(plan)
 
     @abstractmethod
     def lacks(self, plan: Plan) -> str | None:
@@ -35,6 +40,8 @@ class OverSlices(Evaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
+        if plan.gap is not None:
+            return "a partial state per key and open session; a batch writes only its own partial states"
         unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
         kept = f"a partial state per key and {unit} of the open windows"
         return f"{kept}{self.explain_bound(plan)}; a batch writes only its own rows or partial states"

@@ -1,4 +1,4 @@
-"""The sliced evaluator: Python states are merged per key and slice, and windows made of them key by key."""
+"""The sliced evaluator: Python states are merged per key and slice, or session, and windows made of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SlicedEvaluator(OverSlices):
 
     def lacks(self, plan: Plan) -> str | None:
         """Return that rows have several slices, or that a module cannot merge states."""
-        if plan.input.lifetimes != "point":
+        if plan.gap is None and plan.input.lifetimes != "point":
             return "events have lifetimes, so a row may lie in several slices"
         for module in plan.modules:
             if not (module.module.is_incremental and isinstance(module.module, SupportsCombine)):
@@ -38,12 +38,20 @@ class SlicedEvaluator(OverSlices):
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
+        if plan.gap is not None:
+            return "adds a session's rows of a batch in one call, and combines its states where sessions touch"
         grid = plan.window.grid()
         if grid is not None and grid.hop >= grid.size:
             return "its states are combined per slice, each window has slices of its own"
         if isinstance(module.module, SupportsDeduct):
             return "its states are combined per slice; a window deducts the slices that leave it"
         return "its states are combined per slice; windows share them on two stacks, as it has no deduct"
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        if plan.gap is None:
+            return super().explain_row(plan)
+        return "crosses the shuffle as it is, and is added there to the state of its session"
 
     def explain_bound(self, plan: Plan) -> str:
         """Say that rows are kept while they take less than states, where modules say what those take."""
@@ -52,13 +60,19 @@ class SlicedEvaluator(OverSlices):
         return f", or its rows while they take less than {sum(declared)} bytes" if declared else ""
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
-        """Yield the partial states of good rows for each bucket that has any."""
+        """Yield the partial states of good rows, or the rows of sessions, for each bucket that has any."""
+        from muntin_engine.evaluators.fused.lifting import Fusing
+        from muntin_engine.evaluators.fused.session_rows import blobs_of_rows
+        from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
         from muntin_engine.evaluators.slices.lifting import lift_states
 
+        if task.plan.gap is not None:
+            return blobs_of_rows(Fusing(task.plan.gap), rows_to_lift(task, rows), task.codec)
         return lift_states(task, rows)
 
     def load(self) -> None:
         """Import what micro-batches need."""
+        import muntin_engine.evaluators.fused.processing
         import muntin_engine.evaluators.over_slices.processing
         import muntin_engine.evaluators.slices.lifting
         import muntin_engine.evaluators.slices.result_tables
@@ -66,11 +80,15 @@ class SlicedEvaluator(OverSlices):
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.fused.processing import process_states
         from muntin_engine.evaluators.over_slices.processing import process_slices
         from muntin_engine.evaluators.slices.lifting import sliced_query_of
         from muntin_engine.evaluators.slices.result_tables import run_tables
         from muntin_engine.evaluators.slices.runs import WindowRuns
         from muntin_engine.evaluators.slices.states import StateStore
+
+        if task.plan.gap is not None:
+            return process_states(task, bucket, cells, batch)
 
         def make_store() -> StateStore:
             return StateStore(task.once(sliced_query_of))
@@ -79,6 +97,7 @@ class SlicedEvaluator(OverSlices):
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
+        from muntin_engine.evaluators.fused.in_memory import StateSessionsInMemory
         from muntin_engine.evaluators.slices.in_memory import StatesInMemory
 
-        return StatesInMemory(plan, cells, codec)
+        return StatesInMemory(plan, cells, codec) if plan.gap is None else StateSessionsInMemory(plan, cells, codec)

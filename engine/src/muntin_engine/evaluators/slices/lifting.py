@@ -24,7 +24,7 @@ def lift_states(task: TaskPayload, table: pa.Table) -> Iterator[BucketBlob]:
     query, rows = task.once(sliced_query_of), rows_to_lift(task, table)
     groups = group_rows(task.grids[0], rows)
     order = pa.array(stable_order(groups.codes, groups.size))
-    columns = [_python_values(column.take(order)) for column in rows.inputs]
+    columns = [python_values(column.take(order)) for column in rows.inputs]
     bounds = np.concatenate([[0], np.cumsum(np.bincount(groups.codes, minlength=groups.size))])
     buckets, starts = np.unique(groups.buckets, return_index=True)
     for bucket, start, stop in zip(buckets, starts, [*starts[1:], groups.size], strict=True):
@@ -45,7 +45,7 @@ def _keys(rows: Rows, groups: RowGroups, bucket: int) -> list[tuple[Any, ...]]:
     return list(zip(*columns, strict=True)) if columns else [()] * len(places)
 
 
-def _python_values(column: pa.Array) -> list[object]:
+def python_values(column: pa.Array) -> list[object]:
     """Return a column as Python values; numbers without nulls by way of NumPy, which is much faster."""
     is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     values: list[Any] = column.to_numpy().tolist() if is_plain and not column.null_count else column.to_pylist()
