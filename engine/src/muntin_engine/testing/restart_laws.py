@@ -78,7 +78,7 @@ class RestartLaws(ModuleLaws):
     @classmethod
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
         """Try a law once."""
-        windows = _hopping(cls.windows) if law.name == _OVER_SLICES else cls.windows
+        windows = _merging(cls.windows) if law.name == _OVER_SLICES else cls.windows
         body(cls(), RestartTrial(law, cls.subject(), cls._payload_strategy(), windows, cls.tolerance, data))
 
     @law(_REMEDY)
@@ -103,7 +103,7 @@ class RestartLaws(ModuleLaws):
 
     @law(_REMEDY, does_not_apply=_is_never_sliced)
     def test_results_over_slices_survive_restarts(self, trial: RestartTrial) -> None:
-        """A restart after any step, or a crash in it, does not show where windows are made of slices."""
+        """A restart after any step, or a crash in it, does not show where windows are made of slices, or fused."""
         kind = trial.draw(st.sampled_from(trial.kinds_over_slices))
         is_tried = trial.survives_over_slices(kind)
         if kind == "points" and not is_tried:
@@ -113,6 +113,6 @@ class RestartLaws(ModuleLaws):
 _OVER_SLICES: Final = "results over slices survive restarts"
 
 
-def _hopping(windows: Sequence[WindowKind]) -> list[WindowKind]:
-    """Return the windows that have slices."""
-    return [window for window in windows if window.grid() is not None]
+def _merging(windows: Sequence[WindowKind]) -> list[WindowKind]:
+    """Return the windows whose partial states are merged: those that have slices, and those that are fused."""
+    return [window for window in windows if window.grid() is not None or window.fuses_within() is not None]
