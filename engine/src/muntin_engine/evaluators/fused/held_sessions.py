@@ -12,7 +12,7 @@ from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.evaluators.fused.fusing import sessions_of
 
 
-class Stretches(Protocol):
+class HasStretches(Protocol):
     """What there is of n stretches of the axis: the rows on them, or the partial states of sessions."""
 
     @property
@@ -41,7 +41,7 @@ class Stretches(Protocol):
         ...
 
 
-Piece = TypeVar("Piece", bound=Stretches)
+Piece = TypeVar("Piece", bound=HasStretches)
 
 
 class HeldSessions(Generic[Piece]):
@@ -121,13 +121,13 @@ class HeldSessions(Generic[Piece]):
         return self._pieces[0] if self._pieces else None
 
 
-def ends_of(stretches: Stretches) -> IntArray:
+def ends_of(stretches: HasStretches) -> IntArray:
     """Return where stretches end."""
     assert stretches.lasts is not None
     return stretches.lasts
 
 
-def _ends_before(sessions: Stretches, watermark: int) -> BoolArray:
+def _ends_before(sessions: HasStretches, watermark: int) -> BoolArray:
     """Return for each session whether it ends before a watermark; once the stream is closed, all do."""
     if watermark == INFINITY:
         return np.ones(len(sessions), np.bool_)
