@@ -11,7 +11,7 @@ import numpy as np
 from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.fused.held_sessions import HeldSessions, Piece, HasStretches, ends_of
+from muntin_engine.evaluators.fused.held_sessions import HasStretches, HeldSessions, Piece, ends_of
 from muntin_engine.evaluators.over_slices.slice_store import Taken
 from muntin_engine.state.log import Entry, StoredEntry
 
