@@ -61,13 +61,13 @@ class SlicedEvaluator(OverSlices):
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows, or the rows of sessions, for each bucket that has any."""
+        from muntin_engine.evaluators.columnar.lifting import rows_to_lift
         from muntin_engine.evaluators.fused.lifting import Fusing
         from muntin_engine.evaluators.fused.session_rows import blobs_of_rows
-        from muntin_engine.evaluators.over_slices.lifted_rows import rows_to_lift
         from muntin_engine.evaluators.slices.lifting import lift_states
 
-        if task.plan.gap is not None:
-            return blobs_of_rows(Fusing(task.plan.gap), rows_to_lift(task, rows), task.codec)
+        if task.gap is not None:
+            return blobs_of_rows(Fusing(task.gap), rows_to_lift(task, rows), task.codec)
         return lift_states(task, rows)
 
     def load(self) -> None:
@@ -87,7 +87,7 @@ class SlicedEvaluator(OverSlices):
         from muntin_engine.evaluators.slices.runs import WindowRuns
         from muntin_engine.evaluators.slices.states import StateStore
 
-        if task.plan.gap is not None:
+        if task.gap is not None:
             return process_states(task, bucket, cells, batch)
 
         def make_store() -> StateStore:
