@@ -166,7 +166,7 @@ WORKS: Final = (
         keys=10_000,
         windows=(Calendar("Europe/Berlin"), Hopping(86_400, 86_400)),
         systems=(COLUMNAR, GENERAL, SPARK, "pyflink"),
-        files={COLUMNAR: 3, GENERAL: 2, SPARK: 3, "pyflink": 1},
+        files={COLUMNAR: 3, GENERAL: 1, SPARK: 3, "pyflink": 1},
         pace=AUTUMN,
     ),
     Work(
