@@ -13,7 +13,7 @@ from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec
+from muntin_engine.state.codec import Codec, records_of
 from tests.rows.modules import Listed
 
 
@@ -78,9 +78,15 @@ class Step(NamedTuple):
 
 def evaluated(plan: Plan, steps: Sequence[Step], *, restarts: bool = False) -> list[Result]:
     """Return the output of micro-batches; no output may be retracted."""
-    cells, codec = MemoryCells(), Codec()
-    evaluator = evaluator_named(plan.choice.evaluator).in_memory(plan, cells, codec)
+    return both_outputs(plan, steps, restarts=restarts)[0]
+
+
+def both_outputs(plan: Plan, steps: Sequence[Step], *, restarts: bool = False) -> tuple[list[Result], list[Result]]:
+    """Return the results of micro-batches, and what rows that left gave."""
+    cells, codec = MemoryCells(), Codec(set().union(*(records_of(module.module) for module in plan.modules)))
+    evaluator: Any = evaluator_named(plan.choice.evaluator).in_memory(plan, cells, codec)
     found: list[Result] = []
+    left: list[Result] = []
     horizon = -(2**63)
     assert plan.rows is not None
     for rows, watermark in steps:
@@ -91,7 +97,8 @@ def evaluated(plan: Plan, steps: Sequence[Step], *, restarts: bool = False) -> l
         newest = max([-(2**63), *(row.time for row in rows)])
         arrived = Progress(watermark, horizon if watermark == INFINITY else max(horizon, watermark), newest)
         found += [_result(key, change) for key, change in evaluator.take(changes, arrived)]
-    return found
+        left += [_result(key, change) for key, change in evaluator.evicted]
+    return found, left
 
 
 def _result(key: tuple[Any, ...], change: OutputChange) -> Result:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from muntin import MuntinError, PolicyError, QueryError, batch, between, delta, early, elapsed, last, marker, tumbling
 from muntin_engine import EventStream, Query, events, module
+from tests.rows.following import Told
 from tests.rows.modules import Listed, Sliding
 from tests.spark.running import collect, read_stream, run, run_together, write_batches
 
@@ -105,6 +106,35 @@ def test_windows_go_from_a_row_that_opens_to_one_that_closes(spark: SparkSession
     assert sorted((row["window"]["start"], row["window"]["end"]) for row in found) == [(2, 10), (13, 23)]
     told = query(1).explain()
     assert "between(\"kind = 'in'\", \"kind = 'out'\", within=10)" in told
+
+
+def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_output(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
+    given = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
+    query = given.window(last(3).partition("x % 2")).apply(module(Told, "seq"))
+    found: dict[str, list[dict[str, Any]]] = {"results": [], "evicted": []}
+
+    def take(output: str) -> Any:
+        return lambda rows, _: found[output].extend(row.asDict(recursive=True) for row in rows.collect())
+
+    running = query.write(
+        results=take("results"), evicted=take("evicted"), checkpoint=tmp_path / "checkpoint", trigger="available_now"
+    )
+    running.awaitTermination()
+    known = [row for row in ROWS if row[0] < 12 - 4]
+    for key, odd in {(key, x % 2) for _, _, key, x, _ in known}:
+        own = [seq for _, seq, of_key, x, _ in known if (of_key, x % 2) == (key, odd)]
+        left = [row for row in found["evicted"] if (row["key"], row["partition"]) == (key, odd)]
+        told = [row["text"].partition(" of ")[0] for row in sorted(left, key=lambda row: row["place"])]
+        assert told == [f"evict {seq}" for seq in own[:-3]]
+        at = {seq: time for time, seq, *_ in ROWS}
+        assert sorted(row["window"]["start"] for row in left) == [at[seq] for seq in own[3:]]
+    assert len([row for row in found["results"] if row["text"].startswith("insert")]) == len(known)
+    with pytest.raises(QueryError, match="gives nothing when rows leave"):
+        given.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted()
+    assert "rows.told 1.0.0: told of each row that comes" in query.explain()
 
 
 def test_times_are_timestamps_and_lengths_are_written_as_time(spark: SparkSession) -> None:

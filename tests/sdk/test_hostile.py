@@ -13,6 +13,7 @@ from muntin.testing import (
     FunctionLaws,
     LawError,
     Outcome,
+    RowOperatorLaws,
     RowWindowLaws,
     TriggerLaws,
     WindowKindLaws,
@@ -44,7 +45,7 @@ pytestmark = pytest.mark.usefixtures("tried_as_by_users")
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
 ]
-OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws, RowWindowLaws)
+OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws, RowWindowLaws, RowOperatorLaws)
 BY_EXAMPLE = "test_old_states_are_upgraded"
 """A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
 MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws) if law != BY_EXAMPLE]
@@ -157,6 +158,7 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_a
         "IncrementalAggregate",
         "IncrementalOperator",
         "Operator",
+        "RowOperator",
         "RowWindows",
         "TimeSensitiveAggregate",
         "TimeSensitiveIncrementalAggregate",
@@ -165,5 +167,5 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_a
         "Trigger",
         "WindowKind",
     }
-    assert len(LAWS_CLASSES) == 13
+    assert len(LAWS_CLASSES) == 14
     assert len(MODULE_LAWS) == 120

@@ -89,6 +89,7 @@ SHAPES = [
     ("IncrementalAggregate", True, False, False),
     ("ColumnarAggregate", True, False, False),
     ("IncrementalOperator", True, True, False),
+    ("RowOperator", False, True, False),
     ("TimeSensitiveAggregate", False, False, True),
     ("TimeSensitiveOperator", False, True, True),
     ("TimeSensitiveIncrementalAggregate", True, False, True),

@@ -10,6 +10,7 @@ from muntin import (
     Function,
     Module,
     OutputContract,
+    RowOperator,
     SupportsColumns,
     SupportsCombine,
     SupportsDeduct,
@@ -43,6 +44,8 @@ def shape_of(offered: Offered) -> str:
         return "window kind"
     if issubclass(offered, ColumnarAggregate):
         return "columnar aggregate"
+    if issubclass(offered, RowOperator):
+        return "row operator"
     words = ["time-sensitive"] if offered.is_time_sensitive else []
     words += ["incremental"] if offered.is_incremental else []
     return " ".join([*words, "operator" if offered.is_operator else "aggregate"])

@@ -121,13 +121,30 @@ class Outputs(PlannedQuery):
 
         return side_output(self, "rejected")
 
-    def write(
+    def evicted(self) -> DataFrame:
+        """Return the second output of a `RowOperator`: what its `on_evict` returned for rows that left their window.
+
+        It has the key columns, `partition` if rows are partitioned, `window` (the tick at which the rows left), and the
+        fields of a row, as the class declares them.
+
+        As `late` does, a streaming query of it evaluates the whole; `write(results=..., evicted=...)` evaluates it once
+        for both.
+
+        Raises:
+            QueryError: The query has no such output: its module is another one, or declares None for it.
+        """
+        from muntin_engine.spark.pipeline import evicted
+
+        return evicted(self)
+
+    def write(  # noqa: PLR0913  # a sink for each output, and how it runs
         self,
         *,
         checkpoint: str | PathLike[str],
         results: SinkLike | None = None,
         late: SinkLike | None = None,
         rejected: SinkLike | None = None,
+        evicted: SinkLike | None = None,
         progress: SinkLike | None = None,
         trigger: Duration | None = None,
         on_end: str = "leave",
@@ -144,6 +161,7 @@ class Outputs(PlannedQuery):
             results: Takes what `results` returns.
             late: Takes what `late` returns. The query is then evaluated in general, from its rows: see `explain`.
             rejected: Takes what `rejected` returns.
+            evicted: Takes what `evicted` returns.
             progress: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
                 `results`, the `watermark` of the output, and the other `metrics` by name.
             trigger: How long from the start of a micro-batch to that of the next, with its unit, such as
@@ -168,7 +186,7 @@ class Outputs(PlannedQuery):
             check_name("name", name)
         from muntin_engine.spark.writing.write import write
 
-        sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
+        sinks = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
         return write(self, sinks, checkpoint, trigger, on_end, name)
 
     def close_checkpoint(
@@ -178,6 +196,7 @@ class Outputs(PlannedQuery):
         results: SinkLike | None = None,
         late: SinkLike | None = None,
         rejected: SinkLike | None = None,
+        evicted: SinkLike | None = None,
         progress: SinkLike | None = None,
     ) -> None:
         """Close the stream of a checkpoint that no query runs on, so that its last windows come out.
@@ -191,6 +210,7 @@ class Outputs(PlannedQuery):
             results: As for `write`, the same sinks; the others too.
             late: Gets no more rows; but a query that keeps late rows is evaluated in another way.
             rejected: Gets no more rows.
+            evicted: Takes what rows give that leave at the end.
             progress: Gets the row of the last micro-batch.
 
         Raises:
@@ -201,7 +221,7 @@ class Outputs(PlannedQuery):
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.closing import close_checkpoint
 
-        sinks = {"results": results, "late": late, "rejected": rejected, "progress": progress}
+        sinks = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
         close_checkpoint(self, sinks, checkpoint)
 
     def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: bool = False) -> None:

@@ -23,6 +23,7 @@ from muntin import (
     Module,
     OutputContract,
     PolicyError,
+    RowOperator,
     TimestampPolicy,
     WindowKind,
 )
@@ -144,7 +145,8 @@ class Binding:
     plain: Plain | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        is_choosy = isinstance(self.select, Present | Accepted)
+        # one that follows rows is told of those that it accepts, so nothing needs to be counted
+        is_choosy = isinstance(self.select, Present | Accepted) and not isinstance(self.module, RowOperator)
         object.__setattr__(self, "called", Choosy(self.module) if is_choosy else self.module)
         plain = plain_of(self.module.result_field())
         is_row = plain is not None and self.module.is_operator

@@ -55,6 +55,7 @@ class Evaluated:
         metrics: Values of the metrics that the evaluator reports, by name.
         rejections: The rows that were rejected, or late, by key.
         late: The number of further late rows, where rows are not kept.
+        evicted: Yields what rows that left gave, as tables of the schema of that output, once.
     """
 
     tables: Iterator[pa.Table]
@@ -64,3 +65,4 @@ class Evaluated:
     metrics: Mapping[str, int]
     rejections: Sequence[tuple[Key, Rejection]] = field(default_factory=tuple)
     late: int = 0
+    evicted: Iterator[pa.Table] = field(default_factory=lambda: iter(()))

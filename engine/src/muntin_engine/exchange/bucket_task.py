@@ -28,6 +28,7 @@ from muntin_engine.workers.watchdog import overseen
 RESULTS: Final = "results"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
+EVICTED: Final = "evicted"
 ACCEPTED: Final = "accepted"
 OUTPUT_WATERMARK: Final = "output_watermark"
 
@@ -37,7 +38,7 @@ class OutputBlob:
     """A part of a bucket's output.
 
     Attributes:
-        stream: `results`, `late` or `rejected`; or the name of a metric.
+        stream: `results`, `late`, `rejected` or `evicted`; or the name of a metric.
         rows: The number of its rows; or the value of the metric.
         data: The rows as an Arrow IPC stream; None for a value alone.
     """
@@ -75,16 +76,17 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
             with durations.stages["evaluate"]:
                 found = evaluator_named(task.plan.choice.evaluator).process(task, bucket, checked, batch)
             with durations.stages["encode"]:
-                tables = list(found.tables)
+                tables = [(RESULTS, table) for table in found.tables]
+                tables += [(EVICTED, table) for table in found.evicted]
     except ModuleFailedError as error:
         error.say_window(task.plan.axis.spell_interval)
         raise
     yield OutputBlob(ACCEPTED, found.accepted)
     yield OutputBlob(OUTPUT_WATERMARK, found.output_watermark)
-    for table in tables:
+    for stream, table in tables:
         with durations.stages["encode"]:
             blob = to_blob(table)
-        yield OutputBlob(RESULTS, table.num_rows, blob)
+        yield OutputBlob(stream, table.num_rows, blob)
     yield from _side_outputs(task, found, intake)
     if any(given.sources for given in task.plan.inputs):
         late = (rejection for _, rejection in found.rejections if rejection.is_late)

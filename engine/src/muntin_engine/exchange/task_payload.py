@@ -150,6 +150,7 @@ class TaskPayload(MakesOnce):
         keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
         columns: The form in which the columns of each input travel.
         results: The Arrow schema of the results.
+        evicted: The Arrow schema of what rows that leave give; None if the query has no such output.
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
         is_timed: True if the query says how long its stages and modules take.
         worker: How workers look after themselves.
@@ -160,6 +161,7 @@ class TaskPayload(MakesOnce):
     keys: tuple[pa.DataType, ...]
     columns: tuple[InputColumns, ...]
     results: pa.Schema
+    evicted: pa.Schema | None = None
     is_static: bool = False
     is_timed: bool = False
     worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen

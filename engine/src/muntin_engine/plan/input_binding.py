@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
-from muntin import Module, TypeMismatchError
+from muntin import Module, RowOperator, TypeMismatchError
 from muntin.schemas import (
     DataType,
     Field,
@@ -44,12 +44,14 @@ class BoundInputs:
         result: The type of the module's result, with type variables bound by the columns.
         converters: For each column, the function from a stored value to the module's; None where they are the same.
         make: The function that builds a record from the columns, by keyword; None for a payload of one column or none.
+        evicted: As `result`, of the second output; None if the module has none.
     """
 
     reads: tuple[Field, ...]
     result: Field
     converters: tuple[Converter | None, ...] = ()
     make: Callable[..., Any] | None = None
+    evicted: Field | None = None
 
     def selector(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
         """Return the function from a row of all inputs of the query to the module's payload.
@@ -96,8 +98,9 @@ def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
         raise TypeMismatchError(f"{cls.name} takes one column of {spell(wanted)}, {got}")
     widened = {name: choice for pair in zip(reads, given, strict=True) for name, choice in _widened(*pair)}
     reads = tuple(bind(part, widened) for part in reads)
-    result = _result(cls, widened | _unify(cls, reads, given))
-    return BoundInputs(reads, result, tuple(map(_converter, reads, given)), make)
+    bound = widened | _unify(cls, reads, given)
+    converters = tuple(map(_converter, reads, given))
+    return BoundInputs(reads, _result(cls, bound), converters, make, _evicted(cls, bound))
 
 
 def matching(struct: Struct, given: Struct) -> list[tuple[int, Field]] | None:
@@ -197,7 +200,7 @@ def _bind_nothing(cls: type[Module], wanted: Field) -> BoundInputs:
             f"{cls.name} reads {spell(wanted)}, but the query gives it no column\n"
             f"  name the column after the module: module({cls.name!r}, '<column>')"
         )
-    return BoundInputs((), _result(cls, {}))
+    return BoundInputs((), _result(cls, {}), evicted=_evicted(cls, {}))
 
 
 def _record_parts(
@@ -305,8 +308,17 @@ def _spell_wanted(wanted: Field) -> str:
     return spell(wanted)
 
 
+def _evicted(cls: type[Module], bound: Mapping[str, Field]) -> Field | None:
+    field = cls.evicted_field() if issubclass(cls, RowOperator) else None
+    return None if field is None else _known_result(cls, field, bound)
+
+
 def _result(cls: type[Module], bound: Mapping[str, Field]) -> Field:
-    result = bind(cls.result_field(), bound)
+    return _known_result(cls, cls.result_field(), bound)
+
+
+def _known_result(cls: type[Module], field: Field, bound: Mapping[str, Field]) -> Field:
+    result = bind(field, bound)
     if variables_in(result):
         raise TypeMismatchError(
             f"the result type of {cls.name} is not known: {spell(result)}\n"

@@ -33,6 +33,7 @@ class ModulePlan:
         form: The computation on arrays for columns of these types; None if there is none.
         known: As `reads`, with type variables bound.
         side: The place of its input among those of the query.
+        evicted: The type of a row of its second output; None if it has none.
     """
 
     output: str
@@ -45,6 +46,7 @@ class ModulePlan:
     form: Form | None = None
     known: tuple[Field, ...] = ()
     side: int = 0
+    evicted: Field | None = None
 
     @property
     def is_choosy(self) -> bool:
@@ -135,6 +137,7 @@ def plan_module(
         bound.result,
         _columnar_form(module, known),
         known,
+        evicted=bound.evicted,
     )
 
 

@@ -250,8 +250,18 @@ class Plan:
         """The result columns of the modules: one per aggregate, or the fields of the operator's row."""
         if not self.is_operator:
             return tuple(Field(module.output, module.result.type, is_nullable=True) for module in self.modules)
-        row = self.modules[0].result
-        return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)
+        return _columns_of(self.modules[0].result)
+
+    @property
+    def evicted(self) -> tuple[Field, ...]:
+        """The columns of what rows that leave give; none if the query has no such output."""
+        row = self.modules[0].evicted
+        return () if row is None else _columns_of(row)
+
+    @property
+    def added_to_evicted(self) -> tuple[str, ...]:
+        """The names of the columns of that output that are neither keys nor the module's."""
+        return ("partition", "window") if "partition" in self.added else ("window",)
 
     def for_workers(self) -> Plan:
         """Return the plan without what only the driver reads of its modules: that need not be picklable."""
@@ -316,3 +326,8 @@ class Plan:
             return []
         named = [f"{part.name} " if self.is_operator else "" for part in self.outputs]
         return [name + spell(part) for name, part in zip(named, self.outputs, strict=True)]
+
+
+def _columns_of(row: Field) -> tuple[Field, ...]:
+    """Return the columns of an operator's rows."""
+    return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)

@@ -38,7 +38,9 @@ def checked_plan(plan: Plan) -> Plan:
         for module in plan.modules:
             check_needs(module.label, module.module.needs, window, plan.axis, plan.unit)
     check_buckets(plan.buckets)
-    check_names([*(key.name for key in plan.keys), *plan.added, *(part.name for part in plan.outputs)])
+    keys = [key.name for key in plan.keys]
+    check_names([*keys, *plan.added, *(part.name for part in plan.outputs)])
+    check_names([*keys, *plan.added_to_evicted, *(part.name for part in plan.evicted)])
     for module in plan.modules:
         check_policies(module.module, plan.clip, plan.timestamps)
     check_rows(plan)

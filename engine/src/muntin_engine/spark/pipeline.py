@@ -18,7 +18,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
-from muntin_engine.exchange.bucket_task import LATE, RESULTS, names_of_counts
+from muntin.schemas import Field
+from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS, names_of_counts
 from muntin_engine.exchange.readers import BlobReader
 from muntin_engine.exchange.shuffle import exchange_schema
 from muntin_engine.exchange.side_output import side_output_schema
@@ -73,6 +74,12 @@ def side_output(query: PlannedQuery, stream: Literal["late", "rejected"]) -> Dat
     running = keeping_late_rows(query) if stream == LATE else query
     schema = spark_schema_of(side_output_schema(len(query.plan.inputs)))
     return rows_of(evaluated(running, is_told=False), stream, schema)
+
+
+@in_session()
+def evicted(query: PlannedQuery) -> DataFrame:
+    """Return what rows that leave give."""
+    return rows_of(evaluated(query, is_told=False), EVICTED, evicted_schema(query))
 
 
 def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
@@ -134,6 +141,25 @@ def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> Da
 
 def result_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the schema of a query's results."""
+    return _schema(query, query.plan.added, query.plan.outputs)
+
+
+def evicted_schema(query: PlannedQuery) -> spark_types.StructType:
+    """Return the schema of what rows that leave give.
+
+    Raises:
+        QueryError: The query has no such output.
+    """
+    plan = query.plan
+    if not plan.evicted:
+        raise QueryError(
+            f"{plan.modules[0].label} gives nothing when rows leave, so there is no such output\n"
+            "  expected: an operator that follows rows, RowOperator[..., Left], whose on_evict returns rows"
+        )
+    return _schema(query, plan.added_to_evicted, plan.evicted)
+
+
+def _schema(query: PlannedQuery, names: Iterable[str], outputs: Iterable[Field]) -> spark_types.StructType:
     plan, projected = query.plan, query.source.df.schema
     time = projected["start"].dataType if plan.axis is Axis.TIME else spark_types.LongType()
     extent = spark_types.StructType([spark_types.StructField("start", time), spark_types.StructField("end", time)])
@@ -148,8 +174,8 @@ def result_schema(query: PlannedQuery) -> spark_types.StructType:
     if plan.rows is not None and plan.rows.partition_by is not None:
         added["partition"] = projected[f"i{plan.expressions[plan.rows.partition_by]}"].dataType
     columns = [(key.name, projected[f"k{place}"].dataType) for place, key in enumerate(plan.keys)]
-    columns += [(name, added.get(name, extent)) for name in plan.added]
-    columns += [(output.name, spark_type_of(output, time)) for output in plan.outputs]
+    columns += [(name, added.get(name, extent)) for name in names]
+    columns += [(output.name, spark_type_of(output, time)) for output in outputs]
     schema = spark_types.StructType([spark_types.StructField(name, data_type) for name, data_type in columns])
     return saying_keys(schema, [key.name for key in plan.keys])
 
@@ -206,6 +232,7 @@ def _task(query: PlannedQuery, schema: spark_types.StructType) -> TaskPayload:
             for one, given in zip(query.sources, plan.inputs, strict=True)
         ),
         results=arrow_schema_of(schema),
+        evicted=arrow_schema_of(evicted_schema(query)) if plan.evicted else None,
         is_static=not source.df.isStreaming,
         is_timed=query.is_timed,
         worker=settings_of(source.df.sparkSession),

@@ -15,6 +15,7 @@ from muntin.modules.incremental_operator import IncrementalOperator, TimeSensiti
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.operator import Operator, TimeSensitiveOperator
+from muntin.modules.row_operator import RowOperator
 
 __all__ = [
     "Aggregate",
@@ -25,6 +26,7 @@ __all__ = [
     "Module",
     "Needs",
     "Operator",
+    "RowOperator",
     "SupportsColumns",
     "SupportsCombine",
     "SupportsDeduct",

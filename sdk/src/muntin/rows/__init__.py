@@ -21,6 +21,7 @@ from muntin.rows.policies import (
 from muntin.rows.row_batches import RowBatches, batch
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.rows_between import RowsBetween, between
+from muntin.rows.view import MemberRow, RowsInWindow
 
 __all__ = [
     "Action",
@@ -30,6 +31,7 @@ __all__ = [
     "ElapsedPolicy",
     "LastRows",
     "MarkerPolicy",
+    "MemberRow",
     "PartitionView",
     "PartitionedRows",
     "Partitions",
@@ -38,6 +40,7 @@ __all__ = [
     "RowPolicy",
     "RowWindows",
     "RowsBetween",
+    "RowsInWindow",
     "batch",
     "between",
     "delta",

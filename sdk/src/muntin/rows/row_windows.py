@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from muntin.axis import EARLIEST, INFINITY
+from muntin.axis import EARLIEST, INFINITY, Axis
 from muntin.rows.action import Action, Row
 from muntin.windows.specification import WindowSpecification
 
@@ -43,6 +43,12 @@ class RowWindows(WindowSpecification):
 
     title: ClassVar[str] = "row windows"
     leaves_at_once: ClassVar[bool] = False
+
+    @classmethod
+    def suggest(cls, reach: int, axis: Axis) -> str:
+        """Return a call of row windows."""
+        del reach, axis
+        return "last(10), or batch(10)"
 
     @property
     def reads(self) -> tuple[str, ...]:

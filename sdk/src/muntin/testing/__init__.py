@@ -57,6 +57,7 @@ from muntin.testing.laws import (
     OldState,
     OperatorLaws,
     Outcome,
+    RowOperatorLaws,
     RowWindowLaws,
     TimeSensitiveAggregateLaws,
     TimeSensitiveIncrementalAggregateLaws,
@@ -71,7 +72,7 @@ from muntin.testing.laws import (
     try_laws,
 )
 from muntin.testing.measures import latencies, mean_error, wrong_share
-from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, horizon_of
+from muntin.testing.reference import Computation, OutputEvent, WindowedQuery, evaluate, evaluate_evicted, horizon_of
 from muntin.testing.scripts import Script
 from muntin.testing.shrinking import smallest_failing
 from muntin.testing.streams import random_stream, shuffle, split
@@ -95,6 +96,7 @@ __all__ = [
     "OperatorLaws",
     "Outcome",
     "OutputEvent",
+    "RowOperatorLaws",
     "RowWindowLaws",
     "Script",
     "TimeSensitiveAggregateLaws",
@@ -112,6 +114,7 @@ __all__ = [
     "draw_windows",
     "equal",
     "evaluate",
+    "evaluate_evicted",
     "horizon_of",
     "latencies",
     "laws_applying_to",

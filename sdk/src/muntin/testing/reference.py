@@ -17,10 +17,12 @@ from muntin.axis import INFINITY
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs_of import check_needs
+from muntin.modules.row_operator import RowOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
-from muntin.testing.row_reference import row_windows
+from muntin.testing.row_operator_run import Given
+from muntin.testing.row_reference import operator_rows, row_windows
 from muntin.testing.window_meaning import meaning_of
 from muntin.windows import Window, WindowKind, WindowSpecification
 
@@ -118,6 +120,10 @@ def evaluate(
     limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
     history = [event for event in whole if query.keeps(event.payload)]
     output: list[OutputEvent] = []
+    if isinstance(query.computations[0].module, RowOperator):
+        given = [each for each in _followed(query, history, complete_to, limit) if not each.is_evicted]
+        stamped = [_stamp(query.timestamps, window, row) for _, window, row in given]
+        return [row for row in stamped if row is not None]
     if isinstance(query.window, RowWindows):
         for window, members in row_windows(query.window, history, complete_to, limit):
             output += _evaluate_once(query, window, members)
@@ -127,6 +133,37 @@ def evaluate(
         if members and is_closed(query, window, members, complete_to):
             output += evaluate_window(query, window, members)
     return output
+
+
+def evaluate_evicted(
+    query: WindowedQuery, events: Iterable[Event[object]], complete_to: int = INFINITY, horizon: int | None = None
+) -> list[OutputEvent]:
+    """Return the second output of one key: what a `RowOperator` gives of rows that leave, each at its tick.
+
+    Args:
+        query: A query of row windows with such a module.
+        events: As for `evaluate`.
+        complete_to: As for `evaluate`.
+        horizon: As for `evaluate`.
+    """
+    whole = list(events)
+    limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
+    history = [event for event in whole if query.keeps(event.payload)]
+    given = _followed(query, history, complete_to, limit)
+    return [OutputEvent(window, window.start, window.end, row) for is_evicted, window, row in given if is_evicted]
+
+
+def _followed(query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int) -> list[Given]:
+    """Return what the module gives that follows the rows of a key."""
+    (one,), windows = query.computations, query.window
+    assert isinstance(one.module, RowOperator), f"{one.module.name} follows no rows"
+    assert isinstance(windows, RowWindows), f"{windows} do not follow rows"
+    seen = [
+        (event, one.select(event.payload) if is_accepted else None, is_accepted)
+        for event in events
+        for is_accepted in [one.accepts(event.payload)]
+    ]
+    return operator_rows(windows, one.module, seen, complete_to, horizon)
 
 
 def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], complete_to: int = INFINITY) -> int:

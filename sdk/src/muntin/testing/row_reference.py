@@ -7,7 +7,9 @@ from typing import Any
 
 from muntin.axis import INFINITY
 from muntin.events import Event
+from muntin.modules.row_operator import RowOperator
 from muntin.rows import Action, ActionKind, Row, RowWindows
+from muntin.testing.row_operator_run import Given, RowOperatorRun
 from muntin.windows import Window
 
 
@@ -33,6 +35,30 @@ def row_windows(
         yield from _computed(windows.step(state, Row(number, event.start, values)), members, rows)
     rest = windows.close(state, horizon) if complete_to == INFINITY else windows.advance(state, complete_to)
     yield from _computed(rest, members, rows)
+
+
+def operator_rows(
+    windows: RowWindows,
+    module: RowOperator[Any, Any, Any, Any],
+    events: Iterable[tuple[Event[Any], Any, bool]],
+    complete_to: int,
+    horizon: int,
+) -> list[Given]:
+    """Return what a module that follows rows gives for those before a tick, in both outputs.
+
+    Args:
+        windows: The windows.
+        module: The module.
+        events: The rows, each with the module's input, and whether the module accepts that.
+        complete_to: The tick; `INFINITY` for a stream that was closed.
+        horizon: The first tick past all rows of all keys.
+    """
+    run, found = RowOperatorRun(windows, module), list[Given]()
+    before = (each for each in events if each[0].start < complete_to)
+    for event, payload, is_accepted in sorted(before, key=lambda each: each[0].start):
+        values = tuple(_value(event.payload, name) for name in windows.reads)
+        found += run.take(event.start, values, payload, is_accepted=is_accepted)
+    return [*found, *(run.close(horizon) if complete_to == INFINITY else run.advance(complete_to))]
 
 
 def _computed(

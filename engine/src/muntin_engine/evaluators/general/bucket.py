@@ -57,6 +57,7 @@ class BatchResult:
 
     Attributes:
         output: The changes of the output, key by key.
+        evicted: The rows of the second output, key by key.
         rejections: The late and rejected rows, key by key. A row that waited for others may be rejected in a later
             batch than its own.
         progress: The progress of the input now.
@@ -68,6 +69,7 @@ class BatchResult:
     """
 
     output: list[tuple[Key, list[OutputChange]]] = field(default_factory=list)
+    evicted: list[tuple[Key, Sequence[OutputChange]]] = field(default_factory=list)
     rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
     watermark: int = EARLIEST
@@ -258,6 +260,8 @@ class BatchRun:
             if (extent := self._extent) is not None:
                 output = [change._replace(window=extent(change.window)) for change in output]
             self.result.output.append((key, output))
+        if self.emission.evicted:
+            self.result.evicted.append((key, self.emission.evicted))
         self.result.rejections += [(key, rejection) for rejection in rejections]
         self.result.accepted += waiting + count - len(rejections) - state.waiting_count
         if state.key_watermark <= self._at[0]:

@@ -132,6 +132,10 @@ class ModuleComputation:
             return self.result_of_state(self.build(members, key, window), key, window)
         return self._call("compute_result", key, window, self._result, (self.see(members, window),))
 
+    def handle(self, name: str, key: object, window: Window, method: Callable[..., T], *arguments: object) -> T:
+        """Return the result of a handler of a module that follows rows."""
+        return self._call(name, key, window, method, arguments)
+
     def _result(self, *arguments: object) -> object:
         result = self._called.compute_result(*arguments)
         if self.module.is_operator:

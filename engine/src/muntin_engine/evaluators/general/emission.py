@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 from muntin import Window
@@ -24,11 +25,13 @@ class Emission(ABC):
             windows a micro-batch affects.
         is_signalled: True if every key must be looked at, whatever its timers say.
         windows_closed: How many windows with members it has emitted for good, and of which it keeps no entry.
+        evicted: What rows of the last key gave when they left, where a module makes an output of that.
     """
 
     follows_windows: ClassVar[bool] = True
     is_signalled: bool = False
     windows_closed: int = 0
+    evicted: Sequence[OutputChange] = ()
 
     @abstractmethod
     def emit(

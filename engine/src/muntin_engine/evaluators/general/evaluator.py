@@ -73,7 +73,7 @@ class GeneralEvaluator(Evaluator):
         """Evaluate a micro-batch of a bucket and write its state."""
         from muntin_engine.evaluators.batch import Evaluated
         from muntin_engine.evaluators.general.bucket import Bucket
-        from muntin_engine.evaluators.general.result_tables import result_tables
+        from muntin_engine.evaluators.general.result_tables import evicted_tables, result_tables
         from muntin_engine.state.kept_stores import KEPT
 
         KEPT.most = task.worker.kept_bytes
@@ -98,7 +98,15 @@ class GeneralEvaluator(Evaluator):
             "state_bytes": result.held.bytes,
         }
         tables = result_tables(task, result.output)
-        return Evaluated(tables, result.accepted, result.watermark, result.progress, metrics, result.rejections)
+        return Evaluated(
+            tables,
+            result.accepted,
+            result.watermark,
+            result.progress,
+            metrics,
+            result.rejections,
+            evicted=evicted_tables(task, result.evicted),
+        )
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""

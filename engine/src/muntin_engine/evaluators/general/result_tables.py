@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY, Window
-from muntin.schemas import Struct
+from muntin import EARLIEST, INFINITY, RowOperator, Window
+from muntin.safe_text import safe_repr
+from muntin.schemas import Field, Struct
 from muntin_engine.core.changes import Key, OutputChange
 from muntin_engine.exchange.arrays import MisfitError, Source, extents, part_of
 from muntin_engine.exchange.task_payload import TaskPayload
@@ -20,23 +21,61 @@ MOST_ROWS: Final = 100_000
 MOST_BYTES: Final = 32 * 2**20
 
 
+class _Output(NamedTuple):
+    """The columns of an output.
+
+    Attributes:
+        schema: All of them.
+        outputs: Those of the modules, which are the last ones.
+        row: The type of an operator's row; None where each column is of an aggregate.
+    """
+
+    schema: pa.Schema
+    outputs: Sequence[Field]
+    row: Field | None
+
+
 def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
     """Yield the results of a batch as tables of the query's result schema.
 
     Raises:
         ModuleContractError: A module's value is not of the type its class declares.
     """
+    row = task.query.bindings[0].module.result_field() if task.query.is_operator else None
+    return _tables(task, output, _Output(task.results, task.outputs, row))
+
+
+def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
+    """Yield what rows that left gave as tables of the schema of that output; none if the query has no such output.
+
+    Raises:
+        ModuleContractError: The module returned a row that is not of the type that its class declares, or any row
+            where it declares none.
+    """
+    module = task.query.bindings[0].module
+    if isinstance(module, RowOperator) and task.evicted is not None:
+        yield from _tables(task, output, _Output(task.evicted, task.plan.evicted, module.evicted_field()))
+        return
+    for key, (change, *_) in output:
+        label, found = f"{module.name} {module.version}", safe_repr(change.value)
+        source = Source(task, label, lambda _, key=key, change=change: (key, change.window))  # type: ignore[misc]
+        raise source.contract_error(f"on_evict returned {found}, declared None", 0)
+
+
+def _tables(
+    task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]], shape: _Output
+) -> Iterator[pa.Table]:
     keyed = [(key, change) for key, changes in output for change in changes]
     for start in range(0, len(keyed), MOST_ROWS):
-        table = _table(task, keyed[start : start + MOST_ROWS])
+        table = _table(task, keyed[start : start + MOST_ROWS], shape)
         rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
         yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
 
 
-def _table(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]]) -> pa.Table:
+def _table(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape: _Output) -> pa.Table:
     """Return changes as a table: keys, what the query says of its results besides, and the results of modules."""
     keys, changes = [key for key, _ in keyed], [change for _, change in keyed]
-    fields, outputs = list(task.results), _outputs(task, keyed)
+    fields, outputs = list(shape.schema), _outputs(task, keyed, shape)
     columns = [
         pa.array([key[place] for key in keys], field.type) for place, field in enumerate(fields[: len(task.keys)])
     ]
@@ -49,7 +88,7 @@ def _table(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]]) -> pa.T
             columns.append(pa.array(_finite(change.new_end for change in changes), field.type))
         else:
             columns.append(pa.array(list(map(attrgetter(_READ[field.name]), changes)), field.type))
-    return pa.table([*columns, *outputs], schema=task.results)
+    return pa.table([*columns, *outputs], schema=shape.schema)
 
 
 _READ: Final = {
@@ -72,23 +111,23 @@ def _finite(ticks: Iterable[int | None]) -> list[int | None]:
     return [None if tick is None or tick >= INFINITY or tick == EARLIEST else tick for tick in ticks]
 
 
-def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]]) -> list[pa.Array]:
+def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape: _Output) -> list[pa.Array]:
     """Return the columns of the modules' results: one per aggregate, or one per part of an operator's rows."""
-    query, fields = task.query, list(task.results)[len(task.results) - len(task.outputs) :]
+    query, fields = task.query, list(shape.schema)[len(shape.schema) - len(shape.outputs) :]
     values = [change.value for _, change in keyed]
     columns: list[pa.Array] = []
-    for place, (output, field) in enumerate(zip(task.outputs, fields, strict=True)):
-        module = query.bindings[0 if query.is_operator else place].module
+    for place, (output, field) in enumerate(zip(shape.outputs, fields, strict=True)):
+        module = query.bindings[0 if shape.row is not None else place].module
 
         def at(number: int) -> tuple[Key, Window]:
             key, change = keyed[number]
             return key, change.window
 
         source = Source(task, f"{module.name} {module.version}", at)
-        if not query.is_operator:
+        if shape.row is None:
             parts = [value[place] for value in values]
-        elif isinstance(row := module.result_field().type, Struct):
-            parts = _parts(source, values, row, place)
+        elif isinstance(shape.row.type, Struct):
+            parts = _parts(source, values, shape.row.type, place)
         else:
             parts = values
         columns.append(source.column(parts, output, field.type))

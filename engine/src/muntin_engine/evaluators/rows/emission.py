@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 from muntin import INFINITY, RowWindows, Window
@@ -17,6 +16,7 @@ from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.rows.key_state import Members, RowsKeyState
+from muntin_engine.evaluators.rows.release import Release
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class RowsEmission(Emission):
         self._windows = windows
         self._results = results
         self._reads = [query.expressions[expression] for expression in windows.reads]
-        self._order = query.order
+        self._release = Release(query)
         self._is_partitioned = windows.partition_by is not None
         modules = [computation.module for computation in results.computations]
         self._folds = windows.leaves_at_once and all(m.is_incremental and not m.is_time_sensitive for m in modules)
@@ -125,7 +125,7 @@ class RowsEmission(Emission):
             self._open[name] = _Open(members, self._results.slides(key))
         for name, states in state.states.items():
             self._open[name] = _Folded(key, self._results.computations, states)
-        for event in self._released(state, watermark):
+        for event in self._release.take_out(state, watermark):
             state.released += 1
             row = Row(state.released, event.start, tuple(canonical(read(event.payload)) for read in self._reads))
             self._take(windows.step(rows, row), key, state, event._replace(id=row.number))
@@ -141,28 +141,6 @@ class RowsEmission(Emission):
         state.due = INFINITY if is_over else windows.next_tick(rows)
         state.bound = INFINITY if is_over else windows.earliest_start(rows, watermark)
         return self._output
-
-    def _released(self, state: KeyState, watermark: int) -> list[StoredEvent]:
-        """Take out the rows that the watermark has passed, and return them in order."""
-        gone = [event for event in state.events if event.start < watermark]
-        if not gone:
-            return []
-        state.replace(gone, ())
-        return self._sorted([event for event in gone if event.is_member])
-
-    def _sorted(self, rows: list[StoredEvent]) -> list[StoredEvent]:
-        """Return rows by time and order, null first; rows that are alike in both are told apart by what they hold."""
-
-        def place(row: StoredEvent) -> tuple[int, bool, Any]:
-            order = None if self._order is None else self._order(row.payload)
-            return (row.start, order is not None, 0 if order is None else order)
-
-        rows.sort(key=place)
-        found: list[StoredEvent] = []
-        for _, alike in groupby(rows, key=place):
-            some = list(alike)
-            found += sorted(some, key=lambda row: repr(row.payload)) if len(some) > 1 else some
-        return found
 
     def _take(
         self, actions: Iterable[Action], key: object, state: RowsKeyState, row: StoredEvent | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin import SupportsRemove
+from muntin import RowOperator, SupportsRemove
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
@@ -26,6 +26,8 @@ class RowsEvaluator(GeneralEvaluator):
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
+        if isinstance(module.module, RowOperator):
+            return "told of each row that comes, passes or leaves, and of each window that is computed"
         if not module.module.is_incremental:
             return "computed from the rows of each window, as it is not incremental"
         if _folds(plan):

@@ -11,7 +11,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 
-_ALL: Final = Window(EARLIEST, INFINITY)
+ALL: Final = Window(EARLIEST, INFINITY)
 """Stands for a window that has not been computed yet, in messages about its state."""
 
 Members: TypeAlias = dict[Hashable, StoredEvent]
@@ -26,6 +26,7 @@ class RowsKeyState(KeyState):
         released: The number of the last row that was released.
         members: The rows in the window of each partition, where they are kept.
         states: The state of each module in the window of each partition, where these take the place of rows.
+        own: The state of a module that follows the rows; None if there is none, or it is as good as a new one.
         due: The next tick at which something is done without a row.
         bound: The least time of an output that the windows may yet make.
     """
@@ -37,6 +38,7 @@ class RowsKeyState(KeyState):
         self.released = 0
         self.members: dict[Hashable, Members] = {}
         self.states: dict[Hashable, list[object]] = {}
+        self.own: Any = None
         self.due = self.bound = INFINITY
 
     @property
@@ -61,9 +63,10 @@ class RowsKeyState(KeyState):
             ]
             for partition, rows in self.members.items()
         ]
-        packed = kept.pack([*self.states.values()], key, [_ALL] * len(self.states)) if self.states else []
+        packed = kept.pack([*self.states.values()], key, [ALL] * len(self.states)) if self.states else []
         states = [[*self.states], packed, kept.schema_version]
-        return [super().to_data(kept, key), self.windows_data, self.released, members, states]
+        own = [] if self.own is None else [kept.pack([[self.own]], key, [ALL]), kept.schema_version]
+        return [super().to_data(kept, key), self.windows_data, self.released, members, states, own]
 
     def changes(self, kept: KeptStates, key: object) -> None:
         """Return None: the state is written as a whole."""
@@ -73,13 +76,16 @@ class RowsKeyState(KeyState):
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], kept: KeptStates, key: object
     ) -> RowsKeyState:
         """Return the state that `to_data` wrote."""
-        ((waiting, windows_data, released, members, (partitions, packed, schema_version)),) = stored
+        ((waiting, windows_data, released, members, (partitions, packed, schema_version), *more),) = stored
         state = super().from_data(query, [waiting], kept, key)
         assert isinstance(state, RowsKeyState)
         state.windows_data, state.released = windows_data, released
         if partitions:
-            unpacked = kept.unpack(packed, schema_version, key, [_ALL] * len(partitions))
+            unpacked = kept.unpack(packed, schema_version, key, [ALL] * len(partitions))
             state.states = dict(zip(partitions, unpacked, strict=True))
+        if more and more[0]:
+            packed_own, written_by = more[0]
+            ((state.own,),) = kept.unpack(packed_own, written_by, key, [ALL])
         for partition, numbers, starts, ends, values in members:
             width = len(values) // max(len(numbers), 1)
             payloads = (tuple(values[place * width : (place + 1) * width]) for place in range(len(numbers)))

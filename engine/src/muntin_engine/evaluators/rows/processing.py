@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, cast
 
-from muntin import EARLIEST, INFINITY, ClipPolicy, RowWindows, TimestampPolicy, tumbling
+from muntin import EARLIEST, INFINITY, ClipPolicy, RowOperator, RowWindows, TimestampPolicy, tumbling
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchRun
@@ -13,6 +13,7 @@ from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.timers import timer
 from muntin_engine.evaluators.rows.emission import RowsEmission
+from muntin_engine.evaluators.rows.following import RowOperatorEmission
 from muntin_engine.evaluators.rows.key_state import RowsKeyState
 from muntin_engine.state.bucket_state import BucketMetadata, KeyTimer
 from muntin_engine.state.codec import Codec
@@ -32,7 +33,11 @@ class RowsRun(BatchRun):
         super().__init__(replace(of_ticks, clip=ClipPolicy.FULL), codec, metadata, now, signals)
         self._windows = cast(RowWindows, query.window)
         self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
-        self.emission = RowsEmission(query, self._windows, WindowResults(of_ticks))
+        results = WindowResults(of_ticks)
+        if isinstance(query.bindings[0].module, RowOperator):
+            self.emission = RowOperatorEmission(query, self._windows, results, self._kept)
+        else:
+            self.emission = RowsEmission(query, self._windows, results)
 
     def output_watermark(self, earliest: int) -> int:
         """Return the least start of a window that a row may yet be in; of points, what time has come to."""

@@ -10,10 +10,10 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
 from muntin_engine.errors import SinkError
-from muntin_engine.exchange.bucket_task import LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
+from muntin_engine.exchange.bucket_task import EVICTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.spark.failures import is_from_spark, root_cause
-from muntin_engine.spark.pipeline import result_schema, rows_of
+from muntin_engine.spark.pipeline import evicted_schema, result_schema, rows_of
 from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.writing.checkpoints import CheckpointNote
@@ -29,7 +29,9 @@ PROGRESS: Final = "progress"
 def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
     """Return the schemas of the outputs of a query."""
     side_output = spark_schema_of(side_output_schema(len(query.plan.inputs)))
-    return {RESULTS: result_schema(query), LATE: side_output, REJECTED: side_output, PROGRESS: progress_schema(query)}
+    evicted = {EVICTED: evicted_schema(query)} if query.plan.evicted else {}
+    of_rows = {RESULTS: result_schema(query), LATE: side_output, REJECTED: side_output, **evicted}
+    return {**of_rows, PROGRESS: progress_schema(query)}
 
 
 class BatchWriter:

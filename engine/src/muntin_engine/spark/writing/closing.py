@@ -15,8 +15,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.exchange.bucket_task import LATE, RESULTS
-from muntin_engine.spark.pipeline import closed, keeping_late_rows
+from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS
+from muntin_engine.spark.pipeline import closed, evicted_schema, keeping_late_rows
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.writing.batch_writer import BatchWriter, schemas_of
@@ -58,6 +58,8 @@ def close_checkpoint(
     check_end(query, "close")
     sinks = choose_sinks(wanted, checkpoint)
     running = keeping_late_rows(query) if LATE in sinks else query
+    if EVICTED in sinks:
+        evicted_schema(running)
     schemas = schemas_of(running)
     for output, sink in sinks.items():
         sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])

@@ -12,9 +12,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration, QueryError
-from muntin_engine.exchange.bucket_task import LATE, RESULTS
+from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS
 from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.pipeline import evaluated, keeping_late_rows
+from muntin_engine.spark.pipeline import evaluated, evicted_schema, keeping_late_rows
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.shipping.by_value import by_value
@@ -47,6 +47,8 @@ def write(
     pace_of(trigger)
     sinks = choose_sinks(wanted, checkpoint)
     running = keeping_late_rows(query) if LATE in sinks else query
+    if EVICTED in sinks:
+        evicted_schema(running)
     schemas = schemas_of(running)
     for output, sink in sinks.items():
         sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])

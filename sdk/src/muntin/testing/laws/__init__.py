@@ -17,6 +17,7 @@ from muntin.testing.laws.incremental_operator_laws import (
     TimeSensitiveIncrementalOperatorLaws,
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.row_window_laws import RowWindowLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.upgrading import OldState
@@ -33,6 +34,7 @@ __all__ = [
     "OldState",
     "OperatorLaws",
     "Outcome",
+    "RowOperatorLaws",
     "RowWindowLaws",
     "TimeSensitiveAggregateLaws",
     "TimeSensitiveIncrementalAggregateLaws",

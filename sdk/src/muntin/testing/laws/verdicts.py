@@ -27,6 +27,7 @@ from muntin.testing.laws.incremental_operator_laws import (
     TimeSensitiveIncrementalOperatorLaws,
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
+from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
 from muntin.triggers.trigger import Trigger
@@ -42,6 +43,7 @@ _LAWS: tuple[type[Conformance], ...] = (
     TimeSensitiveIncrementalAggregateLaws,
     IncrementalOperatorLaws,
     TimeSensitiveIncrementalOperatorLaws,
+    RowOperatorLaws,
     FunctionLaws,
     TriggerLaws,
     WindowKindLaws,

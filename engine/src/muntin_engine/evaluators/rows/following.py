@@ -1,0 +1,258 @@
+"""A module that follows rows: its handlers are called as rows come and go, and time passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Final, cast
+
+from muntin import INFINITY, RowOperator, RowWindows, Window
+from muntin.modules.row_operator import HANDLERS
+from muntin.rows import Action, ActionKind, MemberRow, Row, RowsInWindow
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
+from muntin_engine.core.evaluator_query import EvaluatorQuery, Plain, plain_of
+from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.computation import ModuleComputation, WindowResults
+from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.rows.key_state import ALL, Members, RowsKeyState
+from muntin_engine.evaluators.rows.release import Release
+
+_HANDLER_OF: Final = {
+    ActionKind.TRIGGER: "on_trigger",
+    ActionKind.FLUSH: "on_flush",
+    ActionKind.FULL: "on_full",
+    ActionKind.EMPTY: "on_empty",
+    ActionKind.REMOVE: "on_remove",
+}
+"""The handlers that are told of a window, and of no row."""
+
+
+class Handlers:
+    """The handlers of a module, and its states.
+
+    Attributes:
+        defined: The names of the handlers that it defines.
+        select: Makes the module's input of a row; `SKIPPED` if it does not accept that.
+    """
+
+    def __init__(self, query: EvaluatorQuery, computation: ModuleComputation, kept: KeptStates) -> None:
+        (binding,) = query.bindings
+        assert isinstance(binding.module, RowOperator), "only such modules have handlers"
+        module = binding.module
+        self.defined = frozenset(n for n in HANDLERS if getattr(type(module), n) is not getattr(RowOperator, n))
+        self.select = binding.select
+        evicted = module.evicted_field()
+        of_evicted = None if evicted is None else plain_of(evicted)
+        self._methods = {
+            name: _listing(getattr(module, name), of_evicted if name == "on_evict" else binding.plain)
+            for name in self.defined
+        }
+        self._create, self._computation, self._kept = module.create_state, computation, kept
+        self._new: list[bytes] | None = None
+
+    def create_state(self, key: object) -> Any:
+        """Return the state of a new key."""
+        return self._computation.handle("create_state", key, ALL, self._create)
+
+    def is_new(self, state: Any, key: object) -> bool:
+        """Return True if a state is as good as a new one."""
+        if self._new is None:
+            self._new = self._kept.pack([[self.create_state(key)]], key, [ALL])
+        return self._kept.pack([[state]], key, [ALL]) == self._new
+
+    def call(self, name: str, key: object, window: Window, *arguments: object) -> list[Any]:
+        """Return the rows of a handler that the module defines."""
+        return self._computation.handle(name, key, window, self._methods[name], *arguments)
+
+
+def _listing(method: Callable[..., Iterable[Any] | None], plain: Plain | None) -> Callable[..., list[Any]]:
+    """Return a handler whose rows are computed when it is called, and plain data."""
+
+    def call(*arguments: object) -> list[Any]:
+        found = method(*arguments)
+        if found is None:
+            return []
+        return [*found] if plain is None else [plain(row) for row in found]
+
+    return call
+
+
+class RowOperatorEmission(Emission):
+    """Releases rows that the watermark has passed, in order, and tells a module what happens to them.
+
+    Time advances tick by tick, so that each result lies where it happens.
+
+    Cost: sorting the released rows. Each is then a step of the windows, and what the handlers cost.
+    """
+
+    follows_windows = False
+
+    def __init__(self, query: EvaluatorQuery, windows: RowWindows, results: WindowResults, kept: KeptStates) -> None:
+        self._windows = windows
+        self._reads = [query.expressions[expression] for expression in windows.reads]
+        self._release = Release(query)
+        self._handlers = Handlers(query, results.computations[0], kept)
+        self._stamper = results.stamper
+
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the rows of the results, and leave those of the second output in `evicted`."""
+        del affected, before  # only what is released changes anything, and it is released once
+        assert isinstance(state, RowsKeyState)
+        watermark = now.watermark
+        self._output: list[OutputChange] = []
+        self._left: list[OutputChange] = []
+        followed = FollowedKey(self._windows, self._handlers, key, state, self._emit)
+        for event in self._release.take_out(state, watermark):
+            followed.take(event, tuple(canonical(read(event.payload)) for read in self._reads))
+        if watermark == INFINITY:
+            followed.close(now.horizon)
+        else:
+            followed.advance(watermark)
+        followed.store(watermark)
+        self.evicted = self._left
+        return self._output
+
+    def _emit(
+        self, key: object, state: RowsKeyState, partition: Hashable, window: Window, rows: list[Any], *, evicted: bool
+    ) -> None:
+        """Emit rows; those of the second output lie at the tick at which their cause left."""
+        if evicted:
+            self._left += [
+                OutputChange(OutputKind.INSERT, 0, window, window.start, window.end, row, partition=partition)
+                for row in rows
+            ]
+            return
+        self._output += [
+            OutputChange(
+                OutputKind.INSERT, state.next_serial(), window, row.start, row.end, row.value, partition=partition
+            )
+            for row in self._stamper.rows(key, window, [rows])
+        ]
+
+
+class FollowedKey:
+    """The windows of a key during a batch, and the module that follows them."""
+
+    def __init__(
+        self, windows: RowWindows, handlers: Handlers, key: object, state: RowsKeyState, emit: Callable[..., None]
+    ) -> None:
+        """Go on with a key.
+
+        Args:
+            windows: The windows.
+            handlers: The module.
+            key: The key.
+            state: Its state; `store` changes it.
+            emit: Takes rows.
+        """
+        self._windows: Any = windows
+        self._handlers, self._key, self._state, self._emit = handlers, key, state, emit
+        by = windows.partition_by
+        self._partition_at = None if by is None else windows.reads.index(by)
+        self._own = handlers.create_state(key) if state.own is None else state.own
+        is_new = state.windows_data is None
+        self._followed = windows.create_state() if is_new else windows.from_data(state.windows_data)
+        self._members = cast("dict[Hashable, dict[int, StoredEvent]]", state.members)
+        self._seen = {
+            partition: {number: seen for number, row in rows.items() if (seen := self._see(number, row)) is not None}
+            for partition, rows in self._members.items()
+        }
+
+    def take(self, event: StoredEvent, values: tuple[Any, ...]) -> None:
+        """Take the next row, and what the windows read of it."""
+        time = event.start
+        self.advance(time)
+        if self._is_new:
+            self._followed, self._state.released = self._windows.create_state(), 0
+            self._members, self._seen = {}, {}
+        self._state.released += 1
+        number = self._state.released
+        seen, is_inserted = self._see(number, event), False
+        for action in self._windows.step(self._followed, Row(number, time, values)):
+            if action.kind is ActionKind.INSERT:
+                is_inserted = True
+                self._members.setdefault(action.partition, {})[number] = event._replace(id=number)
+                if seen is not None:
+                    self._seen.setdefault(action.partition, {})[number] = seen
+                    self._call("on_insert", action.partition, time, None, seen)
+            else:
+                self._do(action, time)
+        if seen is not None and not is_inserted:
+            partition = 0 if self._partition_at is None else values[self._partition_at]
+            self._call("on_pass", partition, time, None, seen)
+
+    def advance(self, tick: int) -> None:
+        """Let time pass, tick by tick."""
+        while (due := self._windows.next_tick(self._followed)) <= tick and due < INFINITY:
+            for action in self._windows.advance(self._followed, due):
+                self._do(action, due)
+
+    def close(self, tick: int) -> None:
+        """End the stream."""
+        self.advance(tick)
+        for action in self._windows.close(self._followed, tick):
+            self._do(action, tick)
+
+    def store(self, watermark: int) -> None:
+        """Write what lasts into the state of the key."""
+        state, windows = self._state, self._windows
+        is_over = watermark == INFINITY or self._is_new
+        state.windows_data = None if is_over else windows.to_data(self._followed)
+        state.own = None if is_over else self._own
+        state.members = {} if is_over else cast("dict[Hashable, Members]", self._members)
+        state.due = INFINITY if is_over else windows.next_tick(self._followed)
+        state.bound = INFINITY if is_over else windows.earliest_start(self._followed, watermark)
+
+    @property
+    def _is_new(self) -> bool:
+        """True if the windows and the module's state are as good as new ones."""
+        return bool(self._windows.is_empty(self._followed)) and self._handlers.is_new(self._own, self._key)
+
+    def _see(self, number: int, row: StoredEvent) -> MemberRow[Any] | None:
+        payload = self._handlers.select(row.payload)
+        return None if payload is SKIPPED else MemberRow(number, row.start, payload)
+
+    def _do(self, action: Action, time: int) -> None:
+        kind, partition, numbers, extent = action
+        if kind is not ActionKind.EVICT:
+            self._call(_HANDLER_OF[kind], partition, time, extent)
+        if kind is ActionKind.EVICT:
+            self._leave(numbers, partition, time)
+        elif kind in (ActionKind.FLUSH, ActionKind.REMOVE):
+            self._leave([*self._members.get(partition, ())], partition, time)
+            self._members.pop(partition, None)
+            self._seen.pop(partition, None)
+
+    def _leave(self, numbers: Iterable[int], partition: Hashable, time: int) -> None:
+        members = self._members.get(partition, {})
+        known = self._seen.get(partition, {})
+        gone = []
+        for number in numbers:
+            del members[number]
+            if (seen := known.pop(number, None)) is not None:
+                gone.append(seen)
+        if gone:
+            self._call("on_evict", partition, time, None, gone)
+
+    def _call(
+        self,
+        name: str,
+        partition: Hashable,
+        time: int,
+        extent: Window | None,
+        rows: MemberRow[Any] | Sequence[MemberRow[Any]] | None = None,
+    ) -> None:
+        """Call a handler, if the module defines it, and emit its rows."""
+        if name not in self._handlers.defined:
+            return
+        window = Window(time, time + 1) if extent is None else extent
+        view = RowsInWindow(self._seen, partition, time, extent)
+        told = () if rows is None else (rows,)
+        found = self._handlers.call(name, self._key, window, self._own, *told, view)
+        if found:
+            shown = None if self._partition_at is None or name == "on_empty" else partition
+            self._emit(self._key, self._state, shown, window, found, evicted=name == "on_evict")

@@ -1,0 +1,165 @@
+"""Operators that follow the rows of row windows, with a handler for each thing that happens."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from types import NoneType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic
+
+from typing_extensions import TypeVar
+
+from muntin.modules.module import Module
+from muntin.modules.needs import Needs
+from muntin.rows.row_windows import RowWindows
+from muntin.rows.view import MemberRow, RowsInWindow
+from muntin.schemas import Field, describe
+
+In = TypeVar("In")
+State = TypeVar("State")
+Row = TypeVar("Row")
+Left = TypeVar("Left")
+
+HANDLERS: Final = (
+    "on_insert",
+    "on_pass",
+    "on_evict",
+    "on_trigger",
+    "on_flush",
+    "on_full",
+    "on_empty",
+    "on_remove",
+)
+"""What is called when something happens to rows."""
+
+
+class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
+    """Follow the rows of row windows: each thing that happens to them is a call, which may return rows.
+
+    Define the handlers that you need; the others do nothing. What they return are rows of the results, but for
+    `on_evict`: what rows that leave give goes to an output of its own, which `Query.evicted` returns. The types in
+    brackets are those of a payload, of the state, of a row of the results, and of a row of the second output; the last
+    one is None if `on_evict` returns nothing.
+
+    The engine keeps one state per key. Handlers change it in place, so it is a dict, a list or a dataclass, of plain
+    data. Rows come in the order that the query names, and once only, when the watermark has passed them: results are a
+    function of the history, whatever the micro-batches and restarts.
+
+    What `on_trigger` and `on_flush` return has the extent of the window that is computed. All else happens at a tick,
+    and its results last that tick.
+
+    Laws (checked by `muntin.testing.RowOperatorLaws`): 1. *Types.* Rows of both outputs are of the declared types.
+    2. *Plain data.* A state goes on after a checkpoint as it would have without. 3. *No memory.* Nothing is remembered
+    outside the state, and neither a clock nor chance is asked. 4. *Rows are read-only.*
+
+    Cost: a call per row, and one for each eviction, trigger and flush; a handler that reads `window.rows` costs the
+    members of the window. Rows are kept while they are members.
+
+    Example:
+        >>> class Stay(RowOperator[str, dict[int, int], str, tuple[str, int]]):
+        ...     name, version = "demo.stay", "1.0.0"
+        ...     def create_state(self):
+        ...         return {}
+        ...     def on_insert(self, state, row, window):
+        ...         state[row.number] = row.time
+        ...         return [row.payload]
+        ...     def on_evict(self, state, rows, window):
+        ...         return [(row.payload, window.time - state.pop(row.number)) for row in rows]
+        >>> from muntin import Event, last
+        >>> from muntin.testing import Computation, WindowedQuery, evaluate_evicted
+        >>> rows = [Event.point(1, "a"), Event.point(4, "b"), Event.point(9, "c")]
+        >>> [left.value for left in evaluate_evicted(WindowedQuery(last(1), [Computation(Stay())]), rows)]
+        [('a', 3), ('b', 5)]
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result", "evicted")
+    is_operator: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(windows=(RowWindows,))
+
+    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+
+        @property
+        def upgrade_state(self) -> Callable[[Any, str], State] | None:
+            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
+
+    @classmethod
+    def evicted_field(cls) -> Field | None:
+        """Return the type of a row of the second output, from the class's generics; None if there is no such output."""
+        evicted = cls._types()["evicted"]
+        return None if evicted in (None, NoneType) else describe(evicted, "evicted")
+
+    @abstractmethod
+    def create_state(self) -> State:
+        """Return the state of a key of which no row came yet. Called at any time; never return a shared object."""
+
+    def on_insert(self, state: State, row: MemberRow[In], window: RowsInWindow[In]) -> Iterable[Row] | None:
+        """Take a row that became a member.
+
+        Args:
+            state: Yours to change.
+            row: The row.
+            window: Its window, with the row.
+        """
+
+    def on_pass(self, state: State, row: MemberRow[In], window: RowsInWindow[In]) -> Iterable[Row] | None:
+        """Take a row that came and is no member, as one that `admit` keeps out, or a marker; after what it did.
+
+        Args:
+            state: Yours to change.
+            row: The row.
+            window: The window of its partition.
+        """
+
+    def on_evict(self, state: State, rows: Sequence[MemberRow[In]], window: RowsInWindow[In]) -> Iterable[Left] | None:
+        """Take leave of members: they were evicted, flushed, or removed with their partition.
+
+        Members of a sliding window at the end of the stream do not leave.
+
+        Args:
+            state: Yours to change.
+            rows: The rows that left, at least one, the oldest first.
+            window: The window that they left.
+
+        Returns:
+            Rows of the second output.
+        """
+
+    def on_trigger(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
+        """Compute a sliding window.
+
+        Args:
+            state: Yours to change.
+            window: The window.
+        """
+
+    def on_flush(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
+        """Compute a tumbling window; all members leave after it.
+
+        Args:
+            state: Yours to change.
+            window: The window.
+        """
+
+    def on_full(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
+        """Note that a sliding window is full for the first time: it has as many rows, or one is about to leave.
+
+        Args:
+            state: Yours to change.
+            window: The window.
+        """
+
+    def on_empty(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
+        """Note that a marker came and there was no member.
+
+        Args:
+            state: Yours to change.
+            window: A window without rows.
+        """
+
+    def on_remove(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
+        """Note that a partition is about to be removed; its rows leave after it.
+
+        Args:
+            state: Yours to change.
+            window: The window of the partition, with the rows that it still holds.
+        """

@@ -1,0 +1,72 @@
+"""What a module that follows rows is shown of them: a member, and the window it happens in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from muntin.windows.extent import Window
+
+In = TypeVar("In")
+
+
+class MemberRow(NamedTuple, Generic[In]):
+    """A row of the input, as a module that follows rows sees it.
+
+    Attributes:
+        number: Tells the rows of a key apart; later rows have larger numbers. Numbers begin anew when the windows are
+            empty and the module's state is as good as a new one.
+        time: Its time on the axis, in ticks.
+        payload: What the query gives the module of it. Read-only.
+    """
+
+    number: int
+    time: int
+    payload: In
+
+
+class RowsInWindow(Generic[In]):
+    """The window of a partition at a moment, and those of the other partitions of its key.
+
+    It is good during the call alone. Rows that the module does not accept, as they hold a null, are not in it.
+
+    Attributes:
+        partition: The partition; 0 where there are none.
+        time: The tick at which it happens.
+        extent: The extent of the window, where it is computed: by a trigger or a flush. None elsewhere.
+
+    Cost: `rows` and `partitions` copy what they return.
+    """
+
+    __slots__ = ("_held", "extent", "partition", "time")
+
+    def __init__(
+        self,
+        held: Mapping[Hashable, Mapping[int, MemberRow[In]]],
+        partition: Hashable,
+        time: int,
+        extent: Window | None = None,
+    ) -> None:
+        """Show windows.
+
+        Args:
+            held: The members of each partition by number, the oldest first.
+            partition: The partition in question.
+            time: The tick.
+            extent: The extent of the window, if it is computed.
+        """
+        self._held = held
+        self.partition = partition
+        self.time = time
+        self.extent = extent
+
+    @property
+    def rows(self) -> tuple[MemberRow[In], ...]:
+        """The members, the oldest first."""
+        return tuple(self._held.get(self.partition, {}).values())
+
+    @property
+    def partitions(self) -> dict[Hashable, tuple[MemberRow[In], ...]]:
+        """The members of each partition of the key that has any; the partition with the oldest member comes first."""
+        found = [(name, tuple(rows.values())) for name, rows in self._held.items() if rows]
+        return dict(sorted(found, key=lambda item: item[1][0].number))

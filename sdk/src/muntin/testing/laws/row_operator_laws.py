@@ -1,0 +1,124 @@
+"""The laws of operators that follow rows."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from muntin.errors import ModuleDefinitionError
+from muntin.modules.row_operator import HANDLERS, RowOperator
+from muntin.rows import RowWindows, batch, elapsed, last, marker
+from muntin.testing import strategies
+from muntin.testing.fitting import misfit
+from muntin.testing.laws.conformance import Conformance
+from muntin.testing.laws.law import Law, law
+from muntin.testing.laws.outside import Outside
+from muntin.testing.laws.row_operator_trial import RowOperatorTrial
+
+_WINDOWS: tuple[RowWindows, ...] = (
+    last(2),
+    last(3).trigger(2).partition("p", most=2),
+    last(elapsed(4)).trigger(elapsed(3)),
+    batch(2).partition("p", age=4),
+    batch(elapsed(4)),
+    batch(marker("m")),
+)
+
+
+class RowOperatorLaws(Conformance):
+    """The laws of a `RowOperator`, tried on random rows of one key or two.
+
+    Attributes:
+        module: The module under test, an instance.
+        windows: The row windows that it is tried in; sliding and tumbling ones, with and without partitions, by
+            default.
+        payloads: A strategy for one payload; by default what the module's input type says.
+        values: A strategy for what the expressions that the windows read may be; small numbers by default.
+
+    Example:
+        >>> from muntin import RowOperator
+        >>> class Newest(RowOperator[int, list[int], int, None]):
+        ...     name, version = "demo.newest", "1.0.0"
+        ...     def create_state(self):
+        ...         return []
+        ...     def on_insert(self, state, row, window):
+        ...         state[:] = [max([*state, row.payload])]
+        ...         return state
+        >>> class TestNewest(RowOperatorLaws):
+        ...     module = Newest()
+        >>> TestNewest().test_the_state_is_plain_data()
+    """
+
+    module: ClassVar[Any]
+    windows: ClassVar[Sequence[RowWindows]] = _WINDOWS
+    payloads: ClassVar[SearchStrategy[Any] | None] = None
+    values: ClassVar[SearchStrategy[Any]] = st.integers(0, 3)
+
+    _subject_name: ClassVar[str] = "module"
+    _subject_type: ClassVar[type] = RowOperator
+    _outside: ClassVar[Outside]
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if cls._subject_name in vars(cls):
+            cls._outside = Outside(cls.subject())
+
+    @classmethod
+    def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
+        """Try a law once."""
+        module = cls.subject()
+        payloads = cls.payloads
+        if law.is_random and payloads is None:
+            payloads = strategies.payloads(module.input_field())
+        known = st.nothing() if payloads is None else payloads
+        body(cls(), RowOperatorTrial(law, module, cls.windows, known, cls.values, data))
+
+    @law("complete the class attributes, the types in brackets and create_state", is_random=False)
+    def test_definition_is_complete(self, trial: RowOperatorTrial) -> None:
+        """The class has a name, a version, types and `create_state`, and its handlers are rightly spelt."""
+        cls = type(trial.subject)
+        try:
+            cls.check_definition()
+        except ModuleDefinitionError as error:
+            raise trial.broken(str(error)) from None
+        for name in (name for name in dir(cls) if name.startswith("on_") and name not in HANDLERS):
+            meant = difflib.get_close_matches(name, HANDLERS, 1, 0.5)
+            hint = f"; did you mean {meant[0]}?" if meant else f"; the handlers are {', '.join(HANDLERS)}"
+            raise trial.broken(f"it defines {name}, which nothing calls{hint}")
+
+    @law("return what the class declares, or declare what it returns; on_evict returns the last of the types")
+    def test_results_have_declared_types(self, trial: RowOperatorTrial) -> None:
+        """Every row of the results, and of what rows that leave give, fits the declared type."""
+        module, evicted = trial.subject, trial.subject.evicted_field()
+        for is_evicted, _, row in trial.given(trial.rows()):
+            field = evicted if is_evicted else module.result_field()
+            trial.expect(field is not None, lambda row=row: f"on_evict returned {row!r}, and the class declares None")  # type: ignore[misc]
+            reason = None if field is None else misfit(field, row, is_result=True)
+            trial.expect(not reason, lambda row=row, reason=reason: f"the row {row!r} does not fit: {reason}")  # type: ignore[misc]
+
+    @law("build states from numbers, text and lists, dicts and records of these; name records in the state's type")
+    def test_the_state_is_plain_data(self, trial: RowOperatorTrial) -> None:
+        """A state goes on after a checkpoint as it would have without."""
+        rows = trial.rows()
+        straight = trial.given(rows)
+        trial.expect_same(("with checkpoints", trial.given(rows, restores=True)), ("without", straight), 0.0)
+
+    @law("keep all that results depend on in the state, and ask neither a clock nor chance")
+    def test_nothing_else_is_remembered(self, trial: RowOperatorTrial) -> None:
+        """Other keys, a new process and a second run make no difference."""
+        rows, others = trial.rows(), trial.rows("of another key")
+        with self._outside.restored():
+            first = trial.given(rows)
+        trial.expect_same(("among other keys", trial.given(rows, others)), ("alone", first), 0.0)
+
+    @law("leave rows as they are: copy what you change")
+    def test_rows_are_read_only(self, trial: RowOperatorTrial) -> None:
+        """No payload is changed."""
+        rows = trial.rows()
+        before = trial.copied(rows)
+        trial.given(rows)
+        trial.expect_same(("after", trial.copied(rows)), ("before", before), 0.0)

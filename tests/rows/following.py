@@ -1,0 +1,88 @@
+"""Operators that follow rows, and say what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from muntin import Event, RowOperator
+from muntin.rows import MemberRow, RowsInWindow, RowWindows
+from muntin.testing import Computation, WindowedQuery, evaluate
+
+
+class Line(NamedTuple):
+    """What was told, and its place among all that is told of a key."""
+
+    place: int
+    text: str
+
+
+State = dict[str, int]
+Rows = RowsInWindow[int]
+
+
+class Told(RowOperator[int, State, Line, Line]):
+    """A line for each thing that it is told."""
+
+    name, version = "rows.told", "1.0.0"
+
+    def create_state(self) -> State:
+        return {}
+
+    def on_insert(self, state: State, row: MemberRow[int], window: Rows) -> Iterable[Line]:
+        yield _line(state, f"insert {row.payload} of {_names(window.rows)}", window)
+
+    def on_pass(self, state: State, row: MemberRow[int], window: Rows) -> Iterable[Line]:
+        yield _line(state, f"pass {row.payload} of {_names(window.rows)}", window)
+
+    def on_evict(self, state: State, rows: Sequence[MemberRow[int]], window: Rows) -> Iterable[Line]:
+        yield _line(state, f"evict {_names(rows)} of {_names(window.rows)}", window)
+
+    def on_trigger(self, state: State, window: Rows) -> Iterable[Line]:
+        yield _line(state, f"trigger {_names(window.rows)}", window)
+
+    def on_flush(self, state: State, window: Rows) -> Iterable[Line]:
+        yield _line(state, f"flush {_names(window.rows)}", window)
+
+    def on_full(self, state: State, window: Rows) -> Iterable[Line]:
+        yield _line(state, f"full {_names(window.rows)}", window)
+
+    def on_empty(self, state: State, window: Rows) -> Iterable[Line]:
+        yield _line(state, f"empty {_names(window.rows)}", window)
+
+    def on_remove(self, state: State, window: Rows) -> Iterable[Line]:
+        yield _line(state, f"remove {_names(window.rows)}", window)
+
+
+class Numbers(RowOperator[int, dict[int, int], int, None]):
+    """The number of each row that comes; it remembers members."""
+
+    name, version = "rows.numbers", "1.0.0"
+
+    def create_state(self) -> dict[int, int]:
+        return {}
+
+    def on_insert(self, state: dict[int, int], row: MemberRow[int], window: Rows) -> Iterable[int]:
+        state[row.number] = row.time
+        return [row.number]
+
+    def on_evict(self, state: dict[int, int], rows: Sequence[MemberRow[int]], window: Rows) -> None:
+        for row in rows:
+            assert state.pop(row.number) == row.time
+
+
+def numbers(windows: RowWindows, count: int) -> list[int]:
+    """The numbers of so many rows."""
+    events = [Event.point(place, place) for place in range(count)]
+    return [row.value for row in evaluate(WindowedQuery(windows, [Computation(Numbers())]), events)]
+
+
+def _names(rows: Iterable[MemberRow[int]]) -> str:
+    return ",".join(str(row.payload) for row in rows) or "-"
+
+
+def _line(state: State, text: str, window: Rows) -> Line:
+    state["place"] = state.get("place", 0) + 1
+    extent = "" if window.extent is None else f" [{window.extent.start}, {window.extent.end})"
+    where = "" if window.partition == 0 else f" in {window.partition}"
+    return Line(state["place"], f"{text}{extent}{where}")
