@@ -1,17 +1,21 @@
-"""Integer times with a unit: lengths are time, and results are in the unit."""
+"""Integer times with a unit, and decimals: lengths and results are what the times are."""
 
 from __future__ import annotations
 
+import json
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from muntin import QueryError, correct, count_by_start, hopping, tumbling
 from muntin_engine import events, module
-from tests.spark.modules import Count
-from tests.spark.running import collect_together
+from tests.spark.modules import Count, Lifetimes
+from tests.spark.running import collect_together, run, stream_of
 
 
 def test_windows_over_milliseconds_are_as_long_as_they_say(spark: SparkSession) -> None:
@@ -44,3 +48,86 @@ def test_a_length_that_means_nothing_on_the_axis_is_refused_with_what_to_write(s
     assert "the delay is the bare number 60" in rejection(tumbling("1 hour"), at=at, delay=60)
     assert "the allowed lateness is the bare number 5" in rejection(tumbling("1 hour"), at=at, late=correct(5))
     assert "are in ms" in rejection(tumbling(10), at="id", unit="ms")
+
+
+STEP = Decimal("0.25")
+STEPS = tumbling(STEP)
+PRICES = [Decimal(text) for text in ("-0.30", "0.00", "0.24", "0.25", "0.26", "1.75", "99.99")]
+
+
+def test_decimals_are_an_axis_with_windows_in_their_own_numbers(spark: SparkSession) -> None:
+    """ON-06, TH-11: the windows of a number are those that contain it, found by arithmetic on decimals alone."""
+    rows = [(number, price) for number, price in enumerate(PRICES)]
+    df = spark.createDataFrame(rows, "n int, price decimal(4,2)")
+    stream = events(df, at="price", buckets=1)
+    steps = stream.window(tumbling(STEP)).aggregate(n=module(Count))
+    queries = {
+        "steps": steps,
+        "general": stream.window(hopping(1, STEP)).aggregate(of=module(Lifetimes, "n")),
+        "fours": stream.window(count_by_start(4)).aggregate(n=module(Count)),
+        "whole": steps.named("inner").as_events(buckets=1).window(tumbling(50)).aggregate(n=module(Count)),
+    }
+    found = collect_together(queries)
+    extents = {
+        name: {(row["window"]["start"], row["window"]["end"]): row.get("n", row.get("of")) for row in found[name]}
+        for name in found
+    }
+    starts = [(price // STEP - (price < 0 and price % STEP != 0)) * STEP for price in PRICES]
+    assert extents["steps"] == {(float(at), float(at + STEP)): starts.count(at) for at in starts}
+    near = {start - STEP * back for start in starts for back in range(4)}
+    assert extents["general"] == {
+        (float(at), float(at + 1)): [
+            {"_1": float(price), "_2": float(price + Decimal("0.01")), "_3": number}
+            for number, price in rows
+            if at <= price < at + 1
+        ]
+        for at in near
+    }
+    assert extents["fours"] == {
+        (float(first), float(last) + 0.01): 4 for first, last in zip(PRICES, PRICES[3:], strict=False)
+    }
+    assert extents["whole"] == {(-50.0, 0.0): 1, (0.0, 50.0): 3, (50.0, 100.0): 1}
+    window = steps.results().schema["window"].dataType
+    assert window.simpleString() == "struct<start:decimal(19,2),end:decimal(19,2)>"
+    assert "tumbling(Decimal('0.25'))" in steps.explain()
+
+
+def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSession, tmp_path: Path) -> None:
+    """ON-06, TH-11."""
+
+    def batch(*numbers: str) -> pa.Table:
+        return pa.table({"mark": pa.array([None if not n else Decimal(n) for n in numbers], pa.decimal128(38, 2))})
+
+    df = stream_of(
+        spark, tmp_path / "in", [batch("1.10", "3.00"), batch("1.20", "2.60", f"{2**62}.00", ""), batch("9")]
+    )
+    query = events(df, at="mark", delay=Decimal("0.50"), buckets=1).window(tumbling(STEP)).aggregate(n=module(Count))
+    ends = [(row["window"]["end"], row["n"]) for row in run(query.results(), tmp_path / "results").rows]
+    assert sorted(ends) == [(Decimal("1.25"), 1), (Decimal("2.75"), 1), (Decimal("3.25"), 1)]
+    (late,) = run(query.named("late").late(), tmp_path / "late").rows
+    assert json.loads(late["row"]) == {"mark": "1.20"}
+    assert late["late_by"] == 130
+    assert "1.20" in late["message"]
+    far, missing = run(query.named("rejected").rejected(), tmp_path / "rejected").rows
+    assert (far["reason"], missing["reason"]) == ("time out of range", "null time")
+    assert json.loads(far["row"])["mark"] == f"{2**62}.00"
+
+
+def test_what_is_no_axis_is_refused_with_what_to_write(spark: SparkSession) -> None:
+    df = spark.sql("SELECT 1.5D AS x, 'low' AS level, date'2024-05-01' AS day, 1.5BD AS d, 2.25BD AS e, 1L AS i")
+
+    def refusal(window: Any = STEPS, **columns: Any) -> str:
+        with pytest.raises(QueryError) as failure:
+            events(df, **columns).window(window).aggregate(n=module(Count))
+        return str(failure.value)
+
+    assert "F.col('x').cast('decimal(18, 6)')" in refusal(at="x")
+    assert "F.array_position(F.array(F.lit('low'), F.lit('high')), F.col('level'))" in refusal(at="level")
+    assert "cast it, for example to timestamp" in refusal(at="day")
+    assert "at most 18 places" in refusal(at=F.col("d").cast("decimal(30, 20)"))
+    assert "must be of one type, got d decimal(2,1), e decimal(3,2)" in refusal(start="d", end="e")
+    assert "are decimals of 1 places" in refusal(at="d")
+    assert "give lengths as numbers, such as 5 or Decimal('0.25')" in refusal(tumbling("1 hour"), at="d")
+    assert "are decimals, so unit='ms' says nothing" in refusal(at="d", unit="ms")
+    assert "is Decimal('0.25'), and the times in i are integers" in refusal(at="i")
+    assert "are timestamps" in refusal(at=F.timestamp_seconds("i"))

@@ -10,8 +10,11 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Context, Decimal
 from enum import StrEnum
+from fractions import Fraction
 from typing import Annotated, Final, TypeAlias
 
 from muntin.errors import DurationError
@@ -25,8 +28,11 @@ EARLIEST: Final = -(2**63)
 Instant: TypeAlias = Annotated[int, "muntin.instant"]
 """A point on the axis, in ticks. In a result schema it becomes a timestamp where the axis is time."""
 
-Duration: TypeAlias = int | str | timedelta
-"""A length on the axis: ticks, a timedelta, or text such as `"10 minutes"`."""
+Duration: TypeAlias = int | str | timedelta | Decimal
+"""A length on the axis: ticks, a timedelta, text such as `"10 minutes"`, or a decimal where the axis is decimals."""
+
+MOST_PLACES: Final = 18
+"""The most decimal places that a length or the times of a query may have."""
 
 
 class TimeLength(int):
@@ -35,6 +41,21 @@ class TimeLength(int):
 
 class BareLength(int):
     """A length that was given as a bare number of ticks; where the axis is time, a query refuses it."""
+
+
+class DecimalLength(int):
+    """A length that was given as a decimal, in units of its last possible place; a query makes ticks of it."""
+
+    @classmethod
+    def of(cls, ticks: int, places: int) -> DecimalLength:
+        """Return a length of some ticks of an axis of decimals."""
+        return cls(ticks * 10 ** (MOST_PLACES - places))
+
+    def __repr__(self) -> str:
+        number = decimal_of(int(self), MOST_PLACES)
+        return str(int(number)) if number == int(number) else f"Decimal('{number.normalize(_EXACT):f}')"
+
+    __str__ = __repr__
 
 
 class ReadLength(int):
@@ -46,6 +67,7 @@ class BareClockLength(int):
 
 
 _READ: Final[ContextVar[Callable[[int], int] | None]] = ContextVar("lengths_read_by", default=None)
+_EXACT: Final = Context(prec=80)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _TERM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
@@ -75,10 +97,12 @@ def ticks(duration: Duration) -> int:
     module's constructor reads is in ticks of the axis of that query, or refused in the same way.
 
     Args:
-        duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"`, `"1 hour 30 minutes"` or `"-2 hours"`.
+        duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"`, `"1 hour 30 minutes"` or `"-2 hours"`;
+            `Decimal("0.25")` where the times of the query are decimals.
 
     Raises:
-        DurationError: The text has no number, an unknown unit, or a unit without a fixed length (month, year).
+        DurationError: The text has no number, an unknown unit, or a unit without a fixed length (month, year); or a
+            decimal is no number of at most 18 places.
 
     Example:
         >>> ticks("10 minutes")
@@ -110,12 +134,32 @@ def _length(duration: Duration) -> int:
     if isinstance(duration, bool):
         raise DurationError(duration, "it is a bool")
     if isinstance(duration, int):
-        return duration if isinstance(duration, TimeLength | ReadLength) else BareLength(duration)
+        known = isinstance(duration, TimeLength | DecimalLength | ReadLength)
+        return duration if known else BareLength(duration)
+    if isinstance(duration, Decimal):
+        return _decimal_length(duration)
     if isinstance(duration, timedelta):
         return TimeLength(duration // _MICROSECOND)
     if isinstance(duration, str):
         return TimeLength(_parse(duration))
     raise DurationError(duration, f"it is a {type(duration).__name__}")
+
+
+def _decimal_length(number: Decimal) -> DecimalLength:
+    scaled = Fraction(number) * 10**MOST_PLACES if number.is_finite() else Fraction(1, 2)
+    if scaled.denominator > 1:
+        raise DurationError(number, f"it is no number of at most {MOST_PLACES} decimal places")
+    return DecimalLength(int(scaled))
+
+
+def decimal_of(ticks: int, places: int) -> Decimal:
+    """Return ticks of an axis of decimals as the number they stand for.
+
+    Example:
+        >>> decimal_of(-125, 2)
+        Decimal('-1.25')
+    """
+    return Decimal(ticks).scaleb(-places, _EXACT)
 
 
 def clock_ticks(duration: Duration) -> int:
@@ -129,6 +173,8 @@ def clock_ticks(duration: Duration) -> int:
         1000000
     """
     length = _length(duration)
+    if isinstance(length, DecimalLength):
+        raise DurationError(duration, "it is a number, and a clock has time")
     return BareClockLength(length) if isinstance(length, BareLength) else int(length)
 
 
@@ -180,7 +226,19 @@ def spell_given(length: int) -> str:
         >>> spell_given(ticks("-10 minutes")), spell_given(ticks(-10))
         ("'minus 10 minutes'", '-10')
     """
+    if isinstance(length, DecimalLength):
+        return repr(length)
     return repr(spell_ticks(length)) if isinstance(length, TimeLength) else str(int(length))
+
+
+def spell_number(length: int) -> str:
+    """Return a length in ticks, or a decimal, as a number.
+
+    Example:
+        >>> spell_number(25), spell_number(DecimalLength.of(25, 2))
+        ('25', "Decimal('0.25')")
+    """
+    return repr(length) if isinstance(length, DecimalLength) else str(int(length))
 
 
 def instant(moment: datetime) -> int:
@@ -244,3 +302,34 @@ class Axis(StrEnum):
     def round_up(self, length: int) -> int:
         """Return the next length that people would write: whole seconds where the axis is time."""
         return -(-length // _UNITS["second"]) * _UNITS["second"] if self is Axis.TIME else length
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalAxis:
+    """The words for ticks where the times of a query are decimals.
+
+    Attributes:
+        places: How many decimal places they have; a tick is one in the last place.
+
+    Example:
+        >>> DecimalAxis(2).spell_interval(125, 200), DecimalAxis(2).spell_length(50)
+        ('[1.25, 2.00)', '0.50')
+    """
+
+    places: int
+
+    def spell(self, instant: int) -> str:
+        """Return an instant in words."""
+        return "infinity" if instant == INFINITY else f"{decimal_of(instant, self.places):f}"
+
+    def spell_interval(self, start: int, end: int) -> str:
+        """Return a lifetime, or the extent of a window, in words."""
+        return f"[{self.spell(start)}, {self.spell(end)})"
+
+    def spell_length(self, length: int) -> str:
+        """Return a length in words."""
+        return f"{decimal_of(length, self.places):f}"
+
+
+AnyAxis: TypeAlias = Axis | DecimalAxis
+"""What spells ticks in messages."""

@@ -40,7 +40,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 ) -> EventStream:
     """Say which columns of a DataFrame make its rows events.
 
-    Times are timestamps, or integers for an axis of any other kind; all of one query are of one kind.
+    Times are timestamps, or integers or decimals for an axis of any other kind; all of one query are of one kind. Where
+    they are decimals, a point lasts one in the last place, and lengths are numbers such as 5 or `Decimal("0.25")`.
 
     Args:
         df: A streaming DataFrame, or a static one, which is a stream that has ended.

@@ -27,6 +27,7 @@ from muntin import (
     TimestampPolicy,
     WindowKind,
 )
+from muntin.axis import AnyAxis
 from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.skipping import Accepted, Choosy, Present
@@ -210,7 +211,7 @@ class EvaluatorQuery(MakesOnce):
     expressions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     late: Lateness = Lateness()  # noqa: RUF009  # it is frozen
     waits_for_watermark: bool = False
-    axis: Axis = Axis.TICKS
+    axis: AnyAxis = Axis.TICKS
     order: Callable[[Any], Any] | None = None
     keeps: Callable[[Any], bool] | None = None
 

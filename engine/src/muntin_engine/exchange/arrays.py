@@ -15,12 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, ModuleContractError, Window
+from muntin.axis import decimal_of
 from muntin.columnar.arrays import IntArray
 from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.core.changes import Key
 from muntin_engine.core.skipping import is_tuple
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.times import as_times
 
 _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
     ScalarKind.BOOLEAN: (bool, np.bool_),
@@ -193,8 +195,12 @@ def _integer(value: SupportsInt, arrow_type: pa.DataType) -> int | None:
     return number if -(1 << (arrow_type.bit_width - 1)) <= number < 1 << (arrow_type.bit_width - 1) else None
 
 
-def _instant(value: int, arrow_type: pa.DataType) -> int | None:
-    return None if value >= INFINITY else _integer(value, arrow_type)
+def _instant(value: int, arrow_type: pa.DataType) -> int | Decimal | None:
+    if value >= INFINITY:
+        return None
+    if isinstance(arrow_type, pa.Decimal128Type):
+        return decimal_of(int(value), arrow_type.scale) if value >= -INFINITY else None
+    return _integer(value, arrow_type)
 
 
 def _float(value: float, arrow_type: pa.DataType) -> float:
@@ -303,4 +309,6 @@ def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
         ends: Ticks; null for one that never ends.
     """
     fields = [pa.field("start", task.time_type), pa.field("end", task.time_type)]
-    return pa.StructArray.from_arrays([pa.array(ticks).cast(task.time_type) for ticks in (starts, ends)], fields=fields)
+    return pa.StructArray.from_arrays(
+        [as_times(pa.array(ticks), task.time_type) for ticks in (starts, ends)], fields=fields
+    )

@@ -79,7 +79,7 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
                 tables = [(RESULTS, table) for table in found.tables]
                 tables += [(EVICTED, table) for table in found.evicted]
     except ModuleFailedError as error:
-        error.say_window(task.plan.axis.spell_interval)
+        error.say_window(task.plan.words.spell_interval)
         raise
     yield OutputBlob(ACCEPTED, found.accepted)
     yield OutputBlob(OUTPUT_WATERMARK, found.output_watermark)

@@ -35,6 +35,7 @@ from muntin_engine.exchange.problems import (
 )
 from muntin_engine.exchange.shuffle import by_side, exchanged, pack_observations, to_blob
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
+from muntin_engine.exchange.times import as_ticks, too_far
 from muntin_engine.exchange.value_flags import flags, forbidden_nulls, unreadable
 from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
@@ -133,7 +134,7 @@ def _lifted(task: TaskPayload, evaluator: Evaluator, rows: pa.Table) -> Iterator
     try:
         lifted = list(evaluator.lift(task, rows))
     except ModuleFailedError as error:
-        error.say_window(task.plan.axis.spell_interval)
+        error.say_window(task.plan.words.spell_interval)
         raise
     blobs = [blob.blob for blob in lifted]
     yield exchanged(task, [task.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
@@ -213,6 +214,9 @@ def _columns(task: InputTask, batch: pa.RecordBatch, times: RowTimes, problem: p
     columns = {"bucket": batch.column("bucket"), "problem": problem, "start": times.start, "end": times.end}
     if task.columns.has_changes:
         columns |= {"change": batch.column("change"), "new_end": times.new_end}
+    for name in times._fields:
+        if name in batch.schema.names and pa.types.is_decimal(batch.column(name).type):
+            columns |= too_far(name, batch.column(name), getattr(times, name))
     if "id" in batch.schema.names:
         ids = batch.column("id")
         has_zone = pa.types.is_timestamp(ids.type) and ids.type.tz is not None  # that of the session
@@ -227,16 +231,16 @@ def _columns(task: InputTask, batch: pa.RecordBatch, times: RowTimes, problem: p
 
 
 def _times(task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> RowTimes:
-    """Return the times of the rows as ticks: microseconds since the epoch in UTC for timestamps.
+    """Return the times of the rows as ticks: microseconds since the epoch in UTC for timestamps, see `as_ticks`.
 
     A point ends after a tick, and who deletes an event ends it at its start.
     """
     names, nothing = batch.schema.names, pa.nulls(len(batch), pa.int64())
-    start = batch.column("start").cast(pa.int64())
-    end = batch.column("end").cast(pa.int64()) if "end" in names else nothing
+    start = as_ticks(batch.column("start"))
+    end = as_ticks(batch.column("end")) if "end" in names else nothing
     if task.is_point:
         end = pc.add(start, 1)
-    new_end = batch.column("new_end").cast(pa.int64()) if "new_end" in names else nothing
+    new_end = as_ticks(batch.column("new_end")) if "new_end" in names else nothing
     is_insert = pa.array(kind == INSERT)
     return RowTimes(
         start,
@@ -263,7 +267,7 @@ def progress_of(task: InputTask, rows: GoodRows) -> Progress:
     of_all = rows if rows.source is None else rows.where(flags(rows.source.is_null()))
     clock = int(start[kind == CLOCK].max(initial=EARLIEST))
     if clock > EARLIEST:
-        clock = microseconds_of(clock, task.plan.unit)
+        clock = microseconds_of(clock, task.plan.unit, task.plan.places)
     return Progress(of_all.punctuation(), horizon, newest, clock)
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.exchange.shuffle import from_blob
+from muntin_engine.exchange.times import as_times
 
 CHANGE: Final = "__muntin_change"
 """The column in which rows of an `EventReader` say what they do."""
@@ -68,7 +69,7 @@ class EventReader(BlobReader):
         if tick == EARLIEST:
             return self._schema.empty_table()
         extent = self._schema.field(self._lifetime).type
-        at = pa.array([None if tick == INFINITY else tick], pa.int64()).cast(extent.field("start").type)
+        at = as_times(pa.array([None if tick == INFINITY else tick], pa.int64()), extent.field("start").type)
         given = {
             self._lifetime: pa.StructArray.from_arrays([at, pa.nulls(1, at.type)], fields=list(extent)),
             CHANGE: pa.array(["close" if tick == INFINITY else "punctuate"]),

@@ -13,8 +13,10 @@ from typing import Any, Final
 import pyarrow as pa
 
 from muntin import INFINITY, moment
+from muntin.axis import decimal_of
 from muntin_engine.core.changes import Rejection
 from muntin_engine.exchange.task_payload import InputTask, TaskPayload
+from muntin_engine.exchange.times import given_name
 
 SIDE_OUTPUT: Final = pa.schema(
     [("reason", pa.string()), ("message", pa.string()), ("row", pa.string()), ("late_by", pa.int64())]
@@ -62,7 +64,8 @@ def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejecti
 
 def row_as_json(task: InputTask, values: Mapping[str, Any]) -> str:
     """Return the values of a row as JSON, by the query's own names; times are ticks and become readable."""
-    readable = {name: _time(task, values[name]) for name in ("start", "end", "new_end") if name in values}
+    times = [name for name in ("start", "end", "new_end") if name in values]
+    readable = {name: values.get(given_name(name)) or _time(task, values[name]) for name in times}
     names = task.given.columns.names
     named = {names[name]: value for name, value in (dict(values) | readable).items() if name in names}
     return json.dumps({name: _plain(value) for name, value in named.items()}, ensure_ascii=False)
@@ -78,6 +81,8 @@ def side_output_table(rows: Sequence[SideOutputRow], inputs: int = 1) -> pa.Tabl
 def _time(task: InputTask, tick: int | None) -> Any:
     if tick is None or tick >= INFINITY:
         return None
+    if pa.types.is_decimal(task.time_type):
+        return decimal_of(tick, task.time_type.scale)
     if not pa.types.is_timestamp(task.time_type):
         return tick
     try:

@@ -18,9 +18,10 @@ from muntin import (
     TimestampPolicy,
     WindowSpecification,
 )
+from muntin.axis import DecimalAxis, DecimalLength
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
-from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
+from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.plan import Plan
 
 MOST_BUCKETS: Final = 256
@@ -47,7 +48,9 @@ def check_policies(module: Module, clip: ClipPolicy, timestamps: TimestampPolicy
         )
 
 
-def check_needs(label: str, needs: Needs, window: WindowSpecification, axis: Axis, unit: str | None) -> None:
+def check_needs(
+    label: str, needs: Needs, window: WindowSpecification, axis: Axis, unit: str | None, places: int | None = None
+) -> None:
     """Refuse windows in which a module cannot find what it looks for, in the units in which they are written.
 
     Raises:
@@ -57,6 +60,13 @@ def check_needs(label: str, needs: Needs, window: WindowSpecification, axis: Axi
     if lacking and unit is not None:
         in_time = replace(needs, reach=in_microseconds(needs.reach, unit))
         lacking = in_time.lacks(window_in_microseconds(window, unit), Axis.TIME) or lacking
+    if lacking and places is not None and isinstance(window, needs.windows):
+        words = DecimalAxis(places)
+        lacking = (
+            f"needs events to stay members for {words.spell_length(needs.reach)} after their end, and "
+            f"{window_in_decimals(window, places)} keeps them for less\n"
+            f"  give the windows a reach of at least {DecimalLength.of(needs.reach, places)}"
+        )
     if lacking:
         raise PolicyError(f"{label} {lacking}")
 

@@ -2,6 +2,7 @@
 
 `tumbling("10 minutes")` is written before anything knows what a tick is. The query does: on a time axis a tick is a
 microsecond, on an axis of integers with a unit it is that unit, and on any other axis it has nothing to do with time.
+Where times are decimals, a tick is one in the last place, and a length is a number of the same kind.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
 from muntin import Axis, QueryError, WindowSpecification
-from muntin.axis import BareClockLength, BareLength, TimeLength, spell_ticks
+from muntin.axis import MOST_PLACES, BareClockLength, BareLength, DecimalLength, TimeLength, spell_ticks
 
 T = TypeVar("T")
 
@@ -30,13 +31,15 @@ _NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def microseconds_of(tick: int, unit: str | None) -> int:
-    """Return a reading of a clock, given as integer times in a unit, in microseconds since the epoch.
+def microseconds_of(tick: int, unit: str | None, places: int | None = None) -> int:
+    """Return a reading of a clock, given as integer times in a unit or as decimals, in microseconds since the epoch.
 
     Example:
-        >>> microseconds_of(3, "ms"), microseconds_of(3, None)
-        (3000, 3)
+        >>> microseconds_of(3, "ms"), microseconds_of(3, None), microseconds_of(3_500, None, 3)
+        (3000, 3, 3)
     """
+    if places is not None:
+        return tick // int(10**places)
     return tick if unit is None else tick * UNITS[unit] // UNITS["us"]
 
 
@@ -50,6 +53,11 @@ def window_in_microseconds(window: WindowSpecification, unit: str) -> WindowSpec
     return window.with_lengths(lambda length: in_microseconds(length, unit))
 
 
+def window_in_decimals(window: WindowSpecification, places: int) -> WindowSpecification:
+    """Return windows whose lengths are ticks of an axis of decimals with their lengths as decimals, for messages."""
+    return window.with_lengths(lambda length: DecimalLength.of(length, places))
+
+
 @dataclass(frozen=True, slots=True)
 class AxisScale:
     """The meaning of a tick of a query's axis.
@@ -58,15 +66,22 @@ class AxisScale:
         axis: The axis: timestamps, or ticks of another quantity.
         unit: The unit of integer times, one of `UNITS`; None if they measure anything else.
         times: The query's name of the column of times, for messages.
+        places: The decimal places of the times, if these are decimals.
     """
 
     axis: Axis
     unit: str | None = None
     times: str = "at"
+    places: int | None = None
 
     def __post_init__(self) -> None:
         if self.unit is None:
             return
+        if self.places is not None:
+            raise QueryError(
+                f"the times in {self.times} are decimals, so unit={self.unit!r} says nothing of them\n"
+                "  leave it out; or, if they are seconds, cast them to timestamp"
+            )
         if self.unit not in UNITS:
             raise QueryError(f"{self.unit!r} is not a unit of times\n  there are {', '.join(map(repr, UNITS))}")
         if self.axis is Axis.TIME:
@@ -86,6 +101,10 @@ class AxisScale:
                 or a bare number where it does.
         """
         found: Any = policy
+        if isinstance(found, DecimalLength):
+            return self._of_decimal(found, name)  # type: ignore[return-value]
+        if self.places is not None and isinstance(found, BareLength):
+            return int(found) * int(10**self.places)  # type: ignore[return-value]
         if isinstance(found, TimeLength):
             return self._ticks(int(found), name)  # type: ignore[return-value]
         if isinstance(found, BareLength | BareClockLength):
@@ -104,6 +123,11 @@ class AxisScale:
     def _ticks(self, microseconds: int, name: str) -> int:
         if self.axis is Axis.TIME or not microseconds:
             return microseconds
+        if self.places is not None:
+            raise QueryError(
+                f"the {name} is {spell_ticks(microseconds)}, and the times in {self.times} are decimals\n"
+                "  give lengths as numbers, such as 5 or Decimal('0.25')"
+            )
         if self.unit is None:
             raise QueryError(
                 f"the {name} is {spell_ticks(microseconds)}, and the times in {self.times} are integers without a unit"
@@ -114,6 +138,21 @@ class AxisScale:
             raise QueryError(
                 f"the {name} is {spell_ticks(microseconds)}, which is no whole number of the unit {self.unit!r}"
             )
+        return ticks
+
+    def _of_decimal(self, length: DecimalLength, name: str) -> int:
+        if not length:
+            return 0
+        if self.axis is Axis.TIME or self.unit is not None:
+            kind = "timestamps" if self.unit is None else f"in {self.unit}"
+            raise QueryError(
+                f"the {name} is the number {length}, and the times in {self.times} are {kind}\n"
+                "  say how long that is, for example '1.5 seconds' or timedelta(seconds=1.5)"
+            )
+        ticks, rest = divmod(int(length), int(10 ** (MOST_PLACES - (self.places or 0))))
+        if rest:
+            kind = "integers" if self.places is None else f"decimals of {self.places} places"
+            raise QueryError(f"the {name} is {length}, and the times in {self.times} are {kind}")
         return ticks
 
     def _bare(self, length: int, name: str) -> str:

@@ -19,7 +19,7 @@ from muntin import (
     WindowKind,
     WindowSpecification,
 )
-from muntin.axis import spell_ticks
+from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
 from muntin.modules.columnar_aggregate import Form
 from muntin.named_windows import to_dict
 from muntin.schemas import Field, Struct, spell
@@ -30,7 +30,7 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_fo
 from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
-from muntin_engine.plan.lengths import in_microseconds, window_in_microseconds
+from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.query_identity import QueryIdentity
@@ -57,6 +57,7 @@ class Plan:
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
         wanted: The name of the evaluator that was asked for; None to have the cheapest one that is right.
         unit: The unit of integer times, if they have one.
+        places: The decimal places of the times, if these are decimals; a tick is one in the last place.
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
         from_modules: The policies that the query does not name, and that its modules are made for.
         written_emit: The emission, as it is written in the query, with lengths of time in words.
@@ -75,6 +76,7 @@ class Plan:
     named_windows: Mapping[str, WindowSpecification] = field(default_factory=dict)
     wanted: str | None = None
     unit: str | None = None
+    places: int | None = None
     keeps_late_rows: bool = False
     from_modules: frozenset[str] = frozenset()
     written_emit: str = field(default="", compare=False)
@@ -168,9 +170,14 @@ class Plan:
         named = [f"{name}={self._describe_window(window)}" for name, window in self.named_windows.items()]
         return ", ".join(named) or self._describe_window(self.window)
 
+    @property
+    def words(self) -> AnyAxis:
+        """What spells ticks in messages."""
+        return self.axis if self.places is None else DecimalAxis(self.places)
+
     def spell_length(self, length: int) -> str:
         """Return a length in words: in time where the axis is time, or where its integers have a unit."""
-        return self.axis.spell_length(length) if self.unit is None else spell_ticks(in_microseconds(length, self.unit))
+        return self.words.spell_length(length) if self.unit is None else spell_ticks(in_microseconds(length, self.unit))
 
     def _describe_window(self, window: WindowSpecification) -> str:
         return self._in_words(window).describe(self.axis if self.unit is None else Axis.TIME)
@@ -179,6 +186,8 @@ class Plan:
         return self._in_words(window).spell(self.axis if self.unit is None else Axis.TIME)
 
     def _in_words(self, window: WindowSpecification) -> WindowSpecification:
+        if self.places is not None:
+            return window_in_decimals(window, self.places)
         return window if self.unit is None else window_in_microseconds(window, self.unit)
 
     @property
@@ -273,7 +282,7 @@ class Plan:
         """Return a plan of one input in the terms of the evaluators, with what measures the calls of each module."""
         (given,) = self.inputs
         return EvaluatorQuery(
-            axis=self.axis,
+            axis=self.words,
             window=cast(WindowKind, self.window),  # row windows have an evaluator that does not read it
             bindings=tuple(
                 Binding(module.module, module.select, meter) for module, meter in zip(self.modules, meters, strict=True)
@@ -301,7 +310,7 @@ class Plan:
         times = self.inputs[0].columns.start.type
         return {
             "keys": [[key.name, key.type] for key in self.keys],
-            "times": times if self.axis is Axis.TIME else (self.unit or str(self.axis)),
+            "times": times if self.axis is Axis.TIME else self._times,
             "window": to_dict(self.window),
             "windows": {name: to_dict(window) for name, window in self.named_windows.items()},
             "clip": str(self.clip),
@@ -319,6 +328,11 @@ class Plan:
                 for form in self.forms
             ],
         }
+
+    @property
+    def _times(self) -> str:
+        """What ticks are that are no timestamps, for the identity."""
+        return self.unit or str(self.axis) if self.places is None else f"decimals of {self.places} places"
 
     def _retractable(self) -> list[str]:
         """Return the types of results that are kept, because they may be retracted."""

@@ -36,7 +36,7 @@ def checked_plan(plan: Plan) -> Plan:
         check_window(window)
         check_zone(window, plan.inputs[0].columns.start)
         for module in plan.modules:
-            check_needs(module.label, module.module.needs, window, plan.axis, plan.unit)
+            check_needs(module.label, module.module.needs, window, plan.axis, plan.unit, plan.places)
     check_buckets(plan.buckets)
     keys = [key.name for key in plan.keys]
     check_names([*keys, *plan.added, *(part.name for part in plan.outputs)])

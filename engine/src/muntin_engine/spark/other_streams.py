@@ -10,15 +10,16 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, QueryError
+from muntin.axis import decimal_of
 from muntin_engine.api.heartbeats import Heartbeat
-from muntin_engine.plan.lengths import UNITS
-from muntin_engine.spark.types import axis_of
+from muntin_engine.plan.lengths import UNITS, AxisScale
+from muntin_engine.spark.types import axis_of, places_of
 
 _SECOND: Final = 1_000_000
 
 
 def with_marks(
-    projected: DataFrame, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, unit: str | None = None
+    projected: DataFrame, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, scale: AxisScale
 ) -> DataFrame:
     """Return projected events with the rows of other streams among them.
 
@@ -26,17 +27,18 @@ def with_marks(
         projected: The events; a column `change` is added if they have none.
         heartbeats: Streams whose rows are punctuation.
         clock: A stream of readings.
-        unit: The unit of the events' times, if these are integers that have one.
+        scale: The meaning of the events' times.
 
     Raises:
-        QueryError: The times of a heartbeat are of another kind than those of the events.
+        QueryError: The times of a heartbeat are of another kind than those of the events; or there is a clock, and
+            times are decimals.
     """
     if not heartbeats and clock is None:
         return projected
     if "change" not in projected.columns:
         projected = projected.withColumn("change", F.lit("insert"))
     marks = [_punctuation(projected.schema["start"], heartbeat) for heartbeat in heartbeats]
-    marks += [] if clock is None else [_readings(projected.schema["start"], clock, unit)]
+    marks += [] if clock is None else [_readings(projected.schema["start"], clock, scale)]
     for schema, mark in [(projected.schema, mark) for mark in marks]:
         projected = projected.unionByName(_fitted(schema, *mark))
     return projected
@@ -48,8 +50,11 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
     is_same = field.dataType == start.dataType
     if axis_of(field.name, field.dataType) is Axis.TIME:
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
+    elif (places := places_of(field.dataType)) is not None:
+        time, is_same = at - F.lit(decimal_of(heartbeat.delay, places)), places == places_of(start.dataType)
     else:
-        time, is_same = at - F.lit(heartbeat.delay), axis_of("at", start.dataType) is Axis.TICKS
+        is_same = axis_of("at", start.dataType) is Axis.TICKS and places_of(start.dataType) is None
+        time = at - F.lit(heartbeat.delay)
     if not is_same:
         raise QueryError(
             f"the events' times are {start.dataType.simpleString()}, those of the heartbeat are "
@@ -60,11 +65,16 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
 
 
 def _readings(
-    start: spark_types.StructField, clock: DataFrame, unit: str | None
+    start: spark_types.StructField, clock: DataFrame, scale: AxisScale
 ) -> tuple[DataFrame, Mapping[str, Column]]:
+    if scale.places is not None:
+        raise QueryError(
+            "a clock reads time, and the times of this query are decimals\n"
+            "  give rows of readings yourself, in microseconds since 1970: change='clock'; or count instead of timing"
+        )
     reading = F.col(clock.columns[0])
     is_time = axis_of("at", start.dataType) is Axis.TIME
-    counted = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[unit or 'us']}")
+    counted = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
     given = {"change": F.lit("clock"), "start": reading if is_time else counted, "bucket": F.lit(0)}
     return clock, given
 

@@ -36,7 +36,7 @@ from muntin_engine.spark.session.worker_settings import settings_of
 from muntin_engine.spark.shipping.packed_task import pack_task
 from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
-from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of
+from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of, time_type_of
 from muntin_engine.spark.uniting import united
 from muntin_engine.spark.watermark import with_watermark
 from muntin_engine.spark.whole_buckets import closing_bucket, static_bucket
@@ -161,7 +161,7 @@ def evicted_schema(query: PlannedQuery) -> spark_types.StructType:
 
 def _schema(query: PlannedQuery, names: Iterable[str], outputs: Iterable[Field]) -> spark_types.StructType:
     plan, projected = query.plan, query.source.df.schema
-    time = projected["start"].dataType if plan.axis is Axis.TIME else spark_types.LongType()
+    time = time_type_of(projected["start"].dataType, plan)
     extent = spark_types.StructType([spark_types.StructField("start", time), spark_types.StructField("end", time)])
     added = {
         "window_name": spark_types.StringType(),

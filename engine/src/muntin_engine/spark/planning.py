@@ -26,7 +26,7 @@ from muntin_engine.plan.planner import checked_plan
 from muntin_engine.spark.other_streams import with_marks
 from muntin_engine.spark.row_columns import check_order, check_read, read_as
 from muntin_engine.spark.session.ended import in_session
-from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of
+from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of, places_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike, InputRequest, ModuleCall, WindowRequest
@@ -97,6 +97,11 @@ class _Stream:
         """The axis of its times."""
         return _axis([self.roles[name] for name in ("start", "end", "new_end") if name in self.roles])
 
+    @property
+    def places(self) -> int | None:
+        """The decimal places of its times, if these are decimals."""
+        return places_of(self.roles["start"].dataType)
+
     def planned(self, scale: AxisScale, order: int | None = None) -> Input:
         """Return its part of the plan, once all modules have their columns, and its order a place among them.
 
@@ -104,9 +109,9 @@ class _Stream:
             QueryError: It has integer times, and sources that follow a clock.
         """
         request, idle = self.request, self.request.progress.idle
-        if request.unit is not None and idle is not None and idle.lag is not None:
+        if (scale.unit is not None or scale.places is not None) and idle is not None and idle.lag is not None:
             raise QueryError(
-                "a source that is idle follows a clock, and integer times do not\n"
+                "a source that is idle follows a clock, and integer or decimal times do not\n"
                 "  give events() timestamps, for example F.timestamp_millis('at'), or leave the lag out"
             )
         columns = Columns(
@@ -136,7 +141,7 @@ class _Stream:
         heartbeats = [
             replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in request.heartbeats
         ]
-        projected = with_marks(_project(request, buckets, self.inputs), heartbeats, request.clock, request.unit)
+        projected = with_marks(_project(request, buckets, self.inputs), heartbeats, request.clock, scale)
         return Projection(projected, types, tuple(self.inputs.types), "change" in projected.columns)
 
 
@@ -157,10 +162,12 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
             "the results of a query cannot be one of several inputs yet: got as_events() beside another stream\n"
             "  write the results with write(results=...), and read them as a stream of their own"
         )
-    if any(other.axis is not first.axis or other.request.unit != events.unit for other in others):
+    if any(
+        (other.axis, other.places, other.request.unit) != (first.axis, first.places, events.unit) for other in others
+    ):
         raise QueryError("the inputs of a query have times of one kind, and of one unit if they are integers")
     axis = first.axis
-    scale = AxisScale(axis, events.unit, first.roles["start"].name)
+    scale = AxisScale(axis, events.unit, first.roles["start"].name, first.places)
     modules = tuple(
         replace(_plan_call(streams[call.side].inputs, output, call, scale), side=call.side)
         for output, call in calls.items()
@@ -177,6 +184,7 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
             inputs=tuple(stream.planned(scale, order) for stream in streams),
             axis=axis,
             unit=events.unit,
+            places=first.places,
             window=scale.resolve(request.specification),
             clip=request.clip or clip or ClipPolicy.NONE,
             timestamps=request.timestamps or timestamps or TimestampPolicy.ALIGN,
@@ -320,7 +328,8 @@ def _named(part: spark_types.StructField) -> NamedColumn:
 def _axis(times: Sequence[spark_types.StructField]) -> Axis:
     axes = {axis_of(part.name, part.dataType) for part in times}
     kinds = {part.dataType.simpleString() for part in times}
-    if len(axes) > 1 or (len(kinds) > 1 and Axis.TIME in axes):
+    is_mixed = len({places_of(part.dataType) for part in times}) > 1
+    if len(axes) > 1 or is_mixed or (len(kinds) > 1 and Axis.TIME in axes):
         named = ", ".join(f"{part.name} {part.dataType.simpleString()}" for part in times)
         raise QueryError(f"the times of a query must be of one type, got {named}")
     return axes.pop()

@@ -10,7 +10,9 @@ import pyarrow as pa
 from pyspark.sql import types as spark_types
 
 from muntin import Axis, QueryError
+from muntin.axis import MOST_PLACES
 from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
+from muntin_engine.plan import Plan
 from muntin_engine.plan.input_binding import matching
 
 _OF_SPARK: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
@@ -67,6 +69,9 @@ _PLAIN: Final[dict[pa.DataType, Callable[[], spark_types.DataType]]] = {
 
 _MOST_DIGITS: Final = 38
 """How many digits a decimal has at the most."""
+
+_DIGITS_OF_TICKS: Final = 19
+"""How many digits the largest tick has."""
 
 _FINE: Final = (spark_types.DecimalType, spark_types.TimestampNTZType)
 
@@ -156,16 +161,42 @@ def axis_of(name: str, data_type: spark_types.DataType) -> Axis:
     """Return the axis that a time column measures.
 
     Raises:
-        QueryError: It is neither a timestamp nor an integer.
+        QueryError: It is no timestamp, integer or decimal, or a decimal of too many places.
     """
     if isinstance(data_type, spark_types.TimestampType | spark_types.TimestampNTZType):
         return Axis.TIME
-    if isinstance(data_type, spark_types.IntegralType):
+    places = places_of(data_type)
+    if isinstance(data_type, spark_types.IntegralType) or (places is not None and places <= MOST_PLACES):
         return Axis.TICKS
     raise QueryError(
         f"the time column {name} is of type {data_type.simpleString()}\n"
-        "  expected: a timestamp, or an integer for an axis of any other kind; cast it, for example to timestamp"
+        f"  expected: a timestamp; or, for an axis of any other kind, an integer or a decimal of at most {MOST_PLACES} "
+        f"places\n  {_instead(name, data_type)}"
     )
+
+
+def places_of(data_type: spark_types.DataType) -> int | None:
+    """Return the decimal places of times; None if they are no decimals."""
+    return data_type.scale if isinstance(data_type, spark_types.DecimalType) else None
+
+
+def time_type_of(times: spark_types.DataType, plan: Plan) -> spark_types.DataType:
+    """Return the type of the times in results: that of the input, but wide enough for the boundary of any window."""
+    if plan.places is not None:
+        return spark_types.DecimalType(_DIGITS_OF_TICKS, plan.places)
+    return times if plan.axis is Axis.TIME else spark_types.LongType()
+
+
+def _instead(name: str, data_type: spark_types.DataType) -> str:
+    """Return what to write instead of a column that is no axis."""
+    if isinstance(data_type, spark_types.FractionalType):
+        return f"a float has no next one: F.col({name!r}).cast('decimal(18, 6)')"
+    if isinstance(data_type, spark_types.StringType):
+        return (
+            f"text that is a time: F.col({name!r}).cast('timestamp'); categories in an order of yours: their place in "
+            f"it, F.array_position(F.array(F.lit('low'), F.lit('high')), F.col({name!r}))"
+        )
+    return "cast it, for example to timestamp"
 
 
 def arrow_schema_of(schema: spark_types.StructType) -> pa.Schema:

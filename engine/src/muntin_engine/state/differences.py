@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, Final
 
 from muntin import Axis, WindowError
-from muntin.axis import spell_ticks
+from muntin.axis import DecimalLength, spell_ticks
 from muntin.named_windows import from_dict
 from muntin_engine.errors import Difference
 from muntin_engine.state.query_identity import QueryIdentity
 
 _NOTHING: Final = "none"
+_DECIMALS: Final = re.compile(r"decimals of (\d+) places")
+"""What `Plan.identity` says of times that are decimals."""
 
 
 def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[Difference, ...]:
@@ -96,7 +99,11 @@ def _window(value: Any, identity: QueryIdentity) -> str:
         window = from_dict(value)
     except WindowError:  # its plugin is gone, or has other fields now
         return ", ".join(f"{name} {part}" for name, part in value.items())
-    spelled = window.spell(Axis.TICKS if identity.get("times") == "ticks" else Axis.TIME)
+    places = _places(identity)
+    if places is not None:
+        window = window.with_lengths(lambda length: DecimalLength.of(length, places))
+    is_number = places is not None or identity.get("times") == "ticks"
+    spelled = window.spell(Axis.TICKS if is_number else Axis.TIME)
     return f"{spelled}, version {value['version']}" if "." in window.name else spelled
 
 
@@ -133,8 +140,17 @@ def _trigger(value: object) -> str:
 
 def _late(value: object, identity: QueryIdentity) -> str:
     allowed = str(value).removeprefix("correct(").removesuffix(")")
+    places = _places(identity)
+    if places is not None and allowed.isdigit():
+        return f"correct({DecimalLength.of(int(allowed), places)})"
     is_span = identity.get("times") != "ticks" and allowed.isdigit()
     return f"correct({spell_ticks(int(allowed)) if is_span else allowed})"
+
+
+def _places(identity: QueryIdentity) -> int | None:
+    """Return the decimal places of times, if they are decimals."""
+    found = _DECIMALS.fullmatch(str(identity.get("times")))
+    return None if found is None else int(found[1])
 
 
 def _components(value: Any, identity: QueryIdentity) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, ClassVar, Final, TypeAlias
 
-from muntin.axis import Axis, Duration, spell_given, ticks
+from muntin.axis import Axis, Duration, spell_given, spell_number, ticks
 from muntin.errors import WindowError
 
 
@@ -61,7 +61,7 @@ class ElapsedPolicy:
 
     def spell(self, axis: Axis) -> str:
         """Return it as a query writes it."""
-        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else f"elapsed({int(self.length)})"
+        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else f"elapsed({spell_number(self.length)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def policy_from_dict(data: Mapping[str, Any]) -> RowPolicy:
         raise WindowError(f"{dict(data)!r} is no policy of row windows: {error}") from error
 
 
-def delta(attribute: str, size: Duration | float, *, start: float | None = None) -> DeltaPolicy:
+def delta(attribute: str, size: str | timedelta | float, *, start: float | None = None) -> DeltaPolicy:
     """Return the policy of a difference: an attribute that is larger by more than a size.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from muntin.axis import INFINITY, Axis, Duration, ticks
+from muntin.axis import INFINITY, Axis, Duration, spell_number, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
@@ -182,7 +182,9 @@ class RowsBetween(PartitionedRows[OpenBatch]):
         said += ["reopens=True"] if self.reopens else []
         if self.within is not None:
             length = self.within.length
-            said.append(f"within={axis.spell_length(length)!r}" if axis is Axis.TIME else f"within={int(length)}")
+            said.append(
+                f"within={axis.spell_length(length)!r}" if axis is Axis.TIME else f"within={spell_number(length)}"
+            )
         said += ["closed_only=True"] if self.closed_only else []
         return f"between({', '.join(said)}){self._spell_more(axis)}"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
-from muntin.axis import INFINITY, Axis
+from muntin.axis import INFINITY, Axis, DecimalLength
 from muntin.errors import WindowError
 from muntin.versions import continues
 from muntin.windows.context import WindowContext
@@ -166,6 +166,8 @@ class WindowSpecification(ABC):
 
 def _plain(value: Any) -> Any:
     """Return a length without the note of how it was written."""
+    if isinstance(value, DecimalLength):
+        return value
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

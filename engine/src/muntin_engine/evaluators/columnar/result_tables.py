@@ -20,6 +20,7 @@ from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import window_tables
 from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.times import as_times
 
 _LARGEST: Final = np.iinfo(np.int64).max
 
@@ -88,4 +89,5 @@ def _column(results: Array, output: Field, arrow_type: pa.DataType, source: Sour
         is_null = is_null | (data >= INFINITY)
     if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT:
         is_null = is_null | (data > _LARGEST)  # as `to_arrow` has it: what the column cannot hold is null
-    return pa.array(data, mask=is_null if is_null.any() else None).cast(arrow_type)
+    column = pa.array(data, mask=is_null if is_null.any() else None)
+    return as_times(column, arrow_type) if kind is ScalarKind.INSTANT else column.cast(arrow_type)

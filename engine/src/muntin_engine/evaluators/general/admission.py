@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from muntin import INFINITY, Axis
+from muntin.axis import AnyAxis
 from muntin_engine.core.changes import InputChange, Reason, Rejection
 from muntin_engine.evaluators.general.indexes import StoredEvent, stored_event
 from muntin_engine.evaluators.general.key_state import Identity, KeyState, Neighbour, Samples
@@ -37,7 +38,7 @@ class Admission:
         rejections: The late and rejected rows.
     """
 
-    def __init__(self, state: KeyState, watermark: int, *, axis: Axis = Axis.TICKS, adjusts: bool = False) -> None:
+    def __init__(self, state: KeyState, watermark: int, *, axis: AnyAxis = Axis.TICKS, adjusts: bool = False) -> None:
         """Prepare to admit changes.
 
         Args:

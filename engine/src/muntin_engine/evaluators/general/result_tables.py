@@ -14,6 +14,7 @@ from muntin.schemas import Field, Struct
 from muntin_engine.core.changes import Key, OutputChange
 from muntin_engine.exchange.arrays import MisfitError, Source, extents, part_of
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.times import as_times
 
 MOST_ROWS: Final = 100_000
 """How many rows one blob of output has at the most; fewer if they take more than `MOST_BYTES`."""
@@ -85,7 +86,8 @@ def _table(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape: 
         elif field.name == "lifetime":
             columns.append(_extents(task, [(change.start, change.end) for change in changes]))
         elif field.name == "new_end":
-            columns.append(pa.array(_finite(change.new_end for change in changes), field.type))
+            new_ends = pa.array(_finite(change.new_end for change in changes), pa.int64())
+            columns.append(as_times(new_ends, field.type))
         else:
             columns.append(pa.array(list(map(attrgetter(_READ[field.name]), changes)), field.type))
     return pa.table([*columns, *outputs], schema=shape.schema)

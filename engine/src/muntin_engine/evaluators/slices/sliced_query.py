@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin import Axis, Window
+from muntin.axis import AnyAxis
 from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
@@ -36,7 +37,7 @@ class SlicedQuery:
     inputs: int
     codec: Codec
     policy: AdaptivePolicy
-    axis: Axis = Axis.TICKS
+    axis: AnyAxis = Axis.TICKS
 
     @classmethod
     def of(  # what a query is made of
@@ -46,7 +47,7 @@ class SlicedQuery:
         inputs: int,
         codec: Codec,
         mode: Mode = "adaptive",
-        axis: Axis = Axis.TICKS,
+        axis: AnyAxis = Axis.TICKS,
     ) -> SlicedQuery:
         """Return a query.
 

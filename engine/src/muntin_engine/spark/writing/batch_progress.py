@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import types as spark_types
 
-from muntin import EARLIEST, Axis, moment
+from muntin import EARLIEST, moment
+from muntin.axis import decimal_of
 from muntin_engine.exchange.bucket_task import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 from muntin_engine.metrics import is_count
+from muntin_engine.spark.types import time_type_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -25,7 +28,7 @@ _CALENDAR: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 
 def progress_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the columns of the progress of a query."""
-    time = query.source.df.schema["start"].dataType if query.plan.axis is Axis.TIME else spark_types.LongType()
+    time = time_type_of(query.source.df.schema["start"].dataType, query.plan)
     others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())
     metrics = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
     added = [spark_types.StructField("watermark", time), spark_types.StructField("metrics", others)]
@@ -34,7 +37,7 @@ def progress_schema(query: PlannedQuery) -> spark_types.StructType:
 
 def progress_of(
     batch_id: int, metrics: Iterable[tuple[str, int]], schema: spark_types.StructType
-) -> tuple[int | datetime | dict[str, int] | None, ...]:
+) -> tuple[int | datetime | Decimal | dict[str, int] | None, ...]:
     """Return the row of a micro-batch.
 
     Args:
@@ -58,6 +61,8 @@ def _time(tick: int, data_type: spark_types.DataType) -> Any:
         return None
     if isinstance(data_type, spark_types.LongType):
         return tick
+    if isinstance(data_type, spark_types.DecimalType):
+        return decimal_of(tick, data_type.scale)
     first, last = _CALENDAR
     at = moment(max(first, min(tick, last)))
     is_zoned = isinstance(data_type, spark_types.TimestampType)
