@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from muntin import QueryError, correct, count_by_start, hopping, tumbling
+from muntin import QueryError, correct, count_by_start, hopping, last, tumbling
 from muntin_engine import events, module
 from tests.spark.modules import Count, Lifetimes
 from tests.spark.running import collect_together, run, stream_of
@@ -131,3 +131,40 @@ def test_what_is_no_axis_is_refused_with_what_to_write(spark: SparkSession) -> N
     assert "are decimals, so unit='ms' says nothing" in refusal(at="d", unit="ms")
     assert "is Decimal('0.25'), and the times in i are integers" in refusal(at="i")
     assert "are timestamps" in refusal(at=F.timestamp_seconds("i"))
+
+
+def test_decimals_are_written_with_their_progress_and_follow_heartbeats_and_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """ON-06, TH-11."""
+
+    def batch(*rows: tuple[str, str]) -> pa.Table:
+        numbers = pa.array([Decimal(mark) for mark, _ in rows], pa.decimal128(10, 2))
+        return pa.table({"mark": numbers, "what": [what for _, what in rows]})
+
+    df = stream_of(spark, tmp_path / "in", [batch(("1.10", "a"), ("1.30", "b"), ("1.20", "c")), batch(("9", "d"))])
+    pairs = events(df, at="mark", order="what", delay=Decimal("0.20"), buckets=1).window(last(2))
+    query = pairs.aggregate(n=module(Count))
+    results, progress = tmp_path / "results", tmp_path / "progress"
+    query.write(
+        checkpoint=tmp_path / "checkpoint", results=results, progress=progress, trigger="available_now", on_end="close"
+    ).awaitTermination()
+    found = spark.read.parquet(str(results)).select("window.*", "n").collect()
+    assert sorted((row.start, row.end, row.n) for row in found) == [
+        (Decimal("1.10"), Decimal("1.11"), 1),
+        (Decimal("1.10"), Decimal("1.21"), 2),
+        (Decimal("1.20"), Decimal("1.31"), 2),
+        (Decimal("1.30"), Decimal("9.01"), 2),
+    ]
+    watermarks = [row.watermark for row in spark.read.parquet(str(progress)).orderBy("batch_id").collect()]
+    assert watermarks[:2] == [Decimal("1.10"), Decimal("1.20")]
+
+    beats = spark.sql("SELECT 3.00BD AS sent, 1 AS x")
+    bids = spark.sql("SELECT 1.00BD AS mark UNION ALL SELECT 2.50BD")
+    told = events(bids, at="mark", buckets=1).with_heartbeat(beats, at="sent", delay=Decimal("0.10"))
+    found = told.window(tumbling(STEP)).aggregate(n=module(Count)).results().select("window.*", "n").collect()
+    assert sorted((row.start, row.n) for row in found) == [(Decimal("1.00"), 1), (Decimal("2.50"), 1)]
+    with pytest.raises(QueryError, match="a clock reads time"):
+        events(bids, at="mark").with_clock(spark.sql("SELECT timestamp_seconds(1) AS now")).window(STEPS).aggregate(
+            n=module(Count)
+        )
