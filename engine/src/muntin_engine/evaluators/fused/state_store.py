@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Axis, Window
+from muntin.axis import AnyAxis
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.calls import RUNNING
 from muntin_engine.core.changes import Key
@@ -70,7 +71,7 @@ class StateSessionStore(SessionStore[SessionRows, StateSessions, ClosedStates]):
         self,
         bindings: Sequence[Binding],
         codec: Codec,
-        axis: Axis = Axis.TICKS,
+        axis: AnyAxis = Axis.TICKS,
         *,
         at_end: bool,
         values_of: Callable[[pa.Array], list[Any]] = python_values,
