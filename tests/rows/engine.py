@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from muntin import INFINITY, Axis, ClipPolicy, EmitPolicy, RowWindows, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, Axis, ClipPolicy, EmitPolicy, RowWindows, TimestampPolicy, Window
 from muntin.schemas import describe
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
 from muntin_engine.evaluators.registry import evaluator_named
@@ -40,9 +40,11 @@ class Result(NamedTuple):
 ORDER = describe(int, "order")
 
 
-def plan_of_rows(windows: RowWindows, *modules: ModulePlan, has_ids: bool = False, **changed: Any) -> Plan:
-    """Return a plan over integer ticks with a key; the payload is the order, and what the windows read."""
-    payload = [NamedColumn("order", "bigint"), *(NamedColumn(name, "bigint") for name in windows.reads)]
+def plan_of_rows(
+    windows: RowWindows, *modules: ModulePlan, has_ids: bool = False, carried: Sequence[str] = (), **changed: Any
+) -> Plan:
+    """Return a plan over integer ticks with a key; the payload is the order, what the windows read, and what else."""
+    payload = [NamedColumn(name, "bigint") for name in ("order", *windows.reads, *carried)]
     columns = Columns(
         NamedColumn("at", "bigint"),
         keys=(NamedColumn("key", "string"),),
@@ -65,8 +67,8 @@ def plan_of_rows(windows: RowWindows, *modules: ModulePlan, has_ids: bool = Fals
     return checked_plan(Plan(inputs=(given,), **(settings | changed)))
 
 
-def payload_of(windows: RowWindows, row: Given) -> tuple[Any, ...]:
-    return (row.order, *(row.values.get(name) for name in windows.reads))
+def payload_of(windows: RowWindows, row: Given, carried: Sequence[str] = ()) -> tuple[Any, ...]:
+    return (row.order, *(row.values.get(name) for name in (*windows.reads, *carried)))
 
 
 class Step(NamedTuple):
@@ -76,23 +78,28 @@ class Step(NamedTuple):
     watermark: int
 
 
-def evaluated(plan: Plan, steps: Sequence[Step], *, restarts: bool = False) -> list[Result]:
+def evaluated(plan: Plan, steps: Sequence[Step], *, restarts: bool = False, said: int = EARLIEST) -> list[Result]:
     """Return the output of micro-batches; no output may be retracted."""
-    return both_outputs(plan, steps, restarts=restarts)[0]
+    return both_outputs(plan, steps, restarts=restarts, said=said)[0]
 
 
-def both_outputs(plan: Plan, steps: Sequence[Step], *, restarts: bool = False) -> tuple[list[Result], list[Result]]:
-    """Return the results of micro-batches, and what rows that left gave."""
+def both_outputs(
+    plan: Plan, steps: Sequence[Step], *, restarts: bool = False, said: int = EARLIEST
+) -> tuple[list[Result], list[Result]]:
+    """Return the results of micro-batches, and what rows that left gave; time was said to have come so far before."""
     cells, codec = MemoryCells(), Codec(set().union(*(records_of(module.module) for module in plan.modules)))
     evaluator: Any = evaluator_named(plan.choice.evaluator).in_memory(plan, cells, codec)
     found: list[Result] = []
     left: list[Result] = []
-    horizon = -(2**63)
+    horizon = said
     assert plan.rows is not None
+    carried = [column.name for column in plan.input.columns.payload][1 + len(plan.rows.reads) :]
     for rows, watermark in steps:
         if restarts:
             evaluator = evaluator_named(plan.choice.evaluator).in_memory(plan, cells, codec)
-        changes = [((row.key,), InputChange(None, row.time, row.time + 1, payload_of(plan.rows, row))) for row in rows]
+        changes = [
+            ((row.key,), InputChange(None, row.time, row.time + 1, payload_of(plan.rows, row, carried))) for row in rows
+        ]
         horizon = max([horizon, *(row.time + 1 for row in rows)])
         newest = max([-(2**63), *(row.time for row in rows)])
         arrived = Progress(watermark, horizon if watermark == INFINITY else max(horizon, watermark), newest)

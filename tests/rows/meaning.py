@@ -23,11 +23,13 @@ class Given:
     partition: Hashable
     evict: Any
     trigger: Any
+    is_admitted: bool
 
 
 def computed(windows: PartitionedRows[Any], rows: Sequence[Row], tick: int) -> list[Computed]:
     """Return the windows that are computed of rows and of time up to a tick, in no order that means anything."""
-    given = [_given(windows, row) for row in rows]
+    marked = isinstance(windows.policies[0], MarkerPolicy)
+    given = [each for row in rows if (each := _given(windows, row)).is_admitted or (marked and each.evict)]
     if isinstance(windows, LastRows):
         return [one for name in {each.partition for each in given} for one in _sliding(windows, given, name, tick)]
     return [one for name in {each.partition for each in given} for one in _tumbling(windows, given, name, tick)]
@@ -35,10 +37,11 @@ def computed(windows: PartitionedRows[Any], rows: Sequence[Row], tick: int) -> l
 
 def _given(windows: PartitionedRows[Any], row: Row) -> Given:
     values = list(row.values)
+    is_admitted = windows.admits is None or bool(values.pop())
     partition = values.pop(0) if windows.partitions is not None else 0
     by_role = [values.pop(0) if isinstance(policy, DeltaPolicy | MarkerPolicy) else None for policy in windows.policies]
     evict, trigger = (*by_role, None)[:2]
-    return Given(row, partition, evict, trigger)
+    return Given(row, partition, evict, trigger, is_admitted)
 
 
 def _sliding(windows: LastRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:

@@ -24,6 +24,7 @@ TIMES = st.builds(ElapsedPolicy, st.integers(1, 9))
 DELTAS = st.builds(DeltaPolicy, st.just("v"), st.integers(0, 4))
 MARKERS = st.builds(MarkerPolicy, st.just("m"))
 BY = st.sampled_from([None, Partitions("p")])
+ADMITS = st.sampled_from([None, None, "a"])
 LIMITED = st.builds(
     Partitions,
     st.just("p"),
@@ -36,11 +37,11 @@ LIMITED = st.builds(
 
 def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
     either = st.one_of(COUNTS, TIMES, DELTAS)
-    return st.builds(LastRows, either, either, partitions=by)
+    return st.builds(LastRows, either, either, partitions=by, admits=ADMITS)
 
 
 def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
-    return st.builds(RowBatches, st.one_of(COUNTS, TIMES, DELTAS, MARKERS), partitions=by)
+    return st.builds(RowBatches, st.one_of(COUNTS, TIMES, DELTAS, MARKERS), partitions=by, admits=ADMITS)
 
 
 def bounded_by_rows(by: Any = BY) -> st.SearchStrategy[RowsBetween]:
@@ -60,6 +61,7 @@ def rows_for(windows: PartitionedRows[Any], most: int = 25) -> st.SearchStrategy
         "p": st.sampled_from(["a", "b", "c"]),
         "v": st.one_of(st.integers(0, 9), st.none()),
         "m": st.sampled_from([False, False, True, None]),
+        "a": st.sampled_from([True, True, False, None]),
         "o": st.sampled_from([False, True, True, None]),
         "c": st.sampled_from([False, False, True, None]),
     }

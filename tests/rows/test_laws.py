@@ -17,6 +17,8 @@ OWN: list[RowWindows] = [
     last(delta("v", 1)).trigger(delta("v", 2, start=0)).when_full(),
     last(2).trigger(elapsed(2)).partition("p", age=4, most=2, most_rows=3),
     batch(3).partition("p", most=2),
+    last(2).admit("a").partition("p"),
+    between("o", "c").admit("a"),
     batch(elapsed(5)),
     batch(delta("v", 2)),
     batch(marker("m")).with_empty(),

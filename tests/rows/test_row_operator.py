@@ -96,7 +96,7 @@ class Widest(RowOperator[int, dict[str, int], int, None]):
 
 
 def test_a_handler_sees_the_windows_of_all_partitions_of_its_key() -> None:
-    """IB-33."""
+    """IB-33; and IB-31: a handler is a method, and one that is not defined is not called."""
     events = [Event.point(place, Payload(place, p="abca"[place])) for place in range(4)]
     query = WindowedQuery(last(1).partition("p"), [Computation(Widest(), select=lambda row: row.name)])
     assert [row.value for row in evaluate(query, events)] == [1, 2, 3, 3]

@@ -102,6 +102,8 @@ class LastRows(PartitionedRows[Subwindow]):
     def step(self, state: Subwindows[Subwindow], row: Row) -> Iterator[Action]:
         """Take a row, and yield what is done."""
         yield from self.advance(state, row.time)
+        if not self._is_admitted(row):
+            return
         partition, values = self._read(row)
         found, evicts, triggers = state.open(partition, row.time), self.evicts, self.triggers
         value = values[0] if isinstance(evicts, DeltaPolicy) else None
@@ -191,6 +193,7 @@ class LastRows(PartitionedRows[Subwindow]):
             "waits_until_full": self.waits_until_full,
             "partitions": None if self.partitions is None else self.partitions.to_dict(),
             "shows_empty": self.shows_empty,
+            **({} if self.admits is None else {"admits": self.admits}),
         }
 
 

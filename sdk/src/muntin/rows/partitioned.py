@@ -23,10 +23,13 @@ class PartitionedRows(RowWindows, Generic[W]):
     Attributes:
         partitions: How rows are partitioned, and what bounds the partitions; None if they are not.
         shows_empty: True if a window without rows is computed too.
+        admits: The condition that a row must meet to be a member; None if any may be. Others count for nothing: windows
+            see no more of them than their time, and that they end a batch if they are markers.
     """
 
     partitions: Partitions | None = None
     shows_empty: bool = False
+    admits: str | None = None
 
     @property
     def _is_limited(self) -> bool:
@@ -82,6 +85,28 @@ class PartitionedRows(RowWindows, Generic[W]):
         """Return the same windows, computed also when they have no rows."""
         return replace(self, shows_empty=True)
 
+    def admit(self, condition: str) -> Self:
+        """Return the same windows, of the rows alone that meet a condition.
+
+        Other rows are no members and count for nothing, but time passes with them, and a `RowOperator` is told of them:
+        queries beside the readings that they ask for, in one stream.
+
+        Args:
+            condition: An SQL expression over the columns of the input. Null keeps a row out.
+
+        Raises:
+            WindowError: It is no text.
+
+        Example:
+            >>> from muntin.rows import last
+            >>> print(last(100).admit("kind = 'reading'"))
+            last(100).admit("kind = 'reading'")
+        """
+        given: object = condition
+        if not isinstance(given, str) or not given:
+            raise WindowError(f"admit() takes an SQL expression as text, got {condition!r}")
+        return replace(self, admits=condition)
+
     def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
         """Return the partitions to remove when there are too many, or too many rows; by default the first one.
 
@@ -99,9 +124,10 @@ class PartitionedRows(RowWindows, Generic[W]):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The partition, and what the policies read."""
+        """The partition, what the policies read, and what admits a row."""
         own = () if self.partitions is None else (self.partitions.by,)
-        return (*own, *(expression for policy in self.policies for expression in policy.reads))
+        admits = () if self.admits is None else (self.admits,)
+        return (*own, *(expression for policy in self.policies for expression in policy.reads), *admits)
 
     @property
     def partition_by(self) -> str | None:
@@ -110,8 +136,9 @@ class PartitionedRows(RowWindows, Generic[W]):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions of markers."""
-        return tuple(policy.condition for policy in self.policies if isinstance(policy, MarkerPolicy))
+        """The conditions of markers, and the one that admits a row."""
+        admits = () if self.admits is None else (self.admits,)
+        return (*(policy.condition for policy in self.policies if isinstance(policy, MarkerPolicy)), *admits)
 
     @property
     @abstractmethod
@@ -210,7 +237,12 @@ class PartitionedRows(RowWindows, Generic[W]):
     def _read(self, row: Row) -> tuple[Hashable, list[Any]]:
         """Return the partition of a row, and what the policies read of it; NaN is like null."""
         values = [None if value != value else value for value in row.values]  # noqa: PLR0124  # only NaN differs
+        values = values if self.admits is None else values[:-1]
         return (0, values) if self.partitions is None else (values[0], values[1:])
+
+    def _is_admitted(self, row: Row) -> bool:
+        """Return True if a row may be a member."""
+        return self.admits is None or bool(row.values[-1])
 
     def _wake(self, state: Subwindows[W], time: int) -> None:
         """Let periods begin with a row; they end at multiples of their length, counted from tick 0."""
@@ -268,6 +300,7 @@ class PartitionedRows(RowWindows, Generic[W]):
     def _spell_more(self, axis: Axis) -> str:
         """Return the calls that say more than the policies, as a query writes them."""
         told = ".with_empty()" if self.shows_empty else ""
+        told += f".admit({self.admits!r})" if self.admits is not None else ""
         if (of := self.partitions) is None:
             return told
         age = None if of.age is None else ElapsedPolicy(of.age).spell(axis).replace("elapsed(", "").rstrip(")")

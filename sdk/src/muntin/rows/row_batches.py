@@ -75,6 +75,8 @@ class RowBatches(PartitionedRows[OpenBatch]):
         if isinstance(evicts, MarkerPolicy) and values[0]:
             yield from self._mark(state, row.time)
             return
+        if not self._is_admitted(row):
+            return
         found = state.open(partition, row.time)
         if isinstance(evicts, DeltaPolicy):
             value = values[0]
@@ -145,6 +147,7 @@ class RowBatches(PartitionedRows[OpenBatch]):
             "evicts": policy_to_dict(self.evicts),
             "partitions": None if self.partitions is None else self.partitions.to_dict(),
             "shows_empty": self.shows_empty,
+            **({} if self.admits is None else {"admits": self.admits}),
         }
 
 

@@ -85,6 +85,8 @@ class RowsBetween(PartitionedRows[OpenBatch]):
     def step(self, state: Subwindows[OpenBatch], row: Row) -> Iterator[Action]:
         """Take a row, and yield what is done."""
         yield from self.advance(state, row.time)
+        if not self._is_admitted(row):
+            return
         partition, values = self._read(row)
         opens = self.opens is None or bool(values[0])
         closes = opens if self.closes is None else bool(values[-1])
@@ -200,6 +202,7 @@ class RowsBetween(PartitionedRows[OpenBatch]):
             "within": None if self.within is None else int(self.within.length),
             "closed_only": self.closed_only,
             "partitions": None if self.partitions is None else self.partitions.to_dict(),
+            **({} if self.admits is None else {"admits": self.admits}),
         }
 
     @classmethod
