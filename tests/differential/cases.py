@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from muntin import (
     INFINITY,
@@ -34,6 +34,8 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from tests.differential.calendars import CALENDARS, on_the_calendar
 from tests.differential.modules import OWN_TIMES, SHAPES
 from tests.differential.remembered import remembered
+
+ItemT = TypeVar("ItemT")
 
 WINDOWS: dict[str, WindowKind] = {
     "tumbling": tumbling(8),
@@ -184,3 +186,12 @@ def until_closed(stream: Script) -> Script:
 
 def first_column(payload: tuple[Any, ...]) -> Any:
     return payload[0]
+
+
+def under_one_emission(cases: list[ItemT], window: str, emit: EmitPolicy) -> list[ItemT]:
+    """Return every third of the cases, others under each emission and, under the same, for the next window.
+
+    So each case is tried under one emission; `make torture` draws windows, policies and emissions at random.
+    """
+    place = list(EmitPolicy).index(emit) + list(WINDOWS).index(window)
+    return cases[place % len(EmitPolicy) :: len(EmitPolicy)]

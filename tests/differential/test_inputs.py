@@ -11,7 +11,7 @@ from muntin import INFINITY, ClipPolicy, EmitPolicy, Event, Insertion, Punctuati
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin.testing.streams import shuffle, split
-from tests.differential.cases import WINDOWS, Case, policies, until_closed
+from tests.differential.cases import WINDOWS, Case, policies, under_one_emission, until_closed
 from tests.differential.drive import check, run
 from tests.differential.modules import OWN_TIMES, SHAPES
 
@@ -21,7 +21,7 @@ EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
 @EVERY_EMISSION
 @pytest.mark.parametrize("window", WINDOWS)
 def test_a_sample_lasts_until_the_next_in_whatever_order_they_come(window: str, emit: EmitPolicy) -> None:
-    for shape, clip in some_policies():
+    for shape, clip in under_one_emission(some_policies(), window, emit):
         case = Case(window, shape, clip, own_times(shape), emit, is_edge=True)
         check(case, samples(case.seed), run)
 
@@ -29,7 +29,7 @@ def test_a_sample_lasts_until_the_next_in_whatever_order_they_come(window: str, 
 @EVERY_EMISSION
 @pytest.mark.parametrize("window", WINDOWS)
 def test_events_without_ids_cannot_be_revised_so_no_window_waits_for_their_ends(window: str, emit: EmitPolicy) -> None:
-    for shape, clip in some_policies():
+    for shape, clip in under_one_emission(some_policies(), window, emit):
         case = Case(window, shape, clip, own_times(shape), emit, has_ids=False)
         check(case, insertions(case), run)
 

@@ -1,9 +1,9 @@
 """The evaluator says what the reference says, for every window, policy and shape, on random streams.
 
-Each combination has a stream of its own: several keys; points, intervals and open events; revisions that shorten,
-prolong, reopen and delete, some before their event; ties; negative times; punctuation; closed and not closed. It
-arrives in any legal order, cut into micro-batches anywhere, with restarts between some. A failure prints the smallest
-stream that fails.
+Each combination of window, shape and policies is tried under one emission, and has a stream of its own: several keys;
+points, intervals and open events; revisions that shorten, prolong, reopen and delete, some before their event; ties;
+negative times; punctuation; closed and not closed. It arrives in any legal order, cut into micro-batches anywhere, with
+restarts between some. A failure prints the smallest stream that fails.
 """
 
 from __future__ import annotations
@@ -12,25 +12,20 @@ import pytest
 
 from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy
 from muntin.testing.streams import random_stream, split
-from tests.differential.cases import WINDOWS, Case, policies, until_closed
+from tests.differential.cases import WINDOWS, Case, under_one_emission, until_closed
 from tests.differential.drive import check, run
-from tests.differential.modules import SHAPES
+from tests.differential.kinds import cases_of
 
 EVERY_WINDOW = pytest.mark.parametrize("window", WINDOWS)
 EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
-CROWDED = {"one tick", "overlapping", "overlapping by much", "overlapping with reach", "gaps with reach"}
-"""Windows of which an event is in many, so that their streams take ten times as long as others."""
 
 
 @EVERY_EMISSION
 @EVERY_WINDOW
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
-    cases = [Case(window, shape, *both, emit) for shape in SHAPES for both in policies(shape)]
+    cases = cases_of(window, emit)
     assert len(cases) > 100
-    if window in CROWDED:  # each case under one emission, another one for the next window; torture tries them all
-        place = list(EmitPolicy).index(emit) + list(WINDOWS).index(window)
-        cases = cases[place % len(EmitPolicy) :: len(EmitPolicy)]
-    for case in cases:
+    for case in under_one_emission(cases, window, emit):
         check(case, case.stream, run)
 
 
