@@ -25,7 +25,7 @@ HOME: Final = Path(sys.prefix, "spark-home")
 _FORK: Final = "-Djdk.lang.Process.launchMechanism=VFORK"  # no helper process for each program that Hadoop calls
 _QUICK: Final = (
     f"{_FORK} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-    " -XX:+UseSerialGC -Xmn320m -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+    " -XX:+UseSerialGC -XX:NewRatio=1 -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 )
 
 OPTIONS: Final = f"{_QUICK} -XX:SharedArchiveFile={ARCHIVE}" if ARCHIVE.is_file() else _QUICK
