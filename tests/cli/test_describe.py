@@ -43,7 +43,7 @@ evaluation, for final results and level=0.5, way='strict'
   global_windows, any  general    a constant for each window that it is a member of  global_windows() is no regular grid
   hopping, any         general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
   landmark, any        general    a constant for each window that it is a member of  landmark('1 hour') is no regular grid
-  session, any         general    a constant for each window that it is a member of  session('1 hour') is cut by each key's own events
+  session, any         general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
   snapshot, any        general    a constant for each window that it is a member of  snapshot() is cut by each key's own events
   trailing, any        general    a constant for each window that it is a member of  trailing('1 hour') is cut by each key's own events
   tumbling, any        general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
@@ -77,7 +77,7 @@ def test_the_planner_says_how_each_kind_of_window_is_evaluated(
         ("hopping", "points", "sliced"),
         ("hopping", "lifetimes", "general"),
         ("landmark", "any", "general"),
-        ("session", "any", "general"),
+        ("session", "any", "sliced"),
         ("snapshot", "any", "general"),
         ("trailing", "any", "general"),
         ("tumbling", "points", "sliced"),
