@@ -20,7 +20,7 @@ EVERY_CALENDAR = pytest.mark.parametrize("window", CALENDARS)
 @EVERY_CALENDAR
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
     cases = cases_of(window, emit)
-    for case in Random(f"{window} {emit}").sample(cases, 8):
+    for case in Random(f"{window} {emit}").sample(cases, 4):
         check(case, case.stream, run)
 
 

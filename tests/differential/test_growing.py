@@ -20,7 +20,7 @@ EVERY_WINDOW = pytest.mark.parametrize("window", GROWING)
 @EVERY_WINDOW
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, emit: EmitPolicy) -> None:
     cases = cases_of(window, emit)
-    for case in Random(f"{window} {emit}").sample(cases, 40):
+    for case in Random(f"{window} {emit}").sample(cases, 20):
         check(case, case.stream, run)
 
 

@@ -67,7 +67,7 @@ def kept_policies(stream: Script, sources: Sequence[str]) -> list[ProgressPolicy
 @EVERY_WINDOW
 def test_what_a_policy_derives_closes_the_windows_of_the_reference(window: str, emit: EmitPolicy) -> None:
     moved = 0
-    for place, case in enumerate(cases(window, emit, every=11)):
+    for place, case in enumerate(cases(window, emit, every=23)):
         sources = SOURCES[place % len(SOURCES)]
         in_order = case.another_stream(0, in_order=True)  # a policy knows of starts, not of changes that wait
         for policy in kept_policies(in_order, sources):
@@ -94,7 +94,7 @@ def test_an_ordered_input_is_complete_up_to_its_newest_start(window: str) -> Non
 @EVERY_EMISSION
 @EVERY_WINDOW
 def test_keys_may_be_further_than_the_input(window: str, emit: EmitPolicy) -> None:
-    for case in cases(window, emit, every=7):
+    for case in cases(window, emit, every=17):
         in_order = case.another_stream(0, in_order=True)  # a key's watermark is drawn from sync times alone
         check(case, in_order, lambda case, stream: follow(KeyRun(case, stream), stream))
 
