@@ -49,7 +49,7 @@ WINDOWS = {
 @pytest.mark.parametrize("forms", FORMS)
 @pytest.mark.parametrize("window", WINDOWS)
 def test_the_output_is_that_of_the_reference_after_every_batch(window: str, forms: str, is_point: bool) -> None:
-    for number in range(3):
+    for number in range(2):
         case = SliceCase((WINDOWS[window],), forms, is_point, number)
         check(case, case.stream, run)
 
@@ -94,7 +94,7 @@ def test_what_is_done_only_with_much_makes_no_difference(
 ) -> None:
     for (module, name), value in SMALL.items():
         monkeypatch.setattr(module, name, value)
-    for number in range(3):
+    for number in range(2):
         case = SliceCase((WINDOWS[window],), "all", is_point, number)
         check(case, case.stream, run)
 
