@@ -18,8 +18,16 @@ SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 WIDTHS: Final = {"phone": (375, 812), "desk": (1366, 900)}
 """Width and height of what a page is read on, in pixels."""
 
-_SETTLED: Final = "document.fonts.ready.then(() => new Promise(done => setTimeout(done, 100)))"
-"""The theme's scripts put wide tables into boxes of their own a moment after a page is there, or is resized."""
+_SETTLED: Final = """
+document.fonts.ready.then(() => new Promise(done => {
+  const patience = performance.now() + 2000;
+  const isSettled = () => document.scrollingElement.scrollWidth <= document.documentElement.clientWidth;
+  const look = () => isSettled() || performance.now() > patience ? done() : setTimeout(look, 50);
+  setTimeout(look, 100);
+}))
+"""
+"""The theme's scripts put wide tables into boxes of their own a moment after a page is there, or is resized: on a busy
+machine a long moment. A page that still scrolls sideways after two seconds always does."""
 
 _LOOK: Final = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
