@@ -12,21 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muntin import INFINITY, session
-from muntin_engine.evaluators.columnar import coding, entries, key_table
-from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.fused import fusing, held_sessions, session_store
+from muntin import session
+from muntin_engine.evaluators.columnar import entries
+from muntin_engine.evaluators.fused import fusing
 from muntin_engine.evaluators.fused import store as fused_store
 from muntin_engine.evaluators.fused.bucket import FusedBucket
 from muntin_engine.evaluators.fused.fusing import sessions_of
-from muntin_engine.evaluators.fused.held_sessions import HeldSessions
 from muntin_engine.state import log as state_log
-from muntin_engine.state.kept_stores import KeptStores
+from tests.differential import session_faults
 from tests.differential.drive import check, failure
 from tests.differential.forms import FORMS
+from tests.differential.session_faults import GAPS
 from tests.differential.sessions import SessionCase, run
-
-GAPS = (1, 4, 15)
 
 
 @pytest.mark.parametrize("is_point", [True, False], ids=["points", "lifetimes"])
@@ -39,12 +36,8 @@ def test_the_output_is_that_of_the_reference_after_every_batch(gap: int, forms: 
 
 
 SMALL = {
+    **session_faults.SMALL,
     (entries, "ENTRY_BYTES"): 64,
-    (key_table, "FEW_KEYS"): 1,
-    (coding, "_FEW"): 0,
-    (coding, "DENSE"): 0,
-    (state_log, "MOST_ALIKE"): 2,
-    (fusing, "_MOST"): 0,
 }
 
 
@@ -62,34 +55,14 @@ def test_what_is_done_only_with_much_makes_no_difference(
         check(case, case.stream, run)
 
 
-_running_maximum, _fuse = fusing._running_maximum, fusing.fuse
+_fuse = fusing.fuse
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "late rows are taken": (session_store, "_from", lambda table, _: table),
-    "what touches is apart": (
-        fusing,
-        "_running_maximum",
-        lambda values, groups: _running_maximum(values, groups) - 1,
-    ),
-    "sessions are forgotten early": (
-        held_sessions,
-        "_ends_before",
-        lambda sessions, watermark: sessions.lasts < min(watermark, INFINITY - 1) + 3,
-    ),
-    "sessions at the watermark close": (
-        held_sessions,
-        "_ends_before",
-        lambda sessions, watermark: sessions.lasts <= watermark,
-    ),
+    **session_faults.FAULTS,
     "sessions of other keys are joined": (
         fused_store,
         "fuse",
         lambda table: _fuse(table.with_keys(np.zeros(len(table), np.int64))),
-    ),
-    "stale stores are kept": (
-        KeptStores,
-        "take",
-        lambda self, name, _: getattr(self._stores.pop(name, None), "store", None),
     ),
     "entries die with the watermark": (
         FusedBucket,
@@ -98,8 +71,6 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
             (log.forget(opened[0]), log.append(some.write(delta, 0))) if delta is not None else log.forget(opened[0])
         ),
     ),
-    "what is written is all dead": (HeldSessions, "hold", lambda self, piece: np.zeros(len(piece), np.bool_)),
-    "keys get lost": (KeyTable, "codes", lambda _self, keys: np.zeros(len(keys), np.int64)),
 }
 
 

@@ -10,19 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muntin import INFINITY, session
-from muntin_engine.evaluators.columnar import coding, key_table
-from muntin_engine.evaluators.columnar.key_table import KeyTable
-from muntin_engine.evaluators.fused import fusing, held_sessions, session_store, state_store
+from muntin import session
+from muntin_engine.evaluators.fused import state_store
 from muntin_engine.evaluators.fused.fusing import sessions_of
-from muntin_engine.evaluators.fused.held_sessions import HeldSessions
 from muntin_engine.evaluators.slices.modules import SlicedModule
 from muntin_engine.state import log as state_log
-from muntin_engine.state.kept_stores import KeptStores
+from tests.differential import session_faults
 from tests.differential.drive import check, failure
+from tests.differential.session_faults import GAPS
 from tests.differential.state_sessions import MODULES, StateSessionCase, run_states
-
-GAPS = (1, 4, 15)
 
 
 @pytest.mark.parametrize("skips_nulls", [False, True], ids=["all", "some skipped"])
@@ -38,13 +34,9 @@ def test_the_output_is_that_of_the_reference_after_every_batch(
 
 
 SMALL = {
+    **session_faults.SMALL,
     (state_store, "ENTRY_BYTES"): 1200,
     (state_store, "ENTRY_SESSIONS"): 3,
-    (key_table, "FEW_KEYS"): 1,
-    (coding, "_FEW"): 0,
-    (coding, "DENSE"): 0,
-    (state_log, "MOST_ALIKE"): 2,
-    (fusing, "_MOST"): 0,
 }
 
 
@@ -62,9 +54,6 @@ def test_what_is_done_only_with_much_makes_no_difference(
         check(case, case.stream, run_states)
 
 
-_running_maximum = fusing._running_maximum
-
-
 def _last_places(codes: Any, size: int) -> Any:
     places = np.empty(size, np.int64)
     places[codes] = np.arange(len(codes))
@@ -72,13 +61,7 @@ def _last_places(codes: Any, size: int) -> Any:
 
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "late rows are taken": (session_store, "_from", lambda rows, _: rows),
-    "what touches is apart": (fusing, "_running_maximum", lambda values, groups: _running_maximum(values, groups) - 1),
-    "sessions are forgotten early": (
-        held_sessions,
-        "_ends_before",
-        lambda sessions, watermark: sessions.lasts < min(watermark, INFINITY - 1) + 3,
-    ),
+    **session_faults.FAULTS,
     "sessions of other keys are joined": (
         state_store,
         "sessions_of",
@@ -87,13 +70,6 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
     "rows are added to any session": (state_store, "stable_order", lambda codes, _: np.arange(len(codes))),
     "states of what touches are lost": (SlicedModule, "combine_into", lambda *_: None),
     "what was not written yet is changed": (state_store, "first_places", _last_places),
-    "stale stores are kept": (
-        KeptStores,
-        "take",
-        lambda self, name, _: getattr(self._stores.pop(name, None), "store", None),
-    ),
-    "what is written is all dead": (HeldSessions, "hold", lambda self, piece: np.zeros(len(piece), np.bool_)),
-    "keys get lost": (KeyTable, "codes", lambda _self, keys: np.zeros(len(keys), np.int64)),
 }
 
 

@@ -119,10 +119,22 @@ def test_modules_with_python_states_over_slices_may_be_upgraded_on_the_way(windo
         assert sorted(feed.output, key=repr) == sorted(expected(window, MODULES[modules], rows, INFINITY), key=repr)
 
 
-class SchemaVersionsSliceRun(slices.SliceRun):
-    """A stream on its way through buckets over slices whose modules are newer after each restart."""
+class Upgrading(slices.SliceRun):
+    """A stream on its way through buckets whose modules are newer after each restart."""
 
     schema_version = 1
+
+    def take(self, batch: Batch) -> None:
+        """Run a batch; before the second and the third one there is a restart."""
+        is_first = self.progress.horizon == EARLIEST
+        if not is_first and (batch.restart_before or self.schema_version < LAST):
+            self.schema_version = min(self.schema_version + 1, LAST)
+            batch = replace(batch, restart_before=True)
+        super().take(batch)
+
+
+class SchemaVersionsSliceRun(Upgrading):
+    """A stream on its way through buckets over slices whose modules are newer after each restart."""
 
     @property
     def forms(self) -> tuple[BoundForm, ...]:
@@ -143,14 +155,6 @@ class SchemaVersionsSliceRun(slices.SliceRun):
         ]
         return Compatibility({**identity_of(forms), "components": components}, forms, forms)
 
-    def take(self, batch: Batch) -> None:
-        """Run a batch; before the second and the third one there is a restart."""
-        is_first = self.progress.horizon == EARLIEST
-        if not is_first and (batch.restart_before or self.schema_version < LAST):
-            self.schema_version = min(self.schema_version + 1, LAST)
-            batch = replace(batch, restart_before=True)
-        super().take(batch)
-
 
 def run_slices(case: SliceCase, stream: Script) -> None:
     slices.follow(SchemaVersionsSliceRun(case), stream)
@@ -165,10 +169,8 @@ def test_columnar_modules_may_be_upgraded_on_the_way(window: Any, forms: str, is
         check(case, case.stream, run_slices)
 
 
-class SchemaVersionsSessionRun(StateSessionRun):
+class SchemaVersionsSessionRun(Upgrading, StateSessionRun):
     """A stream on its way through buckets of sessions whose modules are newer after each restart."""
-
-    schema_version = 1
 
     @property
     def bindings(self) -> list[Binding]:
@@ -180,14 +182,6 @@ class SchemaVersionsSessionRun(StateSessionRun):
         """What the state depends on."""
         modules = [binding.module for binding in self.bindings]
         return Compatibility(identity_of(modules), modules)
-
-    def take(self, batch: Batch) -> None:
-        """Run a batch; before the second and the third one there is a restart."""
-        is_first = self.progress.horizon == EARLIEST
-        if not is_first and (batch.restart_before or self.schema_version < LAST):
-            self.schema_version = min(self.schema_version + 1, LAST)
-            batch = replace(batch, restart_before=True)
-        super().take(batch)
 
 
 def run_sessions(case: StateSessionCase, stream: Script) -> None:

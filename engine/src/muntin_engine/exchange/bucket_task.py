@@ -133,7 +133,7 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
     grids = first.tracker.steps or [grid for grid in [task.plan.window.grid()] if grid is not None]
     open = open_windows(grids, now.watermark, now.horizon)
     of_progress = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
-    names = [*map(skipped_metric, task.choosy_labels), "filtered"]
+    names = [*map(skipped_metric, task.plan.choosy_labels), "filtered"]
     skipped = zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False)
     return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **dict(skipped)}
 

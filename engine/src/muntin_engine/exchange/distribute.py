@@ -75,7 +75,7 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
     """
     durations, progress = Durations(task), [Progress()] * len(task.inputs)
     observed, signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
-    skipped = [0] * (len(task.choosy_labels) + 1)
+    skipped = [0] * (len(task.plan.choosy_labels) + 1)
     evaluator = evaluator_named(task.plan.choice.evaluator)
     lifts = evaluator.lifts_rows
     for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
@@ -202,7 +202,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     good = GoodRows(kind, start, end, new_end, columns.get("source"))
     good = good if is_good.all() else good.where(is_good)
     observed = list(observe(task, good)) if task.tracker.needs_observations else []
-    skipped = {label: np.zeros(len(batch), np.bool_) for label in task.choosy_labels}
+    skipped = {label: np.zeros(len(batch), np.bool_) for label in task.plan.choosy_labels}
     for read in task.reads:
         skipped[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
     counts = [int(np.count_nonzero(is_new & is_met & is_good & some)) for some in skipped.values()]

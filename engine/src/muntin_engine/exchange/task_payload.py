@@ -107,11 +107,6 @@ class InputTask:
         return self.given.keeps_filtered
 
     @cached_property
-    def choosy_labels(self) -> tuple[str, ...]:
-        """The labels of the modules of the query that do not accept every row."""
-        return tuple(self.plan.choosy_labels)
-
-    @cached_property
     def reads(self) -> tuple[Read, ...]:
         """The reads by modules that do not accept every null."""
         return tuple(
@@ -224,20 +219,10 @@ class TaskPayload(MakesOnce):
         """The codec for this query's state."""
         return Codec(set().union(*map(records_of, self.modules)))
 
-    @cached_property
-    def gap(self) -> int | None:
-        """As `Plan.gap`."""
-        return self.plan.gap
-
     @property
     def modules(self) -> list[Module]:
         """The modules."""
         return [module.module for module in self.plan.modules]
-
-    @cached_property
-    def choosy_labels(self) -> tuple[str, ...]:
-        """The labels of the modules that do not accept every row."""
-        return tuple(self.plan.choosy_labels)
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ class CheckedCells:
 
 def seal(name: str, data: bytes) -> bytes:
     """Return the bytes of a cell with their checksum, in which the name counts: a cell is not another's."""
-    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little") + data
+    return _checksum(name, data) + data
 
 
 def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
@@ -98,9 +98,13 @@ def unseal(name: str, sealed: bytes, owner: str = "") -> bytes:
         StateError: They are not what was sealed under this name.
     """
     data = sealed[CHECKSUM_BYTES:]
-    if sealed != seal(name, data):
+    if sealed[:CHECKSUM_BYTES] != _checksum(name, data):
         raise damaged(name, f"its {len(sealed):,} bytes do not have the checksum that they were written with", owner)
     return data
+
+
+def _checksum(name: str, data: bytes) -> bytes:
+    return zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(CHECKSUM_BYTES, "little")
 
 
 def damaged(name: str, reason: str, owner: str = "") -> StateError:

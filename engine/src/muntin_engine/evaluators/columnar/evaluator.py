@@ -58,8 +58,8 @@ class ColumnarEvaluator(OverSlices):
         from muntin_engine.evaluators.fused.lifting import Fusing
         from muntin_engine.evaluators.fused.lifting import lift_rows as lift_each
 
-        if task.gap is not None:
-            return lift_each(Fusing(task.gap), task.forms, rows_to_lift(task, rows))
+        if (gap := task.plan.gap) is not None:
+            return lift_each(Fusing(gap), task.forms, rows_to_lift(task, rows))
         return lift_rows(task.grids[0], task.forms, rows_to_lift(task, rows))
 
     def load(self) -> None:
@@ -77,7 +77,7 @@ class ColumnarEvaluator(OverSlices):
         from muntin_engine.evaluators.fused.processing import process as process_sessions
         from muntin_engine.evaluators.over_slices.processing import process_slices
 
-        if task.gap is not None:
+        if task.plan.gap is not None:
             return process_sessions(task, bucket, cells, batch)
 
         def make_store() -> ColumnarStore:

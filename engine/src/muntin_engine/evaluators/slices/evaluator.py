@@ -66,8 +66,8 @@ class SlicedEvaluator(OverSlices):
         from muntin_engine.evaluators.fused.session_rows import blobs_of_rows
         from muntin_engine.evaluators.slices.lifting import lift_states
 
-        if task.gap is not None:
-            return blobs_of_rows(Fusing(task.gap), rows_to_lift(task, rows), task.codec)
+        if (gap := task.plan.gap) is not None:
+            return blobs_of_rows(Fusing(gap), rows_to_lift(task, rows), task.codec)
         return lift_states(task, rows)
 
     def load(self) -> None:
@@ -87,7 +87,7 @@ class SlicedEvaluator(OverSlices):
         from muntin_engine.evaluators.slices.runs import WindowRuns
         from muntin_engine.evaluators.slices.states import StateStore
 
-        if task.gap is not None:
+        if task.plan.gap is not None:
             return process_states(task, bucket, cells, batch)
 
         def make_store() -> StateStore:

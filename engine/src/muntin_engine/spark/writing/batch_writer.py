@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from os import PathLike
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
@@ -13,12 +14,12 @@ from muntin_engine.errors import SinkError
 from muntin_engine.exchange.bucket_task import EVICTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.spark.failures import is_from_spark, root_cause
-from muntin_engine.spark.pipeline import evicted_schema, result_schema, rows_of
+from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, result_schema, rows_of
 from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.writing.checkpoints import CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
-from muntin_engine.writing import Sink
+from muntin_engine.writing import Sink, SinkLike, choose_sinks
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -32,6 +33,37 @@ def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
     evicted = {EVICTED: evicted_schema(query)} if query.plan.evicted else {}
     of_rows = {RESULTS: result_schema(query), LATE: side_output, REJECTED: side_output, **evicted}
     return {**of_rows, PROGRESS: progress_schema(query)}
+
+
+class Written(NamedTuple):
+    """What a query is to write.
+
+    Attributes:
+        query: The query, planned so that it has those outputs.
+        sinks: The sinks, by output.
+        schemas: The schemas of all outputs.
+    """
+
+    query: PlannedQuery
+    sinks: Mapping[str, Sink]
+    schemas: Mapping[str, spark_types.StructType]
+
+
+def written_to(query: PlannedQuery, wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]) -> Written:
+    """Return what a query is to write to the sinks that were asked for.
+
+    Raises:
+        QueryError: The query has no such output, or a sink cannot take it.
+    """
+    sinks = choose_sinks(wanted, checkpoint)
+    running = keeping_late_rows(query) if LATE in sinks else query
+    if EVICTED in sinks:
+        evicted_schema(running)
+    schemas = schemas_of(running)
+    for output, sink in sinks.items():
+        sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
+        sink.check(schemas[output].names)
+    return Written(running, sinks, schemas)
 
 
 class BatchWriter:

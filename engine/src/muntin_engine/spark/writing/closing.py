@@ -15,14 +15,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS
-from muntin_engine.spark.pipeline import closed, evicted_schema, keeping_late_rows
+from muntin_engine.spark.pipeline import closed
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import is_connect
-from muntin_engine.spark.writing.batch_writer import BatchWriter, schemas_of
+from muntin_engine.spark.writing.batch_writer import BatchWriter, schemas_of, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.query_ids import StoredQueryId
-from muntin_engine.writing import Sink, SinkLike, choose_sinks
+from muntin_engine.writing import Sink, SinkLike
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -56,14 +55,7 @@ def close_checkpoint(
 ) -> None:
     """Write the last windows of a checkpoint; see `Query.close_checkpoint`."""
     check_end(query, "close")
-    sinks = choose_sinks(wanted, checkpoint)
-    running = keeping_late_rows(query) if LATE in sinks else query
-    if EVICTED in sinks:
-        evicted_schema(running)
-    schemas = schemas_of(running)
-    for output, sink in sinks.items():
-        sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
-        sink.check(schemas[output].names)
+    running, sinks, _ = written_to(query, wanted, checkpoint)
     write_last_windows(running, sinks, checkpoint)
 
 

@@ -12,17 +12,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration, QueryError
-from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS
 from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.pipeline import evaluated, evicted_schema, keeping_late_rows
+from muntin_engine.spark.pipeline import evaluated, keeping_late_rows
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.shipping.by_value import by_value
-from muntin_engine.spark.writing.batch_writer import BatchWriter, schemas_of
+from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.spark.writing.query_ids import StartedQuery, StoredQueryId
-from muntin_engine.writing import SinkLike, choose_sinks, pace_of
+from muntin_engine.writing import SinkLike, pace_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -45,14 +44,7 @@ def write(
             "  write what results(), late() and rejected() return: query.results().write.parquet('results')"
         )
     pace_of(trigger)
-    sinks = choose_sinks(wanted, checkpoint)
-    running = keeping_late_rows(query) if LATE in sinks else query
-    if EVICTED in sinks:
-        evicted_schema(running)
-    schemas = schemas_of(running)
-    for output, sink in sinks.items():
-        sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
-        sink.check(schemas[output].names)
+    running, sinks, schemas = written_to(query, wanted, checkpoint)
     known, plans = Checkpoint(query.source.df.sparkSession, checkpoint), (*running.inner, running.plan)
     blobs = evaluated(running)
     known.check(plans, is_last_chance=False)

@@ -12,11 +12,9 @@ from hypothesis.strategies import SearchStrategy
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.row_operator import HANDLERS, RowOperator
 from muntin.rows import RowWindows, batch, elapsed, last, marker
-from muntin.testing import strategies
 from muntin.testing.fitting import misfit
-from muntin.testing.laws.conformance import Conformance
 from muntin.testing.laws.law import Law, law
-from muntin.testing.laws.outside import Outside
+from muntin.testing.laws.payload_laws import PayloadLaws
 from muntin.testing.laws.row_operator_trial import RowOperatorTrial
 
 _WINDOWS: tuple[RowWindows, ...] = (
@@ -29,7 +27,7 @@ _WINDOWS: tuple[RowWindows, ...] = (
 )
 
 
-class RowOperatorLaws(Conformance):
+class RowOperatorLaws(PayloadLaws):
     """The laws of a `RowOperator`, tried on random rows of one key or two.
 
     Attributes:
@@ -53,29 +51,16 @@ class RowOperatorLaws(Conformance):
         >>> TestNewest().test_the_state_is_plain_data()
     """
 
-    module: ClassVar[Any]
     windows: ClassVar[Sequence[RowWindows]] = _WINDOWS
-    payloads: ClassVar[SearchStrategy[Any] | None] = None
     values: ClassVar[SearchStrategy[Any]] = st.integers(0, 3)
 
-    _subject_name: ClassVar[str] = "module"
     _subject_type: ClassVar[type] = RowOperator
-    _outside: ClassVar[Outside]
-
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        if cls._subject_name in vars(cls):
-            cls._outside = Outside(cls.subject())
 
     @classmethod
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
         """Try a law once."""
-        module = cls.subject()
-        payloads = cls.payloads
-        if law.is_random and payloads is None:
-            payloads = strategies.payloads(module.input_field())
-        known = st.nothing() if payloads is None else payloads
-        body(cls(), RowOperatorTrial(law, module, cls.windows, known, cls.values, data))
+        payloads = cls._payload_strategy() if law.is_random else st.nothing()
+        body(cls(), RowOperatorTrial(law, cls.subject(), cls.windows, payloads, cls.values, data))
 
     @law("complete the class attributes, the types in brackets and create_state", is_random=False)
     def test_definition_is_complete(self, trial: RowOperatorTrial) -> None:
