@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, Self, TypeVar
 
@@ -85,16 +85,6 @@ class WindowGrid:
         start = self.start(number)
         return Window(start, start + self.size)
 
-    def next_start(self, tick: int) -> int:
-        """Return the start of the first window that ends after a tick; the tick itself at either end of the axis."""
-        if tick in _ENDS_OF_THE_AXIS:
-            return tick
-        return (tick - self.size - self.offset) // self.hop * self.hop + self.hop + self.offset
-
-    def last_end(self, tick: int) -> int:
-        """Return the last end of a window at a tick or before it; the tick itself at either end of the axis."""
-        return tick if tick in _ENDS_OF_THE_AXIS else tick - (tick - self.offset - self.size) % self.hop
-
     def first_open(self, watermark: int) -> int:
         """Return the number of the first window that is not complete: `-NEVER` if none is, and `NEVER` if all are."""
         if watermark <= EARLIEST:
@@ -104,9 +94,6 @@ class WindowGrid:
     def first_unbegun(self, horizon: int) -> int:
         """Return the number of the first window that does not start before a horizon; `-NEVER` if none does."""
         return -NEVER if horizon <= EARLIEST else (horizon - self.offset - 1) // self.hop + 1
-
-
-_ENDS_OF_THE_AXIS: Final = (EARLIEST, INFINITY)
 
 
 def settled(specifications: Iterable[RegularWindows], watermark: int) -> int:
@@ -119,21 +106,21 @@ def settled(specifications: Iterable[RegularWindows], watermark: int) -> int:
         >>> settled([HoppingWindows(size=10, hop=5)], 23)
         20
     """
-    return max(WindowGrid.of(some).last_end(watermark) for some in specifications)
+    if watermark in (EARLIEST, INFINITY):
+        return watermark
+    return max([watermark - (watermark - some.offset - some.size) % some.hop for some in specifications])
 
 
-def open_windows(specifications: Iterable[RegularWindows], watermark: int, horizon: int) -> int | None:
-    """Return the number of windows that have begun and are not complete, of all specifications.
+def open_windows(grids: Sequence[WindowGrid], watermark: int, horizon: int) -> int | None:
+    """Return the number of windows that have begun and are not complete, of all grids.
 
     Returns:
-        None if there is no specification, or no watermark yet: any window may be open then.
+        None if there is no grid, or no watermark yet: any window may be open then.
 
     Example:
-        >>> from muntin import HoppingWindows
-        >>> open_windows([HoppingWindows(size=10, hop=5)], 23, 31)  # those that start at 15, 20, 25 and 30
+        >>> open_windows([WindowGrid(size=10, hop=5)], 23, 31)  # those that start at 15, 20, 25 and 30
         4
     """
-    grids = list(map(WindowGrid.of, specifications))
     if not grids or watermark <= EARLIEST:
         return None
     return sum(max(0, grid.first_unbegun(horizon) - grid.first_open(watermark)) for grid in grids)

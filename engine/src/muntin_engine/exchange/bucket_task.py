@@ -129,11 +129,10 @@ def _side_outputs(task: TaskPayload, found: Evaluated, intake: Intake) -> Iterat
 
 def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str, int]:
     """Return the metrics of the evaluator, of progress as far as it is known, and of rows that were not accepted."""
-    (first, *_), now = task.inputs, found.progress
-    grids = first.tracker.steps or [grid for grid in [task.plan.window.grid()] if grid is not None]
-    open = open_windows(grids, now.watermark, now.horizon)
+    now = found.progress
+    open = open_windows(task.window_grids, now.watermark, now.horizon)
     of_progress = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
-    names = [*map(skipped_metric, task.plan.choosy_labels), "filtered"]
+    names = [*map(skipped_metric, task.choosy_labels), "filtered"]
     skipped = zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False)
     return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **dict(skipped)}
 

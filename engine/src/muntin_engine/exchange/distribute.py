@@ -75,7 +75,7 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
     """
     durations, progress = Durations(task), [Progress()] * len(task.inputs)
     observed, signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
-    skipped = [0] * (len(task.plan.choosy_labels) + 1)
+    skipped = [0] * (len(task.choosy_labels) + 1)
     evaluator = evaluator_named(task.plan.choice.evaluator)
     lifts = evaluator.lifts_rows
     for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):

@@ -110,7 +110,7 @@ class BucketMetadata:
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the metadata as bytes."""
         identity = dict(self.compatibility.identity)
-        schema_versions = [schema_version.to_data() for schema_version in self.schema_versions]
+        schema_versions = [list(map(list, version)) for version in self.schema_versions]
         progress, tracked, log = self.progress.to_data(), list(self.tracked), list(self.log)
         keys = [self.timer.to_data(), list(self.held), self.serial]
         return codec.pack([LAYOUT, identity, schema_versions, progress, tracked, log, self.version, keys])
@@ -216,8 +216,8 @@ class BucketState:
 
     def write(self) -> int:
         """Write the metadata, if anything in it has changed; return the bytes of the state."""
-        self.metadata.log = self.log.to_data()
+        self.metadata.log, size = self.log.to_data(), self.log.size
         data = self.metadata.to_bytes(self._codec)
         if data != self._stored:
             self._cells.put(METADATA, data)
-        return self.log.size + len(data)
+        return size + len(data)

@@ -34,10 +34,6 @@ class SchemaVersion(NamedTuple):
         """Return the schema version of a query."""
         return cls([version for _, version, *_ in identity.get("modules", ())], list(identity.get("components", ())))
 
-    def to_data(self) -> list[object]:
-        """Return it as plain data."""
-        return [list(self.versions), list(self.components)]
-
 
 def is_outdated(module: Module, version: str) -> bool:
     """Return True if states that a version of a module wrote are to be upgraded, and not read as they are."""
@@ -78,7 +74,7 @@ class Compatibility:
         """Return the schema versions of a state, with that of the query as the last one."""
         found = [SchemaVersion(*schema_version) for schema_version in known]
         own = SchemaVersion.of(self.identity)
-        return found if found and found[-1].to_data() == own.to_data() else [*found, own]
+        return found if found and found[-1] == own else [*found, own]
 
     def _reached(self, stored: QueryIdentity) -> QueryIdentity:
         """Return the identity of a state, with the query's own versions where its modules continue from others."""

@@ -223,13 +223,13 @@ class BatchRun:
         return timer(self._query, state, now)
 
     def has_work(self, timer: KeyTimer) -> bool:
-        """True if a key, or one of many, has something to do."""
+        """True if one of many keys has something to do, given their soonest timer."""
         return self.emission.is_signalled or timer.is_reached(*self._at)
 
     def run(self, store: KeyStore, work: Mapping[bytes, Work]) -> None:
         """Process the keys that have rows or something to do."""
         self.result.keys = len(work)
-        for name in sorted({*work, *store.due(self.has_work)}):
+        for name in sorted({*work, *store.due(self._at, is_signalled=self.emission.is_signalled)}):
             self._process_key(store, name, work.get(name) or Work(tuple(self._codec.unpack(name))))
         self._metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
 

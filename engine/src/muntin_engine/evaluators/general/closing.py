@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from muntin import EARLIEST, INFINITY, Window
@@ -37,7 +37,7 @@ def closing_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
 
 def movable(state: KeyState, watermark: int) -> list[StoredEvent]:
     """Return the members of windows whose end a legal change can still move."""
-    return [event for event in state.events if event.end >= watermark and event.since < event.until]
+    return [event for event in state.events.ordered if event.end >= watermark and event.since < event.until]
 
 
 class ClosingWindows:
@@ -59,8 +59,8 @@ class ClosingWindows:
         first = state.assigner.first_open(state.events.earliest(state.assigner.frontier))
         return limit if first is not None and first.end <= limit else None
 
-    def steps(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterator[SweptWindow]:
-        """Yield the windows that close now, and those that are empty after one that is not.
+    def steps(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterable[SweptWindow]:
+        """Sweep the windows that close now, and those that are empty after one that is not.
 
         Windows close out of order where a module waits for the ends of members. One that is passed over then comes as
         empty: a state that slides must not slide across it, as it never sees who enters and leaves there.
@@ -72,11 +72,13 @@ class ClosingWindows:
             now: The progress after it.
         """
         events = [event for event in state.events.until_after(state.assigner.frontier) if event.since < limit]
-        for step in sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events):
-            if not state.closes_out_of_order or self.has_closed(step, now.watermark) > self.has_closed(step, before):
-                yield step
-            else:
-                yield step._replace(members={})
+        steps = sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events)
+        if not state.closes_out_of_order:
+            return steps
+        return (
+            step if self.has_closed(step, now.watermark) > self.has_closed(step, before) else step._replace(members={})
+            for step in steps
+        )
 
     def has_closed(self, step: SweptWindow, watermark: int) -> bool:
         """True if a window closed at a watermark, where they close out of order.
@@ -104,11 +106,12 @@ def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
         state.replace(forgotten, ())
         is_closed = partial(_is_closed, waiting, boundary_limit(query, watermark))
     assigner.close(closing_limit(query, state, watermark))
-    closed = state.windows.close(assigner.frontier, watermark, is_closed) if len(state.windows) else 0
+    closed = state.windows.close(assigner.frontier, watermark, is_closed) if state.windows.entries else 0
     may_move = query.ends_move and watermark != INFINITY
     past = state.events.forget(assigner.frontier, (lambda event: event.end >= watermark) if may_move else None)
-    assigner.remove(past)
-    forgotten += past
+    if past:
+        assigner.remove(past)
+        forgotten += past
     if state.samples is not None:
         for event in forgotten:
             state.samples.discard(event.start)

@@ -59,7 +59,7 @@ class FinalEmission(Emission):
     follows_windows = False
 
     def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
-        self._closing = query.once(ClosingWindows)
+        self._closing = ClosingWindows(query)
         self._results = results
 
     def emit(
@@ -74,6 +74,6 @@ class FinalEmission(Emission):
         for step, rows in self._results.rows(key, self._closing.steps(state, limit, before.watermark, now)):
             self.windows_closed += 1
             for row in rows:
-                serial = state.next_serial()
-                output.append(OutputChange(OutputKind.INSERT, serial, step.window, row.start, row.end, row.value))
+                state.serial += 1
+                output.append(OutputChange(OutputKind.INSERT, state.serial, step.window, row.start, row.end, row.value))
         return output

@@ -81,33 +81,34 @@ class EventIndex:
     plain sorted list, which is one copy of memory; many changes at once sort a list that is almost sorted.
 
     Attributes:
+        ordered: The events, in order of end, then start, of membership; to be read alone.
         gone: The ids of stored events that are gone, or are others now; None until changes are followed.
         new: The events that are not stored, by id.
     """
 
     def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
         """Take in stored events that are in order already, as iterating over an index gives them."""
-        self._ordered = list(events)
+        self.ordered = list(events)
         self._by_id: dict[Hashable, StoredEvent] | None = None
         self.gone: dict[Hashable, None] | None = None
         self.new: dict[Hashable, StoredEvent] = {}
 
     def __len__(self) -> int:
-        return len(self._ordered)
+        return len(self.ordered)
 
     def __iter__(self) -> Iterator[StoredEvent]:
         """Iterate in order of end, then start, of membership."""
-        return iter(self._ordered)
+        return iter(self.ordered)
 
     def get(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id, or None."""
         if self._by_id is None:
-            self._by_id = {event.id: event for event in self._ordered}
+            self._by_id = {event.id: event for event in self.ordered}
         return self._by_id.get(id)
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
         """Forget some events and take in others."""
-        ordered, few = self._ordered, len(self._ordered) // _MANY
+        ordered, few = self.ordered, len(self.ordered) // _MANY
         if len(gone) <= few:
             for event in gone:
                 place, end = (find(ordered, in_order(event), key=in_order) for find in (bisect_left, bisect_right))
@@ -115,7 +116,7 @@ class EventIndex:
                 del ordered[place : min(place + 1, end)]
         else:
             ids = {event.id for event in gone}
-            self._ordered = ordered = [event for event in ordered if event.id not in ids]
+            self.ordered = ordered = [event for event in ordered if event.id not in ids]
         if len(new) <= few:
             for event in new:
                 insort_right(ordered, event, key=in_order)
@@ -132,7 +133,7 @@ class EventIndex:
         kept = [] if is_needed is None else [event for event in candidates if is_needed(event)]
         if len(kept) == len(candidates):
             return []
-        self._ordered[: len(candidates)] = kept
+        self.ordered[: len(candidates)] = kept
         forgotten = candidates
         if is_needed is not None and kept:
             forgotten = [event for event in candidates if not is_needed(event)]
@@ -160,11 +161,11 @@ class EventIndex:
 
     def until_after(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends after a tick."""
-        return self._ordered[bisect_right(self._ordered, tick, key=by_until) :]
+        return self.ordered[bisect_right(self.ordered, tick, key=by_until) :]
 
     def until_at_most(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends at a tick or before."""
-        return self._ordered[: bisect_right(self._ordered, tick, key=by_until)]
+        return self.ordered[: bisect_right(self.ordered, tick, key=by_until)]
 
     def last_end(self) -> int:
         """Return the greatest end of a member that has one; `EARLIEST` if none has."""
@@ -173,8 +174,8 @@ class EventIndex:
 
     def earliest(self, after: int) -> int:
         """Return the least start of a membership that ends after a tick; `INFINITY` if there is none."""
-        place = bisect_right(self._ordered, after, key=by_until)
-        return min(map(by_since, self._ordered[place:]), default=INFINITY)
+        place = bisect_right(self.ordered, after, key=by_until)
+        return min(map(by_since, self.ordered[place:]), default=INFINITY)
 
 
 class TriggerState(NamedTuple):
@@ -266,35 +267,36 @@ class WindowIndex:
     there are new ones: linear, since they are almost sorted.
 
     Attributes:
+        entries: The entries by window, in no order; to be read alone.
         changed: The windows whose entries changed since they were stored; None until changes are followed.
     """
 
     def __init__(self, *, keeps_history: bool = False) -> None:
         """Start an index; it keeps replaced windows where output is shortened and not retracted."""
         self._keeps_history = keeps_history
-        self._entries: dict[Window, WindowEntry] = {}
+        self.entries: dict[Window, WindowEntry] = {}
         self._order: list[Window] | None = None
         self.changed: set[Window] | None = None
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def items(self) -> list[tuple[Window, WindowEntry]]:
         """Return all entries in order."""
-        return [(window, self._entries[window]) for window in self._in_order()]
+        return [(window, self.entries[window]) for window in self._in_order()]
 
     def get(self, window: Window) -> WindowEntry:
         """Return the entry of a window; `NEW` if it has none."""
-        return self._entries.get(window, NEW)
+        return self.entries.get(window, NEW)
 
     def put(self, window: Window, entry: WindowEntry) -> None:
         """Set the entry of a window; one without members and live rows is forgotten."""
         if not entry.size and not entry.live:
             self._discard(window)
             return
-        if window not in self._entries:
+        if window not in self.entries:
             self._order = None
-        self._entries[window] = entry
+        self.entries[window] = entry
         if self.changed is not None:
             self.changed.add(window)
 
@@ -307,9 +309,9 @@ class WindowIndex:
 
         Cost: for each stretch a logarithmic step and its windows; all windows, where replaced windows are kept.
         """
-        if not self._entries or not stretches:
+        if not self.entries or not stretches:
             return []
-        order = [window for window in self._in_order() if self._entries[window].size]
+        order = [window for window in self._in_order() if self.entries[window].size]
         starts, ends = [window.start for window in order], [window.end for window in order]
         found: list[list[T]] = [[] for _ in order]
         for stretch in stretches:
@@ -335,7 +337,7 @@ class WindowIndex:
         order = self._in_order()
         place = bisect_left(order, frontier, key=by_start)
         past, others = order[:place], filter(is_closed, order[place:]) if is_closed is not None else ()
-        closed = [window for window in (*past, *others) if self._entries[window].size]
+        closed = [window for window in (*past, *others) if self.entries[window].size]
         for window in closed:
             self._discard(window)
         for window, entry in self.items() if self._keeps_history else ():
@@ -348,11 +350,11 @@ class WindowIndex:
         """Return, for each replaced window, the tick at which its output is final."""
         if not self._keeps_history:
             return ()
-        return [max(out.row.end for out in entry.live) for entry in self._entries.values() if not entry.size]
+        return [max(out.row.end for out in entry.live) for entry in self.entries.values() if not entry.size]
 
     def wake_ups(self) -> tuple[int, int]:
         """Return the first wake-ups of all triggers: a reading of the clock and a max event time."""
-        trigger_states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
+        trigger_states = [entry.trigger_state for entry in self.entries.values() if entry.trigger_state is not None]
         if not trigger_states:
             return INFINITY, INFINITY
         return min(trigger_state.clock for trigger_state in trigger_states), min(
@@ -360,12 +362,12 @@ class WindowIndex:
         )
 
     def _discard(self, window: Window) -> None:
-        if self._entries.pop(window, None) is not None:
+        if self.entries.pop(window, None) is not None:
             self._order = None
             if self.changed is not None:
                 self.changed.add(window)
 
     def _in_order(self) -> list[Window]:
         if self._order is None:
-            self._order = sorted(self._entries, key=by_extent)
+            self._order = sorted(self.entries, key=by_extent)
         return self._order

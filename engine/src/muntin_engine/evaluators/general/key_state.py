@@ -220,7 +220,7 @@ class KeyState:
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        is_held = len(self.events) or len(self.windows) or self.pending or self.key_watermark > EARLIEST
+        is_held = self.events.ordered or self.windows.entries or self.pending or self.key_watermark > EARLIEST
         return not (is_held or self.assigner.outlives_events)
 
     @property
@@ -231,7 +231,7 @@ class KeyState:
     @property
     def held_count(self) -> int:
         """The number of events that are kept."""
-        return len(self.events)
+        return len(self.events.ordered)
 
     def next_serial(self) -> int:
         """Return a number this key has not used yet."""
@@ -262,7 +262,8 @@ class KeyState:
         Raises:
             StateError: A module's state cannot be stored.
         """
-        return self._to_data(kept, key, (), list(self.events), self.windows.items() if len(self.windows) else ())
+        windows = self.windows.items() if self.windows.entries else ()
+        return self._to_data(kept, key, (), self.events.ordered, windows)
 
     def changes(self, kept: KeptStates, key: object) -> list[object] | None:
         """Return the difference to the stored state, in the form of `to_data`; None if changes are not followed.
@@ -325,16 +326,18 @@ class KeyState:
         remembered, serial, *_, pending, _, key_watermark, _, _ = stored[-1]
         state = cls(query, serial)
         state.key_watermark = key_watermark
-        state.assigner.restore(remembered)
         ids, starts, ends, payloads = state._events_of(stored)
+        state.assigner.restore(remembered)
         memberships = state.assigner.memberships(starts, ends)
-        events: Iterable[StoredEvent] = map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True))
+        events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         if (keeps := query.keeps) is not None:
-            events = (event if keeps(event.payload) else event.filtered() for event in events)
-        state.events = EventIndex(events if len(stored) == 1 else sorted(events, key=in_order))
-        state.assigner.add(state.events)
+            events = [event if keeps(event.payload) else event.filtered() for event in events]
+        if len(stored) > 1:
+            events.sort(key=in_order)
+        state.assigner.add(events)
+        state.events = EventIndex(events)
         if state.samples is not None:
-            state.samples = Samples((event.start, event.id) for event in state.events)
+            state.samples = Samples((event.start, event.id) for event in events)
         for id, start, rows, base in pending:
             waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
             before = EventState(base[0], base[1], tuple(base[2])) if base else None

@@ -7,7 +7,7 @@ is made anew from the log where it was lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -84,12 +84,14 @@ class KeyStore:
     Attributes:
         size: The size of all records that are not replaced.
         memory: The same, with what decoded states take.
+        timer: The soonest timer of all keys, as of the last `write`.
         number: The number of the records of this batch, above that of all before.
     """
 
     def __init__(self, codec: Codec) -> None:
         self.size = self.memory = 0
         self.number = 0
+        self.timer = NEVER
         self._codec = codec
         self._groups: dict[int, dict[bytes, StoredKey]] = {}
         self._timers: dict[int, KeyTimer] = {}
@@ -115,24 +117,25 @@ class KeyStore:
             if records[-1].data:
                 size = sum(len(record.data) + _HEAD for record in records)
                 store._groups.setdefault(_group(name), {})[name] = StoredKey(timer, records, size)
-        for group in store._groups:
-            store._settle(group)
+        store._settle(store._groups)
         if len(store) != keys:
             raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
         store.size = sum(key.size for _, key in store.items())
         store.memory = store.size + _OBJECTS * len(store)
         return store
 
-    @property
-    def timer(self) -> KeyTimer:
-        """The soonest timer of all keys."""
-        return soonest(self._timers.values())
+    def due(self, at: Sequence[int], *, is_signalled: bool) -> Iterator[bytes]:
+        """Yield the names of the keys with work.
 
-    def due(self, has_work: Callable[[KeyTimer], bool]) -> Iterator[bytes]:
-        """Yield the names of the keys with work."""
+        Args:
+            at: The progress, as `KeyTimer.is_reached` takes it.
+            is_signalled: True if every key has work, whatever its timer says.
+        """
         for group, timer in self._timers.items():
-            if has_work(timer):
-                yield from (name for name, key in self._groups[group].items() if has_work(key.timer))
+            if is_signalled or timer.is_reached(*at):
+                for name, key in self._groups[group].items():
+                    if is_signalled or key.timer.is_reached(*at):
+                        yield name
 
     def get(self, name: bytes) -> StoredKey | None:
         """Return the state of a key; None if it has none."""
@@ -179,8 +182,7 @@ class KeyStore:
         """Return the records since the last call as entries of a few megabytes."""
         if not self._written:
             return []
-        for group in {_group(name) for name in self._written}:
-            self._settle(group)
+        self._settle({_group(name) for name in self._written})
         written, self._written = self._written, {}
         return self._entries((name, timer, (record,)) for name, (timer, record) in written.items())
 
@@ -194,12 +196,15 @@ class KeyStore:
         joined = sorted(_joined(self._codec, entries).items(), key=_NAME)
         return self._entries((name, timer, records) for name, (timer, records) in joined)
 
-    def _settle(self, group: int) -> None:
-        if self._groups[group]:
-            self._timers[group] = soonest(key.timer for key in self._groups[group].values())
-        else:
-            del self._groups[group]
-            self._timers.pop(group, None)
+    def _settle(self, groups: Iterable[int]) -> None:
+        """Bring the timers of some groups, and that of all keys, up to date; forget the groups without keys."""
+        for group in groups:
+            if self._groups[group]:
+                self._timers[group] = soonest([key.timer for key in self._groups[group].values()])
+            else:
+                del self._groups[group]
+                self._timers.pop(group, None)
+        self.timer = soonest(self._timers.values())
 
     def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
         """Return records as entries of a few megabytes, column by column."""

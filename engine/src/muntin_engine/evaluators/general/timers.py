@@ -43,8 +43,9 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     """
     assigner, events, watermark = state.assigner, state.events, now.watermark
     earliest = events.earliest(assigner.frontier)
-    first = assigner.first_open(earliest)
     times = [event.end + 1 for event in events.until_at_most(assigner.frontier)]  # these are kept to be revised
+    first = assigner.first_open(earliest)
+    bound = assigner.first_start(earliest)  # the least time of an output that the key may still make or change
     for (_, start), waiting in state.pending.items():
         nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
         times += [node + 1 for node in nodes if watermark <= node < INFINITY]
@@ -56,11 +57,10 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
         visible = assigner.next_end(events, now.max_event_time)
     elif query.follows_open_windows and events.until_after(INFINITY - 1):
         visible = assigner.next_horizon(now.horizon)
-    bound = assigner.first_start(earliest)  # the least time of an output that the key may still make or change
     if query.timestamps is TimestampPolicy.POINT_AT_END:
         bound = INFINITY if first is None else first.end
     clock = max_event_time = INFINITY
-    if len(state.windows):
+    if state.windows.entries:
         times += state.windows.unsettled()
         clock, max_event_time = state.windows.wake_ups()
         if max_event_time <= now.max_event_time:

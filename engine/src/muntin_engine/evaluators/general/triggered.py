@@ -156,7 +156,7 @@ class TriggeredEmission(Emission):
         self._refinement = emission.refinement
         self._trigger_call = TriggerCall(query, emission.trigger, signals)
         self.is_signalled = self._trigger_call.is_signalled
-        self._closing = query.once(ClosingWindows)
+        self._closing = ClosingWindows(query)
         self._results = results
 
     def emit(

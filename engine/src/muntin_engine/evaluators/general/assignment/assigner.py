@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, Window
-from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent, by_since, by_until
 
 
@@ -148,9 +147,9 @@ class GridAssigner(Assigner):
     def __init__(self, specification: HoppingWindows) -> None:
         self._size = specification.size
         self._hop = specification.hop
+        self._offset = specification.offset
         self._reach = specification.reach
         self._has_gaps = specification.hop > specification.size
-        self._next_start = WindowGrid.of(specification).next_start
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
@@ -184,9 +183,8 @@ class GridAssigner(Assigner):
         """Return the windows of events, each once."""
         if not events:
             return []
-        lowest = max(self._next_start(after), self.frontier)
         past = self._past(limit)
-        first = max(self._next_start(min(map(by_since, events))), lowest)
+        first = max(self._next_start(max(after, min(map(by_since, events)))), self.frontier)
         untils = {horizon if until == INFINITY else until for until in map(by_until, events)}
         stop = min(max(untils), past)
         starts: Iterable[int] = range(first, stop, self._hop)
@@ -201,7 +199,7 @@ class GridAssigner(Assigner):
 
     def first_open(self, earliest: int) -> Window | None:
         """Return the earliest window at or after the frontier with a member."""
-        start = self.first_start(earliest)
+        start = max(self._next_start(earliest), self.frontier)
         return None if start == INFINITY else Window(start, start + self._size)
 
     def first_start(self, earliest: int) -> int:
@@ -224,7 +222,13 @@ class GridAssigner(Assigner):
 
     def end_after(self, watermark: int) -> int:
         """Return the end of that window."""
-        return self.start_after(watermark) + self._size
+        return self._next_start(watermark) + self._size
+
+    def _next_start(self, tick: int) -> int:
+        """Return the start of the first window that ends after a tick; the tick itself at either end of the axis."""
+        if tick in (EARLIEST, INFINITY):
+            return tick
+        return (tick - self._size - self._offset) // self._hop * self._hop + self._hop + self._offset
 
     def _starts(self, events: Sequence[StoredEvent], first: int, past: int, horizon: int) -> list[int]:
         """Return the starts of the windows of events and of no others, in order."""
