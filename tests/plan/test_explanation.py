@@ -241,6 +241,14 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
         (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
         (Statistics, {"wanted": "sliced"}, "evaluator", "sliced: asked for"),
         (Statistics, {"keeps_late_rows": True}, "evaluator", "general: late rows are wanted, and partial states have"),
+        (Statistics, {"input": input_of(most_held=9)}, "evaluator", "general: shedding counts the events that a key"),
+        (
+            Members,
+            {"input": input_of(most_held=9_000)},
+            "shedding",
+            "a key that holds 9,000 events takes no new ones until some leave; those are counted as shed and go to "
+            "late(), and its results are of a part of its events, the earliest of each micro-batch",
+        ),
         (Statistics, LENGTHS, "row", "merged once into the range of windows that it overlaps, before the shuffle"),
         (
             Statistics,
@@ -286,5 +294,7 @@ def test_an_evaluator_that_cannot_run_the_query_is_refused_with_the_reason() -> 
         plan_of(planned(Members), named_windows={"a": hopping(9, 6), "b": hopping(4, 4)})
     with pytest.raises(QueryError, match=r"the columnar evaluator cannot run this query: late rows are wanted"):
         keeping_late_rows(plan_of(planned(Statistics), wanted="columnar"))
+    with pytest.raises(QueryError, match=r"the sliced evaluator cannot run this query: shedding counts the events"):
+        plan_of(planned(Sketch), wanted="sliced", input=input_of(most_held=9))
     with pytest.raises(PolicyError, match=r"'fast' is not an evaluator; there are 'auto', 'columnar', 'sliced'"):
         parse_evaluator("fast")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muntin import PolicyError, bounded_delay, bounded_disorder, correct, ordered, punctuate_every
+from muntin import PolicyError, bounded_delay, bounded_disorder, correct, count_by_start, ordered, punctuate_every
 from muntin.lateness import parse_lateness
 from muntin_engine.plan import Input, NamedColumn
 from tests.differential.forms import Statistics
@@ -79,6 +79,11 @@ def test_results_that_may_be_corrected_are_complete_later() -> None:
         ({"input": input_of(ordered().with_idle(5), has_clock=True)}, "the only source of an input cannot be left out"),
         ({"input": input_of(ordered().with_key_punctuation())}, "no column says what a row does"),
         ({"input": input_of(late=parse_lateness("adjust")), "is_edge": True}, "late ones cannot be adjusted"),
+        (
+            {"input": input_of(most_held=1), "is_edge": True},
+            "a sample, which lasts until the next one, needs room for 2",
+        ),
+        ({"input": input_of(most_held=9), "window": count_by_start(10)}, r"give most_held=10 at least"),
     ],
 )
 def test_what_does_not_fit_the_input_is_refused(changed: dict[str, Any], message: str) -> None:
@@ -94,6 +99,7 @@ def test_what_does_not_fit_the_input_is_refused(changed: dict[str, Any], message
         (input_of(bounded_disorder(3)), input_of(bounded_disorder(4)), ["progress"]),
         (input_of(ordered(), ("a", "b")), input_of(ordered(), ("a",)), ["sources"]),
         (input_of(late=correct(5)), input_of(late=correct(6)), ["late"]),
+        (input_of(most_held=5), input_of(most_held=6), []),
     ],
 )
 def test_a_checkpoint_remembers_what_it_keeps_and_no_delay(before: Input, after: Input, differs: list[str]) -> None:

@@ -137,6 +137,8 @@ CALLS = (
     ("events(DF, at='t', buckets=2.5)", "buckets, got 2.5"),
     ("events(DF, at='t', source='s', sources='north')", "sources='north' is one text", "sources=['north']"),
     ("stream.with_heartbeat(pandas_df, at='t')", "with_heartbeat() reads a DataFrame of Spark's"),
+    ("stream.shedding(most_held=0)", "a whole number above zero, got 0", "shedding(most_held=100_000)"),
+    ("stream.shedding(most_held='many')", "a whole number above zero, got 'many'"),
     ("stream.with_heartbeat(DF, at=3)", "at=3 is no column"),
     ("ParquetFolder(None)", "path=None is no path", "text or a pathlib.Path"),
     ("ChangelogTable(None)", "path=None is no path", "text or a pathlib.Path"),

@@ -117,3 +117,39 @@ def _ids_by_reason(rows: list[dict[str, Any]]) -> dict[str, list[int | None]]:
     for row in rows:
         found.setdefault(row["reason"], []).append(json.loads(row["row"])["id"])
     return {reason: sorted(ids, key=lambda id: id or 0) for reason, ids in found.items()}
+
+
+def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    hot: list[tuple[object, ...]] = [("insert", "a", number, 20 + number, 40, None, 1.0) for number in (4, 1, 3, 2)]
+    folder = write_batches(tmp_path / "stream", [_table([*hot, ("insert", "b", 1, 21, 40, None, 1.0)]), *_tables()[1:]])
+
+    def guarded(most_held: int) -> Query:
+        stream = events(
+            read_stream(spark, folder), key="key", id="id", start="from", end="to", change="what", new_end="new"
+        )
+        return stream.shedding(most_held=most_held).window(tumbling(50)).aggregate(n=module(Count))
+
+    results = run(guarded(2).results(), tmp_path / "results")
+    assert {row["key"]: row["n"] for row in results.rows} == {"a": 2, "b": 2}
+    assert (results.total("shed"), results.total("late"), results.total("accepted")) == (3, 0, 4)
+
+    late: list[dict[str, Any]] = []
+    running = guarded(2).write(
+        late=lambda rows, _: late.extend(row.asDict() for row in rows.collect()),
+        checkpoint=tmp_path / "checkpoint",
+        trigger="available_now",
+    )
+    running.awaitTermination()
+    assert _ids_by_reason(late) == {"shed": [3, 4, 8]}
+    assert {row["late_by"] for row in late} == {None}
+    guarded(3).check_checkpoint(tmp_path / "checkpoint", late=True)
+    assert "a key that holds 2 events takes no new ones" in guarded(2).explain()
+    static = events(spark.createDataFrame([("a", at) for at in range(9)], "key string, at long"), key="key", at="at")
+    counted = static.shedding(most_held=1).window(tumbling(50)).aggregate(n=module(Count))
+    assert [row["n"] for row in counted.results().collect()] == [9]
+
+
+def _table(rows: list[tuple[object, ...]]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)

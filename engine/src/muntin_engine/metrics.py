@@ -70,6 +70,7 @@ _LONGEST_CALL: Final = "longest_call_us:"
 METRICS: Final = (
     Metric("accepted", Unit.ROWS),
     Metric("late", Unit.ROWS),
+    Metric("shed", Unit.ROWS),
     Metric("rejected", Unit.ROWS),
     Metric("filtered", Unit.ROWS),
     Metric("results", Unit.ROWS),
@@ -187,6 +188,8 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     absent |= evaluator_of(plan).unreported
     if not any(given.columns.conditions for given in plan.inputs):
         absent.add("filtered")
+    if all(given.most_held is None for given in plan.inputs):
+        absent.add("shed")
     if plan.emit is EmitPolicy.FINAL:
         absent.add("windows_revisable")
     if plan.early is None:

@@ -255,6 +255,19 @@ def check_period(argument: str, period: object) -> None:
         raise PolicyError(f"{argument}={period!r} has no unit\n  expected, for example, {argument}='10 seconds'")
 
 
+def check_most_held(most_held: object) -> None:
+    """Refuse what is no limit to how many events a key holds.
+
+    Raises:
+        QueryError: It is no whole number above zero.
+    """
+    if type(most_held) is not int or most_held < 1:
+        raise QueryError(
+            f"shedding() takes how many events a key may hold, a whole number above zero, got {_spell(most_held)}\n"
+            "  for example shedding(most_held=100_000)"
+        )
+
+
 def check_path(argument: str, path: object) -> None:
     """Refuse what is no path.
 

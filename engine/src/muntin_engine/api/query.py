@@ -13,6 +13,7 @@ from muntin_engine.api.arguments import (
     check_call,
     check_dataframe,
     check_each,
+    check_most_held,
     check_period,
     check_specification,
     key_columns,
@@ -55,6 +56,36 @@ class EventStream(InputRequest):
         from muntin_engine.spark.planning import condition_of
 
         return replace(self, conditions=(*self.conditions, condition_of(self.df, condition)))
+
+    def shedding(self, *, most_held: int) -> EventStream:
+        """Limit the events that a key holds, so that one hot key cannot eat the memory of a worker.
+
+        A micro-batch takes as many new events of a key as the key has room for: `most_held`, less the events that it
+        held before. The ones that start earliest are taken. The others are shed: they are counted by the metric `shed`
+        and go to `late()`, with the reason `shed`. There is room again when windows close and their events leave.
+
+        Results of such a key are of a part of its events, and which ones these are depends on how the input is cut into
+        micro-batches. A micro-batch that is repeated after a failure sheds the same events.
+
+        Revisions and retractions always pass. One of an event that was shed waits for it as one of an event that never
+        came does, and is rejected when it can no longer come.
+
+        The general evaluator runs such a query, or that of row windows: others hold no events. A static input is one
+        batch after which nothing is held, so nothing of it is shed. A checkpoint goes on with another limit. Called
+        again, the last limit counts.
+
+        Args:
+            most_held: How many, well above what one window of a key needs: a window that cannot become complete never
+                makes room. The metric `events_held` says how many all keys hold now.
+
+        Raises:
+            QueryError: It is no whole number above zero.
+
+        Example:
+            >>> clicks.shedding(most_held=100_000).window(session("30 minutes"))  # doctest: +SKIP
+        """
+        check_most_held(most_held)
+        return replace(self, most_held=most_held)
 
     def with_heartbeat(
         self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None

@@ -71,6 +71,7 @@ class InputRequest:
         late: What becomes of late rows.
         heartbeats: Other streams that say how complete this one is.
         clock: A stream of readings of a clock.
+        most_held: How many events a key may hold before new ones are shed; None if none are.
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
         inner: The plans of the queries whose results are the events, the first one first.
@@ -92,6 +93,7 @@ class InputRequest:
     sources: tuple[str, ...] = ()
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
     late: Lateness = Lateness()  # noqa: RUF009
+    most_held: int | None = None
     heartbeats: tuple[Heartbeat, ...] = ()
     clock: DataFrame | None = None
     buckets: int = 16

@@ -119,6 +119,8 @@ class Reason(StrEnum):
     """A revision that expects another end than the event has."""
     EMPTY_LIFETIME = "empty lifetime"
     """The end does not lie after the start, or the new end lies before it."""
+    SHED = "shed"
+    """Its key holds as many events as the query lets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,11 @@ class Rejection:
     def is_late(self) -> bool:
         """True if the row came behind the watermark."""
         return self.reason is Reason.LATE
+
+    @property
+    def is_shed(self) -> bool:
+        """True if its key had no room for the row."""
+        return self.reason is Reason.SHED
 
 
 @dataclass(frozen=True, slots=True)

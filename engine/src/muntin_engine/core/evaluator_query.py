@@ -198,6 +198,7 @@ class EvaluatorQuery(MakesOnce):
         axis: What ticks measure; only messages depend on it.
         order: How an event's payload gives its place among the rows of its time; None if the input names none.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
+        most_held: How many events a key may hold before new ones are shed; None if none are.
     """
 
     window: WindowKind
@@ -214,6 +215,7 @@ class EvaluatorQuery(MakesOnce):
     axis: AnyAxis = Axis.TICKS
     order: Callable[[Any], Any] | None = None
     keeps: Callable[[Any], bool] | None = None
+    most_held: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.emit, EarlyEmission):

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.registry import evaluator_named
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import Intake, take_in
 from muntin_engine.exchange.shuffle import Arrived, to_blob
-from muntin_engine.exchange.side_output import side_output_row, side_output_table
+from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, side_output_table
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import LEVELS, skipped_metric
 from muntin_engine.plan import Input
@@ -27,10 +27,19 @@ from muntin_engine.workers.watchdog import overseen
 
 RESULTS: Final = "results"
 LATE: Final = "late"
+SHED: Final = "shed"
 REJECTED: Final = "rejected"
 EVICTED: Final = "evicted"
 ACCEPTED: Final = "accepted"
 OUTPUT_WATERMARK: Final = "output_watermark"
+
+STREAMS: Final[Mapping[str, tuple[str, ...]]] = {
+    RESULTS: (RESULTS,),
+    LATE: (LATE, SHED),
+    REJECTED: (REJECTED,),
+    EVICTED: (EVICTED,),
+}
+"""The streams of the blobs of each output: rows that are shed are counted apart, and come with the late ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class OutputBlob:
     """A part of a bucket's output.
 
     Attributes:
-        stream: `results`, `late`, `rejected` or `evicted`; or the name of a metric.
+        stream: `results`, `late`, `shed`, `rejected` or `evicted`; or the name of a metric.
         rows: The number of its rows; or the value of the metric.
         data: The rows as an Arrow IPC stream; None for a value alone.
     """
@@ -111,17 +120,17 @@ def _without_collector() -> Iterator[None]:
 
 
 def _side_outputs(task: TaskPayload, found: Evaluated, intake: Intake) -> Iterator[OutputBlob]:
-    """Yield the late and the rejected rows, and the number of late ones that are dropped."""
-    late = [(key, rejection) for key, rejection in found.rejections if rejection.is_late]
+    """Yield the late, the shed and the rejected rows, and the numbers of late and shed ones that are dropped."""
     drops = [given.late.policy is LatePolicy.DROP for given in task.plan.inputs]
-    kept = [(key, rejection) for key, rejection in late if not drops[rejection.change.side]]
-    if found.late + len(late) > len(kept):
-        yield OutputBlob(LATE, found.late + len(late) - len(kept))
-    rejected = (side_output_row(task, key, rejection) for key, rejection in found.rejections if not rejection.is_late)
-    side_outputs = {
-        LATE: [side_output_row(task, key, rejection) for key, rejection in kept],
-        REJECTED: [*intake.rejected, *rejected],
-    }
+    side_outputs: dict[str, list[SideOutputRow]] = {LATE: [], SHED: [], REJECTED: [*intake.rejected]}
+    dropped = Counter({LATE: found.late})
+    for key, rejection in found.rejections:
+        stream = LATE if rejection.is_late else SHED if rejection.is_shed else REJECTED
+        if stream != REJECTED and drops[rejection.change.side]:
+            dropped[stream] += 1
+        else:
+            side_outputs[stream].append(side_output_row(task, key, rejection))
+    yield from (OutputBlob(stream, count) for stream, count in dropped.items() if count)
     for stream, rows in side_outputs.items():
         if rows:
             yield OutputBlob(stream, len(rows), to_blob(side_output_table(rows, len(task.inputs))))

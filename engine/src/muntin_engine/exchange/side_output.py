@@ -34,7 +34,7 @@ class SideOutputRow:
     """A row of a side output.
 
     Attributes:
-        is_late: True for the side output of late rows, false for that of rejected rows.
+        is_late: True for the side output of late rows, which has those that are shed, false for that of rejected rows.
         reason: The reason, in a word or two that can be counted.
         message: The reason, in a sentence.
         row: The row as JSON, by the query's own names for its columns.
@@ -59,7 +59,7 @@ def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejecti
     given = task.inputs[change.side]
     values |= zip(given.key_names + given.payload_names, [*key, *change.payload], strict=True)
     told = (str(rejection.reason), rejection.message, row_as_json(given, values), rejection.late_by)
-    return SideOutputRow(rejection.is_late, *told, given.given.name)
+    return SideOutputRow(rejection.is_late or rejection.is_shed, *told, given.given.name)
 
 
 def row_as_json(task: InputTask, values: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -178,8 +178,9 @@ class TaskPayload(MakesOnce):
 
     @cached_property
     def query(self) -> EvaluatorQuery:
-        """The query in the evaluators' terms."""
-        return self.plan.evaluator_query(self.meters)
+        """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
+        query = self.plan.evaluator_query(self.meters)
+        return replace(query, most_held=None) if self.is_static else query
 
     @cached_property
     def forms(self) -> tuple[BoundForm, ...]:

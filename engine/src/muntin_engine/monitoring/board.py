@@ -48,6 +48,7 @@ class BoardSection:
 _COUNTS: Final = {
     "accepted": "rows in",
     "late": "late",
+    "shed": "shed",
     "rejected": "rejected",
     "filtered": "filtered",
     "results": "results out",
@@ -57,7 +58,7 @@ _COUNTS: Final = {
     "windows_closed": "windows closed",
 }
 
-_SELDOM: Final = {"filtered", "retractions", "early"}
+_SELDOM: Final = {"shed", "filtered", "retractions", "early"}
 """Not every query has these."""
 
 _TICKS: Final = {

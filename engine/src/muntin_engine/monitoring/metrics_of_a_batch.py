@@ -23,6 +23,7 @@ class BatchMetrics:
         seconds: The duration of all of it, from looking for rows to committing.
         accepted: Rows that took effect.
         late: Rows that came too late.
+        shed: New events for which their key had no room.
         rejected: Rows that make no sense where they came.
         filtered: New events that a filter left out.
         results: Emitted rows.
@@ -54,6 +55,7 @@ class BatchMetrics:
     seconds: float = 0.0
     accepted: int = 0
     late: int = 0
+    shed: int = 0
     rejected: int = 0
     filtered: int = 0
     results: int = 0

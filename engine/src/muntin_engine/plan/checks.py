@@ -147,6 +147,25 @@ def _check_input(given: Input) -> None:
         )
 
 
+def check_shedding(plan: Plan) -> None:
+    """Refuse a limit to the events of a key that its windows reach by themselves: no event would ever leave then.
+
+    Raises:
+        PolicyError: A window needs more events than that to go on.
+    """
+    window, modules = plan.window, [module.module for module in plan.modules]
+    folds = all(module.is_incremental and not module.is_time_sensitive for module in modules)
+    least = 1 if plan.rows is not None and plan.rows.leaves_at_once and folds else window.least_events
+    for given in plan.inputs:
+        needed = max(least, 2) if given.is_edge else least
+        if given.most_held is not None and given.most_held < needed:
+            what = "a sample, which lasts until the next one," if given.is_edge and least < needed else str(window)
+            raise PolicyError(
+                f"{what} needs room for {needed:,} events of a key, and shedding(most_held={given.most_held:_}) would "
+                f"shed all that come\n  give most_held={needed:_} at least, and better many times that"
+            )
+
+
 def check_names(names: Sequence[str]) -> None:
     """Refuse result columns that would have the same name; Spark does not tell upper from lower case.
 

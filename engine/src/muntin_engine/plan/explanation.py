@@ -11,10 +11,12 @@ from muntin import (
     OutputContract,
     Punctuated,
     Refinement,
+    RowWindows,
     TimestampPolicy,
     WindowContext,
 )
 from muntin.axis import spell_ticks
+from muntin.rows import CountPolicy, ElapsedPolicy
 from muntin_engine.plan import Input, ModulePlan, Plan
 from muntin_engine.plan.planner import evaluator_of
 
@@ -28,7 +30,8 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 
     The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
     are spread; `where`, what new events must meet, if there is a filter; `progress`, what says how complete the input
-    is; `late`, what becomes of rows that come behind that; `context`, what the windows of an event follow from;
+    is; `late`, what becomes of rows that come behind that; `shedding`, when a key takes no more events, if it ever does
+    so; `context`, what the windows of an event follow from;
     `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
     windows are emitted, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
     `output`, when a window is complete; and `lag`, how far the output's watermark is behind the input's, and why.
@@ -76,6 +79,7 @@ def _topics_of_input(plan: Plan, given: Input, *, is_chained: bool) -> list[tupl
         *([("where", _explain_filter(given))] if given.columns.conditions else []),
         ("progress", _CHAINED if is_chained else _explain_progress(plan, given)),
         ("late", _explain_late(plan, given)),
+        *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
     ]
 
 
@@ -140,6 +144,23 @@ def _explain_late(plan: Plan, given: Input) -> str:
         allowed = plan.spell_length(late.allowed)
         return f"rows up to {allowed} behind the watermark correct results, others go to late()"
     return _LATE[late.policy]
+
+
+def _explain_shedding(plan: Plan, given: Input, most_held: int) -> str:
+    things, windows = "rows" if plan.rows is not None else "events", plan.rows
+    where = "" if given.late.policy is LatePolicy.DROP else " and go to late()"
+    return (
+        f"a key that holds {most_held:,} {things} takes no new ones until some leave; those are counted as shed"
+        f"{where}, and its results are of a part of its {things}, the earliest of each micro-batch"
+        + ("" if windows is None or _makes_room(windows) else "; rows leave when others come: a full key may stay full")
+    )
+
+
+def _makes_room(windows: RowWindows) -> bool:
+    """Return True if rows leave in time, or by a number that a key cannot hold several times."""
+    evicts, partitions = getattr(windows, "evicts", None), getattr(windows, "partitions", None)
+    is_aged = partitions is not None and partitions.age is not None
+    return is_aged or isinstance(evicts, ElapsedPolicy) or (isinstance(evicts, CountPolicy) and partitions is None)
 
 
 def _explain_early(early: EarlyEmission) -> str:

@@ -34,6 +34,8 @@ class Input:
         is_edge: True if events are samples that last until the next one of their key.
         name: The name among the inputs of the query; empty if it is the only one.
         order: The place in the payload of the order of rows at one time; None if the query names none, or needs none.
+        most_held: How many events a key may hold before new ones are shed; None if none are. A checkpoint goes on with
+            another limit, as what is held means the same under any.
     """
 
     columns: Columns
@@ -45,6 +47,7 @@ class Input:
     is_edge: bool = False
     name: str = ""
     order: int | None = None
+    most_held: int | None = None
 
     @property
     def lifetimes(self) -> Literal["interval", "point", "edge"]:

@@ -297,6 +297,7 @@ class Plan:
             late=given.late,
             order=None if given.order is None else itemgetter(given.order),
             keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
+            most_held=given.most_held,
             waits_for_watermark=given.late.corrects and self.emit is EmitPolicy.FINAL,
         )
 

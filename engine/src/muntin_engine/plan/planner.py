@@ -14,6 +14,7 @@ from muntin_engine.plan.checks import (
     check_names,
     check_needs,
     check_policies,
+    check_shedding,
     check_time_bound,
     check_window,
     check_zone,
@@ -48,6 +49,7 @@ def checked_plan(plan: Plan) -> Plan:
     if plan.early is not None:
         plan.early.check(plan.window, is_revised=plan.ends_move)
     check_inputs(plan)
+    check_shedding(plan)
     return replace(plan, choice=_choose(plan))
 
 

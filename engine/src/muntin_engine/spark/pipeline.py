@@ -19,7 +19,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy, QueryError
 from muntin.schemas import Field
-from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS, names_of_counts
+from muntin_engine.exchange.bucket_task import EVICTED, LATE, RESULTS, STREAMS, names_of_counts
 from muntin_engine.exchange.readers import BlobReader
 from muntin_engine.exchange.shuffle import exchange_schema
 from muntin_engine.exchange.side_output import side_output_schema
@@ -133,9 +133,10 @@ def closed(query: PlannedQuery, cells: DataFrame) -> DataFrame:
     return with_state.groupBy("bucket").applyInArrow(closing_bucket(task), OUTPUT)
 
 
-def rows_of(blobs: DataFrame, stream: str, schema: spark_types.StructType) -> DataFrame:
+def rows_of(blobs: DataFrame, output: str, schema: spark_types.StructType) -> DataFrame:
     """Return the typed rows of one output, out of the blobs of all."""
-    wanted = blobs.where((F.col("stream") == stream) & F.col("data").isNotNull()).select("bucket", "rows", "data")
+    wanted = blobs.where(F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull())
+    wanted = wanted.select("bucket", "rows", "data")
     return wanted.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
 
 

@@ -130,6 +130,7 @@ class _Stream:
             is_edge=request.is_edge,
             name=request.name,
             order=order,
+            most_held=request.most_held,
         )
 
     def projected(self, buckets: int, scale: AxisScale) -> Projection:

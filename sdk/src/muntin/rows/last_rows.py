@@ -92,6 +92,11 @@ class LastRows(PartitionedRows[Subwindow]):
         return (self.evicts, self.triggers)
 
     @property
+    def least_events(self) -> int:
+        """The rows that stay by their number, and the one that pushes the oldest out."""
+        return self.evicts.size + 1 if isinstance(self.evicts, CountPolicy) else 1
+
+    @property
     def context(self) -> WindowContext:
         """Rows before, where rows leave and windows are computed by a number of rows; by time alone, none."""
         if self._is_limited or type(self.evicts) is not type(self.triggers) or isinstance(self.evicts, DeltaPolicy):

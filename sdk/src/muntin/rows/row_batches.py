@@ -93,6 +93,11 @@ class RowBatches(PartitionedRows[OpenBatch]):
             yield from self._compute(state, partition, row.time)
         yield from self._limit(state, row.time)
 
+    @property
+    def least_events(self) -> int:
+        """The number of rows of a full batch, if that flushes it."""
+        return self.evicts.size if isinstance(self.evicts, CountPolicy) else 1
+
     def earliest_start(self, state: Subwindows[OpenBatch], tick: int) -> int:
         """Return the start of the period, where time flushes; otherwise the time of the oldest row."""
         if self._period is not None:

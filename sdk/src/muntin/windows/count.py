@@ -55,6 +55,11 @@ class CountWindows(WindowKind):
         """True if each time opens a window; others are replaced by several when a late event moves ranks."""
         return self.every == 1
 
+    @property
+    def least_events(self) -> int:
+        """The count: a window is complete when so many times have come."""
+        return self.count
+
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the tick that is counted; an event that has not ended has no end to count."""
         counted = start if self.by == "start" else end

@@ -65,6 +65,11 @@ class WindowSpecification(ABC):
         return 0
 
     @property
+    def least_events(self) -> int:
+        """The number of events of a key that windows need to go on: fewer would wait for ever. 1 unless they count."""
+        return 1
+
+    @property
     def longest(self) -> int | None:
         """The length of the longest window, where that does not depend on events; None if it does, or is not known."""
         return None

@@ -24,6 +24,7 @@ from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission, FinalEmission
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
+from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.timers import output_watermark, timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
@@ -208,6 +209,7 @@ class BatchRun:
         self._inputs_before, self._input = metadata.progress, now
         self._before, self.now = effective(query, metadata.progress), effective(query, now)
         self._adjusts = query.late.policy is LatePolicy.ADJUST
+        self._shedding = Shedding(query.most_held, adjusts=self._adjusts)
         self._extent = results.extent
         max_event_time = self.now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
@@ -243,9 +245,10 @@ class BatchRun:
         state.key_watermark = max(state.key_watermark, work.key_watermark)
         if state.key_watermark > EARLIEST:
             now = effective(query, for_key(self._input, state.key_watermark))
+        rows, shed = self._shedding.take(state, work.rows, before.watermark)
         admission = Admission(state, before.watermark, axis=query.axis, adjusts=self._adjusts)
-        admission.admit(work.rows, now.watermark)
-        rejections, count = admission.rejections, len(work.rows)
+        admission.admit(rows, now.watermark)
+        rejections, count = admission.rejections + shed, len(work.rows)
         if self._filter is not None:
             self._filter.leave_out(state, admission)
             rejections, count = self._filter.shown(rejections), count - self._filter.count(work.rows)

@@ -64,6 +64,10 @@ class Samples:
         """Forget a sample, if it is known."""
         self._ids.pop(at, None)
 
+    def has(self, at: int) -> bool:
+        """Return True if there is a sample at a time."""
+        return at in self._ids
+
     def around(self, at: int) -> tuple[Neighbour | None, Neighbour | None]:
         """Return the last sample at a time or before it, and the first after it."""
         place = self._ids.bisect_right(at)

@@ -71,6 +71,8 @@ def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
         yield f"{plan.modules[0].label} is an operator"
     if plan.keeps_late_rows:
         yield "late rows are wanted, and partial states have no rows in them"
+    if any(given.most_held is not None for given in plan.inputs):
+        yield "shedding counts the events that a key holds, and partial states have no events in them"
 
 
 def without_form(plan: Plan) -> str | None:

@@ -11,7 +11,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
 from muntin_engine.errors import SinkError
-from muntin_engine.exchange.bucket_task import EVICTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
+from muntin_engine.exchange.bucket_task import EVICTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS, STREAMS
 from muntin_engine.exchange.side_output import side_output_schema
 from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, result_schema, rows_of
@@ -112,7 +112,7 @@ class BatchWriter:
         schema = self._schemas[output]
         if output == PROGRESS:
             return kept.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
-        has_rows = any(rows for stream, rows in metrics if stream == output)
+        has_rows = any(rows for stream, rows in metrics if stream in STREAMS[output])
         return rows_of(kept, output, schema) if has_rows else kept.sparkSession.createDataFrame([], schema)
 
     def _write(self, output: str, rows: DataFrame, batch_id: int, watermark: int) -> None:

@@ -1,0 +1,96 @@
+"""Shed the insertions of a batch for which a key has no room, so that one hot key cannot eat a worker's memory.
+
+What is shed follows from the state before the batch and the set of its rows, never from their order. So a batch that is
+repeated after a failure sheds the same rows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Sequence
+from operator import itemgetter
+from typing import TypeAlias
+
+from muntin import INFINITY
+from muntin_engine.core.changes import InputChange, Reason, Rejection
+from muntin_engine.evaluators.general.key_state import KeyState
+
+_Event: TypeAlias = tuple[int, list[InputChange]]
+"""The start of a new event, and its insertions: several only if it is duplicated."""
+
+_by_start = itemgetter(0)
+
+
+class Shedding:
+    """Takes as many new events of a batch as a key has room for, those that start earliest.
+
+    The room is what is left of the limit after the events that the key held before the batch. Late and empty insertions
+    and those of an event that is alive take none of it: they are rejected for what they are. Revisions and retractions
+    pass; one of an event that was shed is one of an event that never came.
+
+    Cost: a comparison where all rows of the batch have room; otherwise a look at each insertion, and sorting them.
+    """
+
+    def __init__(self, most_held: int | None, *, adjusts: bool = False) -> None:
+        """Say how many events a key may hold.
+
+        Args:
+            most_held: The limit; None to shed nothing.
+            adjusts: True if a late insertion that ends after the watermark starts there, and so is not late.
+        """
+        self._most_held = most_held
+        self._adjusts = adjusts
+
+    def take(
+        self, state: KeyState, rows: Sequence[InputChange], watermark: int
+    ) -> tuple[Sequence[InputChange], list[Rejection]]:
+        """Return the rows that are taken, and the insertions that are shed.
+
+        Args:
+            state: The key's state before the batch.
+            rows: The rows of the batch, in any order.
+            watermark: The watermark by which its rows are late.
+        """
+        if self._most_held is None:
+            return rows, []
+        held = state.held_count
+        room = max(self._most_held - held, 0)
+        if len(rows) <= room:
+            return rows, []
+        new: dict[Hashable, _Event] = {}
+        for place, change in enumerate(rows):
+            if change.new_end is None and self._is_legal(change, watermark):
+                name: Hashable = place if change.id is None else (change.id, change.start)
+                if state.samples is not None:
+                    name, is_known = change.start, state.samples.has(change.start)
+                else:
+                    is_known = change.id is not None and state.events.get(name) is not None
+                if not is_known:
+                    new.setdefault(name, (change.start, []))[1].append(change)
+        if len(new) <= room:
+            return rows, []
+        events = sorted(new.values(), key=_by_start)
+        # only those that start where the room ends need more than their start to be told apart
+        edge = events[room][0]
+        first, last = (find(events, edge, key=_by_start) for find in (bisect_left, bisect_right))
+        events[first:last] = sorted(events[first:last], key=_place)
+        message = (
+            f"its key has no room: {held:,} held, {len(new):,} new in the micro-batch, most_held={self._most_held:_}; "
+            "those that start earliest are taken"
+        )
+        shed = [change for _, same in events[room:] for change in same]
+        gone = set(map(id, shed))
+        taken = [change for change in rows if id(change) not in gone]
+        return taken, [Rejection(Reason.SHED, message, change) for change in shed]
+
+    def _is_legal(self, change: InputChange, watermark: int) -> bool:
+        """Return True unless an insertion is late or empty."""
+        end = INFINITY if change.end is None else change.end
+        is_late = change.start < watermark and not (self._adjusts and watermark < end)
+        return change.start < end and not is_late
+
+
+def _place(event: _Event) -> list[tuple[int, str]]:
+    """Return the place of an event among those with its start: by its end, and then by all that it holds, as text."""
+    _, same = event
+    return sorted((INFINITY if change.end is None else change.end, repr(change)) for change in same)
