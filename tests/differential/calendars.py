@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from muntin import INFINITY, CalendarWindows, Event, Insertion, Punctuation, Revision, WindowKind
+from muntin import EARLIEST, INFINITY, CalendarWindows, Event, Insertion, Punctuation, Revision, WindowKind
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 
@@ -32,16 +32,43 @@ SCALES: dict[str, tuple[CalendarWindows, str, int]] = {
 }
 """Windows, where the random streams have their tick 0, and how many seconds a tick of theirs is."""
 
+SLICED: dict[str, tuple[CalendarWindows, str, int]] = {
+    "days, forward": (CalendarWindows(1, 1, "day", "Europe/Berlin", second=1), "2024-03-31", 5 * HOUR),
+    "days, back": (CalendarWindows(1, 1, "day", "America/New_York", second=1), "2024-11-03", 5 * HOUR),
+    "days without midnight": (CalendarWindows(1, 1, "day", "America/Sao_Paulo", second=1), "2018-11-04", 6 * HOUR),
+    "days, half an hour": (CalendarWindows(1, 1, "day", "Australia/Lord_Howe", second=1), "2024-04-07", 3 * HOUR),
+    "days, a quarter": (CalendarWindows(1, 1, "day", "Asia/Kathmandu", second=1), "1986-01-01", 4 * HOUR),
+    "a day that was skipped": (CalendarWindows(1, 1, "day", "Pacific/Apia", second=1), "2011-12-30", 4 * HOUR),
+    "weeks with a day less": (CalendarWindows(7, 7, "day", "Pacific/Apia", second=1), "2011-12-30", 30 * HOUR),
+    "three days, by day": (
+        CalendarWindows(3, 1, "day", "Pacific/Apia", "2011-12-20 06:00", second=1),
+        "2011-12-30",
+        9 * HOUR,
+    ),
+    "three days, by two": (CalendarWindows(3, 2, "day", "America/New_York", second=1), "2024-03-10", 9 * HOUR),
+    "every other day": (CalendarWindows(1, 2, "day", "Africa/Cairo", "2024-10-20", second=1), "2024-10-31", 7 * HOUR),
+    "weeks": (CalendarWindows(7, 7, "day", "Europe/Berlin", "1970-01-04", second=1), "2024-10-27", 20 * HOUR),
+    "months": (CalendarWindows(2, 1, "month", "America/New_York", "2024-01-15", second=1), "2024-03-10", 100 * HOUR),
+    "quarters": (CalendarWindows(3, 3, "month", second=1), "2024-01-01", 200 * HOUR),
+    "years": (CalendarWindows(12, 12, "month", "Europe/London", "1970-04-01", second=1), "2020-01-01", 900 * HOUR),
+}
+"""The same for evaluation over slices, without a reach."""
+
 CALENDARS: dict[str, WindowKind] = {name: kind for name, (kind, _, _) in SCALES.items()}
 
 
 def on_the_calendar(name: str, stream: Script) -> Script:
     """Return a stream with its ticks spread over days or months."""
     _, origin, scale = SCALES[name]
+    return spread(stream, origin, scale)
+
+
+def spread(stream: Script, origin: str, scale: int) -> Script:
+    """Return a stream with its tick 0 at a date, and so many seconds for each of its ticks."""
     first = int(datetime.fromisoformat(origin).replace(tzinfo=UTC).timestamp())
 
     def moved(tick: int) -> int:
-        return tick if tick == INFINITY else first + tick * scale
+        return tick if tick in (EARLIEST, INFINITY) else first + tick * scale
 
     def step_moved(step: Step) -> Step:
         if isinstance(step, Punctuation):

@@ -29,7 +29,7 @@ from tests.differential.slices import BUCKETS, SliceCase, SliceRun, follow, rows
 class SessionCase(SliceCase):
     """Columnar aggregates over sessions; `windows` has one specification."""
 
-    windows: tuple[SessionWindows, ...]  # type: ignore[assignment]  # sessions are no grid
+    windows: tuple[SessionWindows, ...]
 
 
 class SessionRun(SliceRun):

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, EmitPolicy, HoppingWindows, Insertion, Window
+from muntin import INFINITY, EmitPolicy, Insertion, Window, WindowKind
 from muntin.schemas import describe
 from muntin.testing import reference
 from muntin.testing.batches import Batch, KeyedChange
 from muntin.testing.scripts import Script
 from muntin.testing.stream_history import StreamHistory
 from muntin.testing.streams import random_stream, shuffle, split
+from muntin.windows import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid, output_watermark
 from muntin_engine.core.window_grid import settled
@@ -33,6 +34,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.testing.meaning import progress_of
+from tests.differential.calendars import spread
 from tests.differential.cases import until_closed
 from tests.differential.drive import difference
 from tests.differential.forms import FORMS, ORACLES
@@ -47,11 +49,12 @@ READS = describe(int | None, "payload")
 class SliceCase:
     """Columnar aggregates over windows of slices, or of ranges of windows where events have lifetimes."""
 
-    windows: tuple[HoppingWindows, ...]
+    windows: tuple[WindowKind, ...]
     forms: str
     is_point: bool = True
     number: int = 0
     emit: EmitPolicy = EmitPolicy.FINAL
+    spread: tuple[str, int] | None = None
 
     @property
     def seed(self) -> int:
@@ -59,7 +62,7 @@ class SliceCase:
         return zlib.crc32(repr(self).encode())
 
     @property
-    def window(self) -> HoppingWindows:
+    def window(self) -> WindowKind:
         """The first specification."""
         return self.windows[0]
 
@@ -79,7 +82,12 @@ class SliceCase:
     @property
     def grids(self) -> tuple[Grid, ...]:
         """The slices, or ranges of windows."""
-        return SliceGrid.shared(self.windows) if self.is_point else (RangeGrid.of(self.window),)
+        return SliceGrid.shared(self.steps) if self.is_point else tuple(map(RangeGrid.of, self.steps))
+
+    @property
+    def steps(self) -> tuple[RegularWindows, ...]:
+        """The windows as grids."""
+        return tuple(grid for window in self.windows if (grid := window.grid()) is not None)
 
     @property
     def bound(self) -> tuple[BoundForm, ...]:
@@ -97,16 +105,18 @@ class SliceCase:
             payload=lambda random: None if random.random() < 0.2 else random.randint(-9, 9),
             disorder=self.seed % 24,
         )
+        if self.spread is not None:
+            stream = spread(stream, *self.spread)
         kept = [
             step for step in stream.steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)
         ]
         if self.is_point:
-            kept = [_as_point(step) if isinstance(step, KeyedChange) else step for step in kept]
+            kept = [as_point(step) if isinstance(step, KeyedChange) else step for step in kept]
         shuffled = shuffle(until_closed(Script(tuple(kept))), self.seed)
         return split(until_closed(shuffled), random.randrange(1000), cuts=0.2)
 
 
-def _as_point(step: KeyedChange) -> KeyedChange:
+def as_point(step: KeyedChange) -> KeyedChange:
     event = step.change.event
     return replace(step, change=Insertion(step.change.id, replace(event, end=event.start + 1)))
 
@@ -176,7 +186,7 @@ class SliceRun:
     def _arrived(self, batch: Batch) -> Progress:
         """Return the progress that a batch implies."""
         seen = progress_of(self.case.query.window, batch)
-        return replace(seen, watermark=settled(self.case.windows, seen.watermark))
+        return replace(seen, watermark=settled(self.case.steps, seen.watermark))
 
     def _late(self, number: int) -> int:
         """Return how many rows of the batch are late in a bucket."""

@@ -19,6 +19,7 @@ from muntin import (
     TimestampPolicy,
     WindowKind,
     bounded_delay,
+    calendar,
     early,
     hopping,
     session,
@@ -212,6 +213,7 @@ class Peeled(Sketch):
         return state[len(other) :]
 
 
+BERLIN, SAMOA = (calendar("day", zone=zone) for zone in ("Europe/Berlin", "Pacific/Apia"))
 LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
 
 
@@ -237,6 +239,31 @@ LENGTHS = {"columns": {"end": NamedColumn("end", "timestamp")}}
         (Sketch, {"window": session(9)}, "state", "a partial state per key and open session; a batch writes only"),
         (Statistics, {"window": session(9)}, "row", "lifted before the shuffle, and fused with its session after it"),
         (Statistics, {"window": session(9)}, "state", "a partial state per key and open session; a batch writes only"),
+        (Sketch, {"window": BERLIN}, "evaluator", "sliced: show.sketch 1.0.0 has no columnar form for its input"),
+        (Sketch, {"window": BERLIN}, "row", "merged once into its slice of 1 day, before the shuffle"),
+        (Statistics, {"window": BERLIN}, "evaluator", "columnar: all modules have a columnar form"),
+        (Statistics, {"window": calendar("2 months", "month")}, "row", "merged once into its slice of 1 month, before"),
+        (Statistics, {"window": calendar("week", zone="Asia/Tokyo")}, "row", "merged once into its slice of 1 week,"),
+        (Statistics, {"window": BERLIN, **LENGTHS}, "evaluator", "columnar: all modules have a columnar form"),
+        (Statistics, {"window": SAMOA}, "evaluator", "columnar: all modules have a columnar form"),
+        (
+            Statistics,
+            {"window": SAMOA, **LENGTHS},
+            "evaluator",
+            "general: events have lifetimes, and a range of calendar windows cannot leave out the empty ones",
+        ),
+        (
+            Statistics,
+            {"window": calendar("week", zone="Pacific/Apia"), **LENGTHS},
+            "row",
+            "merged once into the range of windows that it overlaps",
+        ),
+        (
+            Statistics,
+            {"window": calendar("2 days", "day", zone="Pacific/Apia")},
+            "evaluator",
+            "general: calendar('2 days', 'day', zone='Pacific/Apia') is no regular grid",
+        ),
         (Sketch, LENGTHS, "evaluator", "general: events have lifetimes, so a row may lie in several slices"),
         (Statistics, {}, "evaluator", "columnar: all modules have a columnar form"),
         (Statistics, {"wanted": "sliced"}, "evaluator", "sliced: asked for"),
@@ -292,6 +319,10 @@ def test_an_evaluator_that_cannot_run_the_query_is_refused_with_the_reason() -> 
         plan_of(planned(Sketch), wanted="sliced", emit=EmitPolicy.EAGER)
     with pytest.raises(QueryError, match=r"this one has none: show.members 1.0.0 has no combine"):
         plan_of(planned(Members), named_windows={"a": hopping(9, 6), "b": hopping(4, 4)})
+    with pytest.raises(QueryError, match=r"this one has none: the windows are made of different pieces, such as hours"):
+        plan_of(planned(Statistics), window=BERLIN, named_windows={"a": BERLIN, "b": calendar("month")})
+    week = calendar("week", zone="Europe/Berlin")
+    assert plan_of(planned(Statistics), window=BERLIN, named_windows={"a": BERLIN, "b": week}).choice.uses_forms
     with pytest.raises(QueryError, match=r"the columnar evaluator cannot run this query: late rows are wanted"):
         keeping_late_rows(plan_of(planned(Statistics), wanted="columnar"))
     with pytest.raises(QueryError, match=r"the sliced evaluator cannot run this query: shedding counts the events"):

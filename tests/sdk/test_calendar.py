@@ -251,9 +251,43 @@ def test_days_in_utc_are_a_grid() -> None:
     grid: Any = kind.grid()
     assert list(kind.cut(NOTHING, 0, 30 * DAY)) == list(grid.cut(NOTHING, 0, 30 * DAY))
     assert kind.longest == 7 * DAY
-    assert [calendar("month").grid(), calendar("day", zone="Asia/Tokyo").grid(), calendar("day", reach=5).grid()] == [
-        None
-    ] * 3
+    assert calendar("week", reach=5).grid() is None
+
+
+def test_other_days_and_months_are_a_grid_of_periods() -> None:
+    for kind, spelled in (
+        (calendar("week", "day", zone="Asia/Tokyo", start="2024-03-31"), "1 week"),
+        (calendar("2 months", "quarter", start="2024-02-15 06:00"), "2 months"),
+    ):
+        grid: Any = kind.grid()
+        assert grid.periods.spell(grid.size) == spelled
+        assert kind.longest is None
+        starts = [grid.offset + number * grid.hop for number in range(9)]
+        wanted = [Window(grid.periods.begins(start), grid.periods.begins(start + grid.size)) for start in starts]
+        found = kind.cut(NOTHING, wanted[0].start, wanted[-1].end)
+        assert [
+            window for window in found if wanted[0].start <= window.start and window.end <= wanted[-1].end
+        ] == wanted
+    assert calendar("day", zone="Asia/Tokyo", reach=5).grid() is None
+
+
+@pytest.mark.parametrize(
+    ("zone", "skipped"),
+    [
+        ("Pacific/Apia", True),
+        ("Pacific/Kwajalein", True),
+        ("Pacific/Kiritimati", True),
+        ("Asia/Manila", True),
+        ("Europe/Berlin", False),
+        ("America/Sitka", False),
+        ("UTC", False),
+    ],
+)
+def test_days_that_overlap_are_no_grid_where_a_zone_skipped_one(zone: str, skipped: bool) -> None:
+    single: Any = calendar("2 days", zone=zone).grid()
+    assert zone == "UTC" or single.periods.some_are_empty == skipped
+    assert (calendar("2 days", "day", zone=zone).grid() is None) == skipped
+    assert calendar("2 months", "month", zone=zone).grid() is not None
 
 
 SECONDS = [

@@ -22,7 +22,7 @@ from muntin import (
     tumbling,
 )
 from muntin.testing import LawError, WindowKindLaws, laws_of
-from tests.hostile.muntin_hostile.windows import HOSTILE_KINDS, Each
+from tests.hostile.muntin_hostile.windows import HOSTILE_GRIDS, HOSTILE_KINDS, Each, Growing
 
 LAWS = list(laws_of(WindowKindLaws))
 OWN: list[WindowKind] = [
@@ -50,6 +50,10 @@ OWN: list[WindowKind] = [
     landmark(4, -3),
     global_windows(),
     Each(),
+    Growing(),
+    Growing(3, 2),
+    Growing(1, 1),
+    Growing(1, 3),
 ]
 
 
@@ -80,6 +84,11 @@ def test_a_kind_keeps_all_laws(kind: WindowKind) -> None:
 @pytest.mark.parametrize("law", HOSTILE_KINDS)
 def test_a_kind_that_breaks_one_law_is_found_by_that_law_alone(law: str) -> None:
     assert broken_by(HOSTILE_KINDS[law]) == [law]
+
+
+@pytest.mark.parametrize("kind", HOSTILE_GRIDS, ids=lambda kind: type(kind).__name__)
+def test_a_grid_of_other_periods_than_those_of_the_windows_is_found(kind: WindowKind) -> None:
+    assert broken_by(kind) == ["test_a_shortcut_makes_the_same_windows"]
 
 
 @dataclass(frozen=True)

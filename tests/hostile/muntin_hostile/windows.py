@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
+from math import isqrt
 from typing import Any, ClassVar
 
-from muntin import INFINITY, CountWindows, SnapshotWindows, Stretches, Window, WindowContext, WindowKind
+from muntin import EARLIEST, INFINITY, CountWindows, SnapshotWindows, Stretches, Window, WindowContext, WindowKind
+from muntin.windows import Periods, PeriodWindows
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,72 @@ class Rash(Each):
     def fuses_within(self) -> int:
         return self.length
 
+
+@dataclass(frozen=True)
+class Squares(Periods):
+    """Period n begins at n squared, before tick 0 at its negative; each ends where the next one begins."""
+
+    late: int = 0
+    above: int = 0
+
+    def begins(self, number: int) -> int:
+        return number * abs(number) + self.late
+
+    def number_at(self, tick: int) -> int:
+        number = isqrt(abs(tick))
+        return self.above + (number if tick >= 0 else -number - (number * number < -tick))
+
+
+@dataclass(frozen=True)
+class Growing(WindowKind):
+    """Keeps all laws, with periods that are right: windows of some squares."""
+
+    name: ClassVar[str] = "hostile.growing"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "windows of squares"
+    waits_for_events: ClassVar[bool] = False
+    periods: ClassVar[Squares] = Squares()
+
+    size: int = 2
+    hop: int = 1
+
+    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+        del known
+        number = Squares().number_at(start) - self.size + 1
+        number = number if start not in (EARLIEST, INFINITY) else 0
+        first = -(-number // self.hop) * self.hop
+        for number in count(first, self.hop):
+            window = Window(Squares().begins(number), Squares().begins(number + self.size))
+            if window.start >= end:
+                return
+            if window.end > start:
+                yield window
+
+    def grid(self) -> PeriodWindows:
+        return PeriodWindows(self.periods, self.size, self.hop)
+
+
+class Unpunctual(Growing):
+    """Says that its periods begin a tick later than they do."""
+
+    periods = Squares(late=1)
+
+
+class Miscounting(Growing):
+    """Says that a tick lies in the period after its own."""
+
+    periods = Squares(above=1)
+
+
+class Shifted(Growing):
+    """Says that its windows are one period longer than they are."""
+
+    def grid(self) -> PeriodWindows:
+        return PeriodWindows(self.periods, self.size + 1, self.hop)
+
+
+HOSTILE_GRIDS: list[WindowKind] = [Unpunctual(), Miscounting(), Shifted()]
+"""Kinds whose grids of periods make other windows, or count ticks into others; all else is right."""
 
 HOSTILE_KINDS: dict[str, WindowKind] = {
     "test_windows_ascend_in_start_and_in_end": Crowded(),

@@ -9,8 +9,8 @@ from math import gcd
 from typing import TypeAlias, TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin.windows import RegularWindows
-from muntin_engine.core.window_grid import NEVER, WholeNumber, WindowGrid
+from muntin.windows import Periods, RegularWindows
+from muntin_engine.core.window_grid import NEVER, PeriodGrid, TickGrid, WholeNumber, WindowGrid, grid_of
 
 T = TypeVar("T", bound=WholeNumber)
 
@@ -23,12 +23,16 @@ class SliceGrid:
     `shift + w * stride`; both are numbered in both directions. The width is the greatest common divisor of size and
     hop, so any ratio will do (thesis, section 6.1).
 
+    Where windows have so many periods of any lengths, width and offset count periods in the place of ticks. The slices
+    and windows have numbers as before, and only from ticks to numbers and back is the way another one.
+
     Attributes:
-        width: The length of a slice in ticks.
+        width: The length of a slice in ticks, or in periods.
         stride: How many slices lie between the starts of neighbouring windows.
         slices: How many slices a window has.
         offset: Where slice 0 starts.
         shift: The slice that window 0 starts with.
+        periods: What is counted; None if that is ticks.
 
     Example:
         >>> from muntin import HoppingWindows
@@ -42,6 +46,7 @@ class SliceGrid:
     slices: int
     offset: int = 0
     shift: int = 0
+    periods: Periods | None = None
 
     @classmethod
     def of(cls, windows: RegularWindows) -> SliceGrid:
@@ -52,6 +57,8 @@ class SliceGrid:
     def shared(cls, specifications: Sequence[RegularWindows]) -> tuple[SliceGrid, ...]:
         """Return the slices of several specifications, which are the same for all of them.
 
+        All must count ticks, or equal periods: see `share_slices`.
+
         Example:
             >>> from muntin import HoppingWindows
             >>> short, long = SliceGrid.shared([HoppingWindows(6, 6), HoppingWindows(10, 5, offset=2)])
@@ -61,14 +68,16 @@ class SliceGrid:
         offset = specifications[0].offset
         width = gcd(*(length for some in specifications for length in (some.size, some.hop, some.offset - offset)))
         return tuple(
-            cls(width, some.hop // width, some.size // width, offset, (some.offset - offset) // width)
+            cls(width, some.hop // width, some.size // width, offset, (some.offset - offset) // width, some.periods)
             for some in specifications
         )
 
     @cached_property
-    def windows(self) -> WindowGrid:
+    def windows(self) -> TickGrid:
         """The windows, in ticks."""
-        return WindowGrid(self.slices * self.width, self.stride * self.width, self.offset + self.shift * self.width)
+        size, hop = self.slices * self.width, self.stride * self.width
+        counted = WindowGrid(size, hop, self.offset + self.shift * self.width)
+        return counted if self.periods is None else PeriodGrid(counted, self.periods)
 
     @cached_property
     def runs(self) -> WindowGrid:
@@ -77,16 +86,17 @@ class SliceGrid:
 
     def slice_at(self, tick: int) -> int:
         """Return the slice that a tick lies in."""
-        return (tick - self.offset) // self.width
+        return self.slices_at(tick if self.periods is None else self.periods.number_at(tick))
 
     def slices_at(self, ticks: T) -> T:
-        """Return the slices of an array of ticks."""
+        """Return the slices of an array of ticks, or of numbers of periods if it counts these."""
         return (ticks - self.offset) // self.width
 
     def extent(self, number: int) -> Window:
         """Return a slice's extent."""
         start = self.offset + number * self.width
-        return Window(start, start + self.width)
+        end = start + self.width
+        return Window(start, end) if self.periods is None else Window(*map(self.periods.begins, (start, end)))
 
     def windows_of(self, number: int) -> range:
         """Return the windows that a slice is part of; none if it lies in a gap between windows."""
@@ -116,7 +126,7 @@ class RangeGrid:
     it ends. What is a slice to `SliceGrid` is the number of that first window here.
 
     Attributes:
-        windows: The windows.
+        windows: The windows, in ticks.
 
     Example:
         >>> from muntin import HoppingWindows
@@ -125,20 +135,28 @@ class RangeGrid:
         (0, 2)
     """
 
-    windows: WindowGrid
+    windows: TickGrid
 
     @classmethod
     def of(cls, windows: RegularWindows) -> RangeGrid:
         """Return the ranges of some windows."""
-        return cls(WindowGrid.of(windows))
+        return cls(grid_of(windows))
+
+    @property
+    def periods(self) -> Periods | None:
+        """What is counted; None if that is ticks."""
+        return self.windows.periods
 
     def slices_at(self, starts: T) -> T:
-        """Return the first windows of events that start at some ticks."""
-        return self.windows.first_ending_after(starts)
+        """Return the first windows of events that start at some ticks, or in periods of some numbers."""
+        return self.windows.counted.first_ending_after(starts)
 
     def last_windows(self, ends: T) -> T:
-        """Return the last windows of events that end at some ticks; large numbers for events that never end."""
-        return self.windows.last_starting_before(ends)
+        """Return the last windows of events that end at some ticks; large numbers for events that never end.
+
+        Where periods are counted: of events whose last tick lies in the period before one of these numbers.
+        """
+        return self.windows.counted.last_starting_before(ends)
 
     def first_legal(self, first_open: int) -> int:
         """Return the least first window of an event that is not late."""
@@ -151,6 +169,18 @@ class RangeGrid:
 
 Grid: TypeAlias = SliceGrid | RangeGrid
 """How rows are numbered along the axis."""
+
+
+def share_slices(specifications: Sequence[RegularWindows]) -> bool:
+    """Return True if windows may be made of the same slices: if all count ticks, or the same periods.
+
+    Example:
+        >>> from muntin import calendar
+        >>> days, weeks, months = (calendar(size, zone="Asia/Tokyo").grid() for size in ("day", "week", "month"))
+        >>> share_slices([days, weeks]), share_slices([days, months])
+        (True, False)
+    """
+    return len({some.periods for some in specifications}) <= 1
 
 
 def output_watermark(grids: Sequence[Grid], watermark: int, *, at_end: bool) -> int:

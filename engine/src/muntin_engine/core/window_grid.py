@@ -1,16 +1,21 @@
-"""The arithmetic of windows of one size at every multiple of a hop: from ticks to numbers of windows, and back."""
+"""The arithmetic of windows of one size at every multiple of a hop: from ticks to numbers of windows, and back.
+
+What a size and a hop count are ticks, or periods of any lengths, such as the days of a time zone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, Protocol, Self, TypeAlias, TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin.windows import RegularWindows
+from muntin.windows import Periods, RegularWindows
 
 NEVER: Final = 2**62
 """A slice, or a window, that lies after all others."""
+
+_ENDS_OF_THE_AXIS: Final = (EARLIEST, INFINITY)
 
 
 class WholeNumber(Protocol):
@@ -52,8 +57,18 @@ class WindowGrid:
 
     @classmethod
     def of(cls, windows: RegularWindows) -> WindowGrid:
-        """Return the grid of a specification."""
+        """Return the grid of a specification, in what its size and its hop count."""
         return cls(windows.size, windows.hop, windows.offset)
+
+    @property
+    def counted(self) -> WindowGrid:
+        """Itself, over what it counts."""
+        return self
+
+    @property
+    def periods(self) -> None:
+        """None: it counts ticks."""
+        return None
 
     def first_ending_after(self, tick: T) -> T:
         """Return the number of the first window that ends after a tick."""
@@ -96,6 +111,67 @@ class WindowGrid:
         return -NEVER if horizon <= EARLIEST else (horizon - self.offset - 1) // self.hop + 1
 
 
+@dataclass(frozen=True, slots=True)
+class PeriodGrid:
+    """Windows of some periods each, every so many periods: those of a `WindowGrid` over the numbers of the periods.
+
+    A period begins after a tick if its number is above that of the period of the tick, so all that is asked of ticks is
+    asked of numbers.
+
+    Cost: that of `Periods.number_at` and `begins`.
+
+    Attributes:
+        counted: The windows, over numbers of periods.
+        periods: The periods.
+    """
+
+    counted: WindowGrid
+    periods: Periods
+
+    def first_ending_after(self, tick: int) -> int:
+        """Return the number of the first window that ends after a tick."""
+        return self.counted.first_ending_after(self.periods.number_at(tick))
+
+    def start(self, number: int) -> int:
+        """Return the start of a window."""
+        return self.periods.begins(self.counted.start(number))
+
+    def window(self, number: int) -> Window:
+        """Return the extent of a window."""
+        counted = self.counted.window(number)
+        return Window(self.periods.begins(counted.start), self.periods.begins(counted.end))
+
+    def last_end(self, tick: int) -> int:
+        """Return the last end of a window at a tick or before it."""
+        number = self.periods.number_at(tick)
+        return self.periods.begins(number - (number - self.counted.offset - self.counted.size) % self.counted.hop)
+
+    def first_open(self, watermark: int) -> int:
+        """Return the number of the first window that is not complete: `-NEVER` if none is, and `NEVER` if all are."""
+        if watermark <= EARLIEST:
+            return -NEVER
+        return NEVER if watermark >= INFINITY else self.first_ending_after(watermark)
+
+    def first_unbegun(self, horizon: int) -> int:
+        """Return the number of the first window that does not start before a horizon.
+
+        `-NEVER` if none does, and `NEVER` if all do.
+        """
+        if horizon in _ENDS_OF_THE_AXIS:
+            return -NEVER if horizon == EARLIEST else NEVER
+        return self.counted.first_starting_from(self.periods.number_at(horizon - 1) + 1)
+
+
+TickGrid: TypeAlias = WindowGrid | PeriodGrid
+"""The windows of a specification, from ticks to their numbers and back."""
+
+
+def grid_of(windows: RegularWindows) -> TickGrid:
+    """Return the windows of a specification."""
+    counted = WindowGrid.of(windows)
+    return counted if windows.periods is None else PeriodGrid(counted, windows.periods)
+
+
 def settled(specifications: Iterable[RegularWindows], watermark: int) -> int:
     """Return the last end of a window of any specification at or before a watermark: up to there output is settled.
 
@@ -106,12 +182,19 @@ def settled(specifications: Iterable[RegularWindows], watermark: int) -> int:
         >>> settled([HoppingWindows(size=10, hop=5)], 23)
         20
     """
-    if watermark in (EARLIEST, INFINITY):
+    if watermark in _ENDS_OF_THE_AXIS:
         return watermark
-    return max([watermark - (watermark - some.offset - some.size) % some.hop for some in specifications])
+    return max(
+        [
+            watermark - (watermark - some.offset - some.size) % some.hop
+            if some.periods is None
+            else PeriodGrid(WindowGrid.of(some), some.periods).last_end(watermark)
+            for some in specifications
+        ]
+    )
 
 
-def open_windows(grids: Sequence[WindowGrid], watermark: int, horizon: int) -> int | None:
+def open_windows(grids: Sequence[TickGrid], watermark: int, horizon: int) -> int | None:
     """Return the number of windows that have begun and are not complete, of all grids.
 
     Returns:

@@ -16,7 +16,7 @@ from muntin_engine.core.calls import Meter, clock
 from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
-from muntin_engine.core.window_grid import WindowGrid
+from muntin_engine.core.window_grid import TickGrid, grid_of
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.plan import MOST_BUCKETS, Input, Plan
 from muntin_engine.progress import ProgressTracker
@@ -212,10 +212,10 @@ class TaskPayload(MakesOnce):
         return SliceGrid.shared(steps) if self.plan.input.is_point and steps else tuple(map(RangeGrid.of, steps))
 
     @cached_property
-    def window_grids(self) -> tuple[WindowGrid, ...]:
+    def window_grids(self) -> tuple[TickGrid, ...]:
         """The grids of its windows, by which open ones are counted; none unless windows are regular."""
         grids = self.plan.steps or [grid for grid in [self.plan.window.grid()] if grid is not None]
-        return tuple(map(WindowGrid.of, grids))
+        return tuple(map(grid_of, grids))
 
     @cached_property
     def choosy_labels(self) -> tuple[str, ...]:

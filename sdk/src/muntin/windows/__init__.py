@@ -18,6 +18,7 @@ from muntin.windows.growing import (
 )
 from muntin.windows.hopping import HoppingWindows, hopping, tumbling
 from muntin.windows.kind import WindowKind
+from muntin.windows.periods import Periods, PeriodWindows
 from muntin.windows.regular import RegularWindows
 from muntin.windows.scheduled import ScheduledWindows
 from muntin.windows.session import SessionWindows, session
@@ -34,6 +35,8 @@ __all__ = [
     "GlobalWindows",
     "HoppingWindows",
     "LandmarkWindows",
+    "PeriodWindows",
+    "Periods",
     "RegularWindows",
     "ScheduledWindows",
     "SessionWindows",

@@ -11,22 +11,21 @@ from typing import ClassVar, Final, Literal
 
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
 from muntin.errors import WindowError
+from muntin.windows.calendar_periods import CalendarPeriods, month_of
 from muntin.windows.calendar_text import read_size, read_start, spell_size, start_of
 from muntin.windows.extent import Window
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
+from muntin.windows.periods import PeriodWindows
 from muntin.windows.regular import RegularWindows
 from muntin.windows.stretches import Stretches
-from muntin.windows.wall_clock import DAY, date_of, day_of, first_shown, zone_named
+from muntin.windows.wall_clock import DAY, day_of, zone_named
 
 _LEAST_DAYS: Final = {"day": 1, "month": 27}
 """Days that a unit lasts at least, where one day may be skipped; of several units in a row, one may be skipped."""
 
 _PAGE: Final = 64
 """How many windows are worked out at once."""
-
-_FARTHEST: Final = 16 * 3600
-"""Seconds: no clock was ever farther from UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +95,24 @@ class CalendarWindows(WindowKind):
                 yield window
 
     def grid(self) -> RegularWindows | None:
-        """Return days of 24 hours as a grid, which they are in UTC."""
-        if self.zone != "UTC" or self.unit != "day" or self.reach:
+        """Return days of 24 hours, as they are in UTC, as a grid of ticks, and all others as one of days or months.
+
+        None with a reach, and where windows of days overlap in a zone that skipped a day: one of them is left out.
+        """
+        counted = _counted(self)
+        if self.reach or (self.size > self.hop and counted.periods.some_are_empty):
             return None
+        if self.zone != "UTC" or self.unit != "day":
+            return counted
         day = DAY * self.second
-        year, month, date, clock = start_of(self.start)
-        return HoppingWindows(self.size * day, self.hop * day, (day_of(year, month, date) * DAY + clock) * self.second)
+        clock = start_of(self.start)[3] * self.second
+        return HoppingWindows(self.size * day, self.hop * day, counted.offset * day + clock)
 
     @property
     def longest(self) -> int | None:
         """The size where windows are a grid; elsewhere it is the zone that decides."""
         grid = self.grid()
-        return None if grid is None else grid.size
+        return None if grid is None or grid.periods is not None else grid.size
 
     @property
     def time_zone(self) -> str:
@@ -150,29 +155,27 @@ class CalendarWindows(WindowKind):
         """Yield the windows that end after a tick."""
         if tick in (EARLIEST, INFINITY):
             return
-        first = -(-(self._unit_before(tick) + 1 - self.size) // self.hop)
+        counted = _counted(self)
+        first = -(-(counted.periods.number_before(tick) - counted.offset + 1 - self.size) // self.hop)
         for page in count(first // _PAGE):
             ends, windows = _page(self, page)
             yield from windows[bisect_right(ends, tick) :]
 
-    def begins(self, number: int) -> int:
-        """Return the tick at which a unit begins; number 0 is that at the start."""
-        year, month, date, clock = start_of(self.start)
-        if self.unit == "day":
-            day = day_of(year, month, date) + number
-        else:
-            years, months = divmod(month - 1 + number, 12)
-            day = day_of(year + years, months + 1, date)
-        return first_shown(zone_named(self.zone), day * DAY + clock) * self.second
 
-    def _unit_before(self, tick: int) -> int:
-        """Return the number of the unit in which the farthest clock behind UTC may be at a tick, or an earlier one."""
-        year, month, date, clock = start_of(self.start)
-        day = (tick // self.second - _FARTHEST - clock) // DAY
-        if self.unit == "day":
-            return day - day_of(year, month, date)
-        now_year, now_month, now_date = date_of(day)
-        return (now_year - year) * 12 + now_month - month - (now_date < date)
+@dataclass(frozen=True, slots=True)
+class _Counted(PeriodWindows):
+    """Calendar windows in days or months."""
+
+    periods: CalendarPeriods
+
+
+@lru_cache(maxsize=256)
+def _counted(kind: CalendarWindows) -> _Counted:
+    """Return windows as a grid of days or months, whatever their reach."""
+    year, month, date, clock = start_of(kind.start)
+    is_daily = kind.unit == "day"
+    periods = CalendarPeriods(kind.unit, kind.zone, 1 if is_daily else date, clock, kind.second)
+    return _Counted(periods, kind.size, kind.hop, day_of(year, month, date) if is_daily else month_of(year, month))
 
 
 @lru_cache(maxsize=256)
@@ -181,9 +184,10 @@ def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
 
     Each event of a key asks for windows, mostly of a page that another one has opened.
     """
-    places = range(page * _PAGE, (page + 1) * _PAGE)
-    starts = [kind.begins(place * kind.hop) for place in (*places, places.stop)]
-    ends = [kind.begins(place * kind.hop + kind.size) for place in (places.start - 1, *places)]
+    counted, places = _counted(kind), range(page * _PAGE, (page + 1) * _PAGE)
+    starts = [counted.periods.begins(counted.offset + place * kind.hop) for place in (*places, places.stop)]
+    lasts = [counted.offset + place * kind.hop + kind.size for place in (places.start - 1, *places)]
+    ends = list(map(counted.periods.begins, lasts))
     windows = [
         Window(start, end)
         for start, next_start, last_end, end in zip(starts, starts[1:], ends, ends[1:], strict=False)

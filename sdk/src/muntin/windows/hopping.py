@@ -62,6 +62,11 @@ class HoppingWindows(WindowKind):
         return None if self.reach else self
 
     @property
+    def periods(self) -> None:
+        """None: the size, the hop and the offset count ticks."""
+        return None
+
+    @property
     def longest(self) -> int:
         """The size."""
         return self.size

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from muntin.windows.periods import Periods
+
 
 class RegularWindows(Protocol):
-    """Windows of one size at every multiple of a hop from an offset on."""
+    """Windows of one size at every multiple of a hop from an offset on, counted in ticks or in periods."""
+
+    @property
+    def periods(self) -> Periods | None:
+        """What the other three count; None if these are ticks."""
+        ...
 
     @property
     def size(self) -> int:

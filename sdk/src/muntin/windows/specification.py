@@ -48,7 +48,11 @@ class WindowSpecification(ABC):
         return self.spell()
 
     def grid(self) -> RegularWindows | None:
-        """Return a grid with the same windows and members, if there is one; such windows may be sliced."""
+        """Return a grid with the same windows and members, if there is one; such windows may be sliced.
+
+        A grid of ticks is a `HoppingWindows`. Windows that have a number of stretches each, whatever the lengths of
+        these, are `PeriodWindows`. Messages name a kind without a grid, and `explain()` says so.
+        """
         return None
 
     def fuses_within(self) -> int | None:

@@ -16,6 +16,7 @@ from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.columnar.coding import compress, encode, first_places, number, product
+from muntin_engine.evaluators.columnar.counting import numbers_at
 from muntin_engine.evaluators.columnar.failing import failing_row
 from muntin_engine.evaluators.columnar.partials import COUNTED, Collected, Part, Partials, Values, reduce_part
 from muntin_engine.evaluators.columnar.wire import to_blob
@@ -108,7 +109,7 @@ def group_rows(grid: Grid, rows: Rows) -> RowGroups:
     place = np.empty(keyed.size, np.int64)
     place[order] = np.arange(keyed.size)
     place -= ends[bucket_of_key]
-    slices = grid.slices_at(rows.starts)
+    slices = grid.slices_at(numbers_at(grid.periods, rows.starts))
     lasts = _lasts(grid, rows.ends) if isinstance(grid, RangeGrid) and rows.ends is not None else None
     relative, span = number(slices)
     if lasts is not None:
@@ -152,7 +153,10 @@ def lift_rows(grid: Grid, forms: Sequence[BoundForm], rows: Rows) -> Iterator[Bu
 
 def _lasts(grid: RangeGrid, ends: IntArray) -> IntArray:
     """Return the last windows of events, of those that never end one that lies after all others."""
-    lasts: IntArray = np.minimum(grid.last_windows(np.minimum(ends, NEVER)), NEVER - 1)
+    counted = np.minimum(ends, NEVER)
+    if grid.periods is not None:
+        counted = numbers_at(grid.periods, counted - 1) + 1
+    lasts: IntArray = np.minimum(grid.last_windows(counted), NEVER - 1)
     return lasts
 
 
@@ -165,7 +169,7 @@ def key_rows(columns: Sequence[pa.Array], length: int) -> pa.Table:
 def _whereabouts(grid: Grid, rows: Rows, row: int) -> tuple[Key, Window]:
     """Return the key of a row, and its slice; over ranges the first window that it is in."""
     key = tuple(column[row].as_py() for column in rows.keys)
-    number = int(grid.slices_at(rows.starts[row : row + 1])[0])
+    number = int(grid.slices_at(numbers_at(grid.periods, rows.starts[row : row + 1]))[0])
     return key, grid.windows.window(number) if isinstance(grid, RangeGrid) else grid.extent(number)
 
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.core.slice_grid import SliceGrid, share_slices
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.plan.plan import Plan
 
@@ -35,7 +35,9 @@ class OverSlices(Evaluator):
         """Say what a row costs."""
         unit = "the range of windows that it overlaps"
         if plan.input.lifetimes == "point":
-            unit = f"its slice of {plan.spell_length(SliceGrid.shared(plan.steps)[0].width)}"
+            slices = SliceGrid.shared(plan.steps)[0]
+            length = plan.spell_length if slices.periods is None else slices.periods.spell
+            unit = f"its slice of {length(slices.width)}"
         return f"merged once into {unit}, before the shuffle, whatever size/hop"
 
     def explain_state(self, plan: Plan) -> str:
@@ -55,8 +57,13 @@ class OverSlices(Evaluator):
 def _whatever_forbids_slices(plan: Plan) -> Iterator[str]:
     if plan.why_no_steps is not None:
         yield plan.why_no_steps
-    if plan.named_windows and plan.input.lifetimes != "point":
-        yield "events have lifetimes, so they belong to another range of each window"
+    if plan.input.lifetimes != "point":
+        if plan.named_windows:
+            yield "events have lifetimes, so they belong to another range of each window"
+        if any(grid.size == 1 and grid.periods is not None and grid.periods.some_are_empty for grid in plan.steps):
+            yield f"events have lifetimes, and a range of {plan.window.title} cannot leave out the empty ones"
+    if not share_slices(plan.steps):
+        yield "the windows are made of different pieces, such as hours, days of a time zone and months"
     yield from whatever_forbids_lifting(plan)
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from muntin import TimestampPolicy
 from muntin.columnar.arrays import IntArray
 from muntin.schemas import Field
+from muntin_engine.evaluators.columnar.counting import ticks_of
 from muntin_engine.exchange.arrays import extents
 from muntin_engine.exchange.task_payload import TaskPayload
 
@@ -34,9 +35,10 @@ def window_tables(
         output: Returns the results of a module, by its place.
     """
     grid = task.grids[place].windows
-    starts = grid.start(windows)
+    starts = grid.counted.start(windows)
+    starts, ends = (ticks_of(grid.periods, counted) for counted in (starts, starts + grid.counted.size))
     name = list(task.plan.named_windows)[place] if task.plan.named_windows else None
-    yield from extent_tables(task, starts, starts + grid.size, keys, output, name)
+    yield from extent_tables(task, starts, ends, keys, output, name)
 
 
 def extent_tables(  # what a row is made of

@@ -170,10 +170,10 @@ class WindowKindLaws(Conformance):
             parts = [Window(*part) for part in Stretches(wanted).covered]
             trial.expect_equal("what is connected", parts, "windows", windows)
         if grid is not None:
-            first = (trial.first - grid.size - grid.offset) // grid.hop
-            starts = range(first * grid.hop + grid.offset, trial.last, grid.hop)
-            on_grid = [Window(start, start + grid.size) for start in starts]
+            on_grid = [window for window in trial.windows_on(grid) if window.start < window.end]
             held = [w for w in on_grid if any(start < w.end and end > w.start for start, end in history)]
+            for start, _ in history if grid.periods is not None else ():
+                trial.number_at(grid.periods, start)
             trial.expect_equal("on the grid", held, "windows", [w for w in windows if w.start < trial.last])
 
     @law("let members and windows_of be two definitions of one thing: which event is in which window")

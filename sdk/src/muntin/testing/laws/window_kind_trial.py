@@ -13,7 +13,7 @@ from muntin.axis import INFINITY
 from muntin.testing.drawings import Bar
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
-from muntin.windows import Stretches, Window, WindowKind
+from muntin.windows import Periods, RegularWindows, Stretches, Window, WindowKind
 
 MOST_WINDOWS: Final = 20_000
 """A cut with more windows than this is taken for one that never ends."""
@@ -133,6 +133,23 @@ class WindowKindTrial(Trial):
         members = self.members(events)
         windows = self.cut(self.stretches(events) if known is None else known)
         return [w for w in windows if any(start < w.end and end > w.start for start, end in members)]
+
+    def windows_on(self, grid: RegularWindows) -> list[Window]:
+        """Return the windows of a grid on the part of the axis that may have events; where periods are, some empty."""
+        periods, ends = grid.periods, (self.first, self.last)
+        first, last = ends if periods is None else (self.number_at(periods, tick) for tick in ends)
+        first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
+        windows = [Window(start, start + grid.size) for start in range(first, last + 1, grid.hop)]
+        if periods is not None:
+            windows = [Window(periods.begins(window.start), periods.begins(window.end)) for window in windows]
+        return [window for window in windows if window.start < self.last]
+
+    def number_at(self, periods: Periods, tick: int) -> int:
+        """Return the number of the period of a tick, which has to lie in it."""
+        number = periods.number_at(tick)
+        begins, ends = periods.begins(number), periods.begins(number + 1)
+        self.expect(begins <= tick < ends, lambda: f"number_at({tick}) is {number}, the period [{begins}, {ends})")
+        return number
 
     def expect_equal(self, left: str, some: Sequence[Window], right: str, others: Sequence[Window]) -> None:
         """Raise unless two lists of windows are equal."""
