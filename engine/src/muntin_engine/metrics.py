@@ -56,7 +56,7 @@ class Metric:
 
 
 STAGES: Final = ("distribute", "lift", "intake", "evaluate", "encode")
-"""What the time of a batch goes into, in order: the first two where the rows are, the others in the buckets."""
+"""The phases of a batch, in order: the first two run where the rows are, the others in the buckets."""
 
 TIME_AXIS: Final = "time_axis"
 """The name of a constant: 1 if ticks are microseconds since the epoch, 0 if they are anything else that grows."""

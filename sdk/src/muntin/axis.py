@@ -332,4 +332,4 @@ class DecimalAxis:
 
 
 AnyAxis: TypeAlias = Axis | DecimalAxis
-"""What spells ticks in messages."""
+"""A function that spells ticks in messages."""

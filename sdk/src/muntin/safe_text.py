@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 MOST: Final = 2000
-"""How many characters of a text an error shows."""
+"""Characters of a text that an error shows."""
 
 _MOST_LINKS: Final = 8
-"""How many exceptions of a chain are shown: the first ones, which failed last."""
+"""Exceptions of a chain that are shown: the first ones, which failed last."""
 
 
 def cut(text: str, most: int = MOST) -> str:

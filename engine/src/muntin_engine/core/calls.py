@@ -22,7 +22,7 @@ Clock: TypeAlias = Callable[[], int]
 """Returns nanoseconds; only differences mean anything."""
 
 clock: Final[Clock] = perf_counter_ns
-"""What the times of a query are measured by."""
+"""The clock that measures the times of a query."""
 
 TIMED: Final = 32
 """So many calls are timed, all of them."""

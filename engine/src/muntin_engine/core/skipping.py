@@ -70,7 +70,7 @@ def _parts(wanted: Field) -> tuple[Field, ...]:
 
 
 CountedState: TypeAlias = tuple[int, object]
-"""How many payloads a module accepted, and its state of them."""
+"""The number of payloads that a module accepted, and its state of them."""
 
 
 class _Skipped(Enum):
@@ -78,7 +78,7 @@ class _Skipped(Enum):
 
 
 SKIPPED: Final = _Skipped.SKIPPED
-"""What a selector returns for a row of which its module accepts nothing; it stays itself when it is pickled."""
+"""A selector's result for a row of which its module accepts nothing; it stays itself when it is pickled."""
 
 
 @dataclass(frozen=True, slots=True)

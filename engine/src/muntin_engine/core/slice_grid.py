@@ -168,7 +168,7 @@ class RangeGrid:
 
 
 Grid: TypeAlias = SliceGrid | RangeGrid
-"""How rows are numbered along the axis."""
+"""The numbering of rows along the axis."""
 
 
 def share_slices(specifications: Sequence[RegularWindows]) -> bool:

@@ -232,7 +232,7 @@ _HELD: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
     ScalarKind.DECIMAL: _decimal,
     ScalarKind.INTERVAL: _interval,
 }
-"""What makes a value of a kind one that its column holds, or None."""
+"""A function that makes a value of a kind one that its column holds; None if there is nothing to do."""
 
 
 def _array(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> pa.Array:

@@ -22,7 +22,7 @@ from muntin_engine.exchange.task_payload import InputTask, TaskPayload
 from muntin_engine.plan import LATEST
 
 _NOT_IN_PYTHON: Final = (OverflowError, ValueError)
-"""What Arrow raises on a value such as a date after the year 9999, or text that is not UTF-8."""
+"""The errors that Arrow raises on a value such as a date after the year 9999, or text that is not UTF-8."""
 
 
 _change: Final = cast("Callable[[tuple[Any, ...]], InputChange]", partial(tuple.__new__, InputChange))

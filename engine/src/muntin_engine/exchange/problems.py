@@ -17,7 +17,7 @@ from muntin_engine.exchange.value_flags import flags, unreadable
 from muntin_engine.plan import LATEST
 
 CHANGES: Final = ("insert", "revise", "retract", "punctuate_key", "punctuate", "close", "clock", "signal")
-"""What a row can do."""
+"""The changes that a row can make."""
 
 INSERT, REVISE, RETRACT, PUNCTUATE_KEY, PUNCTUATE, CLOSE, CLOCK, SIGNAL = range(len(CHANGES))
 UNKNOWN: Final = -1
@@ -52,7 +52,7 @@ PROBLEMS: Final = (
     Problem("undeclared punctuation", "it punctuates its key, and the progress policy has no key punctuation"),
     Problem("unreadable value", "it holds a value that Python has no counterpart for"),
 )
-"""What can be wrong with the times, the key, the source, the change or a value of a row."""
+"""The faults that there are of the times, the key, the source, the change or a value of a row."""
 
 
 def find_problems(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes) -> pa.Array:

@@ -39,7 +39,7 @@ EXCHANGE: Final = pa.schema(
         ("skipped", pa.list_(pa.int64())),
     ]
 )
-"""What crosses the shuffle: blobs of rows or of partial states, and for each task, bucket and input one row of
+"""The rows that cross the shuffle: blobs of rows or of partial states, and for each task, bucket and input one row of
 progress, with what the task observed of each source, and signals. The first of these has the task's durations, too, and
 how many rows each module did not accept. With several inputs, `exchange_schema` adds the side of each row."""
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from muntin_engine.plan import LATEST
 
 _WORDS: Final = 2
-"""How many 64-bit words a decimal has; the lower one comes first."""
+"""64-bit words of a decimal; the lower one comes first."""
 
 
 def as_ticks(times: pa.Array) -> pa.Array:

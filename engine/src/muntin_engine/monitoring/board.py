@@ -81,7 +81,7 @@ _LEVELS: Final = {
 }
 
 _PICTURED: Final = 30
-"""How many batches are in a picture."""
+"""Batches in a picture."""
 
 
 def board_of(history: History) -> list[BoardSection]:

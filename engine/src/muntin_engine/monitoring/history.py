@@ -11,7 +11,7 @@ from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
 from muntin_engine.monitoring.reading import batch_metrics
 
 MOST_KEPT: Final = 60
-"""How many batches are kept."""
+"""Batches that are kept."""
 
 _SUMMED: Final = [m.name for m in METRICS if not m.is_level and m.unit is not Unit.MICROSECONDS]
 

@@ -25,7 +25,7 @@ from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, wind
 from muntin_engine.plan.plan import Plan
 
 MOST_BUCKETS: Final = 256
-"""How many buckets a query may have."""
+"""Buckets that a query may have."""
 
 _LONGEST: Final = 2**60
 """The longest window; see `muntin_engine.plan.LATEST`."""

@@ -17,7 +17,7 @@ from muntin_engine.plan.columns import Columns
 from muntin_engine.state.query_identity import QueryIdentity
 
 MOST_SOURCES: Final = 256
-"""How many sources an input may have."""
+"""Sources that an input may have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ class Plan:
 
     @property
     def words(self) -> AnyAxis:
-        """What spells ticks in messages."""
+        """A function that spells ticks in messages."""
         return self.axis if self.places is None else DecimalAxis(self.places)
 
     def spell_length(self, length: int) -> str:
@@ -332,7 +332,7 @@ class Plan:
 
     @property
     def _times(self) -> str:
-        """What ticks are that are no timestamps, for the identity."""
+        """The unit of ticks that are no timestamps, for the identity."""
         return self.unit or str(self.axis) if self.places is None else f"decimals of {self.places} places"
 
     def _retractable(self) -> list[str]:

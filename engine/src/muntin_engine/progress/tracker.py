@@ -144,7 +144,7 @@ def starts_kept(policy: ProgressPolicy) -> int:
 
 
 Tracked: TypeAlias = Sequence[Any]
-"""What a tracker keeps between micro-batches, as plain data; nothing at the start."""
+"""State of a tracker between micro-batches, as plain data; empty at the start."""
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ _DIGITS: Final = 20
 
 
 MOST_BYTES: Final = 512 * 2**20
-"""How much the files of an archive may take when they are inflated."""
+"""Bytes that the files of an archive may take when they are inflated."""
 
 MOST_FILES: Final = 50_000
-"""How many there may be."""
+"""Files that an archive may have."""
 
 _NAME: Final = re.compile(rf".+-[0-9a-f]{{{_DIGITS}}}\.zip")
 

@@ -14,7 +14,7 @@ from muntin_engine.shipping.references import Reference
 
 _OURS: Final = ("muntin", "muntin-engine")
 THEIRS: Final = {"pyspark": "pyspark", "pyarrow": "pyarrow", "pandas": "pandas", "protobuf": "google.protobuf"}
-"""What Spark itself needs, with what is imported; it cannot be shipped, as nothing runs before it is there."""
+"""Packages that Spark itself needs, with what they import; they cannot be shipped, as nothing runs without them."""
 
 
 @dataclass(frozen=True)

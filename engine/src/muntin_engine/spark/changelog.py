@@ -25,7 +25,7 @@ _NEW_END: Final = "new_end"
 _WINDOW: Final = "window"
 
 _KEYS: Final = "muntin.keys"
-"""Where the metadata of a column says what the keys are."""
+"""The place in a column's metadata that names the keys."""
 
 _SIGN: Final = "__muntin_sign"
 _END: Final = "__muntin_end"

@@ -28,7 +28,7 @@ from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.spark.session.kinds import AnySession
 
 LOG: Final = logging.getLogger("muntin.rejected")
-"""Where the warnings go."""
+"""The logger of the warnings."""
 
 Counts: TypeAlias = dict[tuple[int, int], tuple[int, dict[str, int]]]
 """By query and bucket: how many rows took effect, and how many were rejected for each reason."""

@@ -15,7 +15,7 @@ from typing import Final
 from zipimport import zipimporter
 
 _SPARKS: Final = ("pyspark.zip", "py4j-", "spark-core_")
-"""How the names of the archives begin that Spark puts on the path of its workers. None of them ever changes."""
+"""The beginning of the names of archives that Spark puts on the path of its workers. None of them ever changes."""
 
 
 @cache

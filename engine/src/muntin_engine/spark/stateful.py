@@ -21,7 +21,7 @@ OUTPUT: Final = spark_types.StructType(
         spark_types.StructField("data", spark_types.BinaryType()),
     ]
 )
-"""What comes out of a bucket: blobs of results, late and rejected rows, and the values of metrics."""
+"""The output of a bucket: blobs of results, late and rejected rows, and the values of metrics."""
 
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])

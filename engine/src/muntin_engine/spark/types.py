@@ -68,10 +68,10 @@ _PLAIN: Final[dict[pa.DataType, Callable[[], spark_types.DataType]]] = {
 }
 
 _MOST_DIGITS: Final = 38
-"""How many digits a decimal has at the most."""
+"""Most digits of a decimal."""
 
 _DIGITS_OF_TICKS: Final = 19
-"""How many digits the largest tick has."""
+"""Digits of the largest tick."""
 
 _FINE: Final = (spark_types.DecimalType, spark_types.TimestampNTZType)
 

@@ -16,7 +16,7 @@ from muntin_engine.state.query_identity import QueryIdentity
 
 _NOTHING: Final = "none"
 _DECIMALS: Final = re.compile(r"decimals of (\d+) places")
-"""What `Plan.identity` says of times that are decimals."""
+"""The words of `Plan.identity` for times that are decimals."""
 
 
 def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[Difference, ...]:
@@ -191,7 +191,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
 }
 
 _FOLLOWING: Final = ("results", "components")
-"""What only some queries have, and what depends on their modules or their evaluator."""
+"""Parts that only some queries have, and parts that depend on their modules or their evaluator."""
 
 _SUBJECTS: Final = {
     "inputs": "columns that modules read",
@@ -212,4 +212,4 @@ _POLICIES: Final = {
     "BoundedDelay": "bounded delay",
     "BoundedDisorder": "bounded disorder",
 }
-"""What progress policies are called where queries name them."""
+"""The names of progress policies where queries write them."""

@@ -8,13 +8,13 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 MOST_BYTES: Final = 256 * 2**20
-"""How much is kept, over all queries of a process, unless a session says otherwise."""
+"""Bytes that are kept, over all queries of a process, unless a session says otherwise."""
 
 IDLE_SECONDS: Final = 120.0
-"""What was not used for so long is forgotten: its query has ended, or runs so seldom that reading it anew is little."""
+"""A store not used for so long is forgotten: its query has ended, or runs so seldom that reading it anew is little."""
 
 _LEAST: Final = 2048
-"""What a store takes besides its data."""
+"""Memory that a store takes besides its data."""
 
 
 class _Kept(NamedTuple):

@@ -14,7 +14,7 @@ from muntin_engine.state.cells import Cells, damaged
 from muntin_engine.state.compatibility import SchemaVersion
 
 MOST_ALIKE: Final = 8
-"""How many entries of one level there may be before they are merged into one of the next."""
+"""Entries of one level that there may be before they are merged into one of the next."""
 
 MOST_BYTES: Final = 2 * 2**20
 """Entries from this size on are not merged any more."""

@@ -17,7 +17,7 @@ TO_GO_ON: Final = (
     "what the checkpoint has done is not written again: put the folder back, or start with a new checkpoint to\n"
     "  compute all results again, or go on without the old ones by naming another folder"
 )
-"""What to do where a folder is gone and its checkpoint is not."""
+"""The remedy where a folder is gone and its checkpoint is not."""
 
 
 def address(path: Path) -> str:

@@ -11,7 +11,7 @@ AVAILABLE_NOW: Final = "available_now"
 """Stop when all that there is has been read."""
 
 _OTHER_WORDS: Final = {"availablenow", "available", "once", "batch"}
-"""What the same is called elsewhere, without what is between its words."""
+"""The names of the same elsewhere, without separators between their words."""
 
 
 def pace_of(trigger: Duration | None) -> dict[str, object]:

@@ -91,4 +91,4 @@ class Sink(ABC):
 
 
 SinkLike: TypeAlias = "str | PathLike[str] | Callable[[DataFrame, int], object] | Sink"
-"""What becomes a sink: the path of a folder for Parquet files, a function, or a sink."""
+"""Anything that becomes a sink: the path of a folder for Parquet files, a function, or a sink."""

@@ -26,10 +26,10 @@ METHODS: Final = (
     "compute_result",
     "upgrade_state",
 )
-"""What the engine calls; a wrapping module has those that the wrapped one has."""
+"""The methods that the engine calls; a wrapping module has those that the wrapped one has."""
 
 SAID: Final = ("accepted_clips", "contract", "decimal_digits", "decimal_places", "reads_times")
-"""What a class says of itself and of any class that wraps it."""
+"""Class attributes that hold for a class and for any class that wraps it."""
 
 
 class Wrapping(Made):

@@ -16,7 +16,7 @@ _OPTIONAL: Final = {
     "upgrade_state": ("state", "version"),
     "columnar_form": ("reads",),
 }
-"""What the methods are called with that a base class leaves out; see `capabilities`."""
+"""The arguments of the methods that a base class leaves out; see `capabilities`."""
 
 _WITH_WINDOW: Final = {"remove_events": ("state", "events", "window"), "upgrade_state": ("state", "version", "window")}
 """The same for a time-sensitive base class, where it is something else."""

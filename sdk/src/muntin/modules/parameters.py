@@ -23,7 +23,7 @@ _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
     None: (NoneType,),
     NoneType: (NoneType,),
 }
-"""What is taken for an annotation; an annotation that is not here says too little or too much to be checked."""
+"""Values accepted for an annotation; an annotation that is not here says too little or too much to be checked."""
 
 
 def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) -> None:

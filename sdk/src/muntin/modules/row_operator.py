@@ -30,7 +30,7 @@ HANDLERS: Final = (
     "on_empty",
     "on_remove",
 )
-"""What is called when something happens to rows."""
+"""The handlers, called when something happens to rows."""
 
 
 class RowOperator(Module, ABC, Generic[In, State, Row, Left]):

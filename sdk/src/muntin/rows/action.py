@@ -1,4 +1,4 @@
-"""What row windows do, step by step."""
+"""The steps of row windows: insert, evict, flush, trigger."""
 
 from __future__ import annotations
 

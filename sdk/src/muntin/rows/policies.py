@@ -1,4 +1,4 @@
-"""What makes rows leave a window, and what makes a window trigger: policies of row windows."""
+"""Policies of row windows: they make rows leave a window, and a window trigger."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class MarkerPolicy:
 
 
 RowPolicy: TypeAlias = CountPolicy | ElapsedPolicy | DeltaPolicy | MarkerPolicy
-"""What makes rows leave a window, or a window trigger."""
+"""A policy that makes rows leave a window, or a window trigger."""
 
 _POLICIES: Final[Mapping[str, type[RowPolicy]]] = {
     cls.policy: cls for cls in (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy)

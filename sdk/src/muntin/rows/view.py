@@ -1,4 +1,4 @@
-"""What a module that follows rows is shown of them: a member, and the window it happens in."""
+"""The view that a module has of the rows it follows: a member, and the window it happens in."""
 
 from __future__ import annotations
 

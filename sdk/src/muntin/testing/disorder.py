@@ -22,7 +22,7 @@ from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 
 Arrival = tuple[int, float, KeyedChange]
-"""When a change arrives, its place among those that arrive with it, and the change."""
+"""The time at which a change arrives, its place among those that arrive with it, and the change."""
 
 
 def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> Script:

@@ -1,4 +1,4 @@
-"""When two results count as equal."""
+"""Equality of results."""
 
 from __future__ import annotations
 

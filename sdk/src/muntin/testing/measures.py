@@ -15,7 +15,7 @@ from muntin.testing.equality import equal
 from muntin.testing.scripts import Script
 
 WindowT = TypeVar("WindowT", bound=Hashable)
-"""What names a window: its key and extent, say."""
+"""The name of a window: its key and extent, say."""
 
 
 def mean_error(found: Mapping[WindowT, float], truth: Mapping[WindowT, float]) -> float:

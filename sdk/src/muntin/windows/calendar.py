@@ -25,7 +25,7 @@ _LEAST_DAYS: Final = {"day": 1, "month": 27}
 """Days that a unit lasts at least, where one day may be skipped; of several units in a row, one may be skipped."""
 
 _PAGE: Final = 64
-"""How many windows are worked out at once."""
+"""Windows computed at once."""
 
 
 @dataclass(frozen=True, slots=True)

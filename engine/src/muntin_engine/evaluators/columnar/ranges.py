@@ -22,7 +22,7 @@ from muntin_engine.evaluators.columnar.window_closing import MOST_CELLS, Windows
 from muntin_engine.evaluators.columnar.window_scans import merge_cells
 
 _EXPANDING: Final = 4
-"""What it costs to give a partial state to a window, in cells of a tree."""
+"""The cost of giving a partial state to a window, in cells of a tree."""
 
 _MOST_WINDOWS: Final = 1 << 16
 """So many windows are made at a time."""

@@ -33,7 +33,7 @@ _NEAR: Final = 64
 """So many slices without rows are scanned rather than left out."""
 
 _EXPANDING: Final = 6
-"""What it costs to give a partial state to a window, in cells of a table scanned."""
+"""The cost of giving a partial state to a window, in cells of a table scanned."""
 
 
 Merged: TypeAlias = Array | Sums | Ragged

@@ -13,7 +13,7 @@ from muntin_engine.evaluators.fused.fusing import sessions_of
 
 
 class HasStretches(Protocol):
-    """What there is of n stretches of the axis: the rows on them, or the partial states of sessions."""
+    """n stretches of the axis, with the rows on them or the partial states of sessions."""
 
     @property
     def keys(self) -> IntArray:
@@ -22,12 +22,12 @@ class HasStretches(Protocol):
 
     @property
     def slices(self) -> IntArray:
-        """Where they start."""
+        """The start of each."""
         ...
 
     @property
     def lasts(self) -> IntArray | None:
-        """Where they end; never None here, where `Partials` of slices have no ends."""
+        """The end of each; never None here, where `Partials` of slices have no ends."""
         ...
 
     def __len__(self) -> int: ...

@@ -36,7 +36,7 @@ ENTRY_BYTES: Final = 2 * 2**20
 """An entry larger than this is cut, if it has several sessions."""
 
 ENTRY_SESSIONS: Final = 1 << 14
-"""How many sessions an entry has at the most."""
+"""Most sessions of an entry."""
 
 
 class ClosedStates(NamedTuple):

@@ -34,7 +34,7 @@ _HEAD: Final = 16
 """The size of a record besides its data, roughly."""
 
 _OBJECTS: Final = 512
-"""What a key takes in memory besides its data, roughly."""
+"""Memory that a key takes besides its data, roughly."""
 
 _NAME: Final = itemgetter(0)
 

@@ -17,7 +17,7 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.times import as_times
 
 MOST_ROWS: Final = 100_000
-"""How many rows one blob of output has at the most; fewer if they take more than `MOST_BYTES`."""
+"""Most rows of one blob of output; fewer if they take more than `MOST_BYTES`."""
 
 MOST_BYTES: Final = 32 * 2**20
 

@@ -15,7 +15,7 @@ from muntin_engine.exchange.arrays import extents
 from muntin_engine.exchange.task_payload import TaskPayload
 
 MOST_ROWS: Final = 250_000
-"""How many rows a blob of results has at the most."""
+"""Most rows of a blob of results."""
 
 
 def window_tables(

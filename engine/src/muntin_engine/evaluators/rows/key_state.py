@@ -1,4 +1,4 @@
-"""What is remembered of a key with row windows: the rows that wait for the watermark, and the state of its windows."""
+"""The state of a key with row windows: the rows that wait for the watermark, and the state of its windows."""
 
 from __future__ import annotations
 

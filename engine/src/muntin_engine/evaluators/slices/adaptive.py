@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from muntin_engine.core.window_grid import NEVER
 
 Mode: TypeAlias = Literal["adaptive", "eager", "lazy"]
-"""Whether states are kept, or rows: as memory says, always states, or always rows."""
+"""The choice between keeping states and keeping rows: as memory says, always states, or always rows."""
 
 LEAST_ROWS: Final = 2.0
 """From how many rows per group on a blob is of states.
@@ -20,7 +20,7 @@ takes half the time if in several.
 """
 
 MOST_WAITING: Final = 8
-"""How many rows of a key and slice may wait before they are added to a state, where memory does not decide."""
+"""Rows of a key and slice that may wait before they are added to a state, where memory does not decide."""
 
 BACK: Final = 0.8
 """A key goes back from states to rows below this share of the threshold, so that it does not swing."""
@@ -28,7 +28,7 @@ BACK: Final = 0.8
 
 @dataclass(frozen=True, slots=True)
 class AdaptivePolicy:
-    """When to keep states, eagerly, and when the rows themselves, lazily.
+    """The rule that decides between keeping states, eagerly, and keeping the rows themselves, lazily.
 
     For a group the thesis estimates the bytes that either takes while a window is open,
 

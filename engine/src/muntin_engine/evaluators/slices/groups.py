@@ -22,7 +22,7 @@ from muntin_engine.state.unstorable import find_unstorable
 from muntin_engine.state.value_columns import ValueColumn
 
 CHUNK_GROUPS: Final = 2048
-"""How many groups a chunk has at the most."""
+"""Most groups of a chunk."""
 
 CHUNK_BYTES: Final = 2**20
 """A chunk larger than this is cut, if it has several groups."""

@@ -24,7 +24,7 @@ from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.state.value_columns import ValueColumn
 
 _SAMPLE: Final = 64
-"""How many rows are written to see what a row takes."""
+"""Rows that are written to see what a row takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ _PATIENCE: Final = 30.0
 """Seconds that a JVM may take to end before it is killed."""
 _TAIL: Final = 8192
 _LINES: Final = 20
-"""How much of the log's end an error quotes: so many bytes at most, and so many lines."""
+"""The part of the log's end that an error quotes: so many bytes at most, and so many lines."""
 
 
 def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> SparkContext:

@@ -21,7 +21,7 @@ QUERY_SETTINGS: Final = MappingProxyType(
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     }
 )
-"""What queries need of a session, or run better with; all of it can change while a session runs."""
+"""Settings that queries need of a session, or run better with; all can change while a session runs."""
 
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 

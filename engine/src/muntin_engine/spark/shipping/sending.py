@@ -24,7 +24,7 @@ _SHIPPED: Final[dict[str, dict[str, str]]] = {}
 """By session and package, the archive that was sent."""
 
 _FOLDERS: Final[list[TemporaryDirectory[str]]] = []
-"""Where the archives lie. Executors that join later fetch them from there, so they are removed when Python ends."""
+"""The folder of the archives. Executors that join later fetch them from there, so they are removed when Python ends."""
 
 
 @in_session()

@@ -36,7 +36,7 @@ def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
 
 
 class Written(NamedTuple):
-    """What a query is to write.
+    """A query with the sinks that it writes to.
 
     Attributes:
         query: The query, planned so that it has those outputs.

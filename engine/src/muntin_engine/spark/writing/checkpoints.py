@@ -39,7 +39,7 @@ FOLDER: Final = "muntin"
 
 _CLOSING: Final = "closing"
 _CLOSED: Final = "closed"
-"""What is in these says that the stream is being closed, and that it is."""
+"""Files that say that the stream is being closed, and that it is."""
 
 _FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
 _PLAIN_PATH: Final = re.compile(r"[\w./:@+=~-]*", re.ASCII)

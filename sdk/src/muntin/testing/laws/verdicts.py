@@ -52,7 +52,7 @@ _LAWS: tuple[type[Conformance], ...] = (
 _TAKES_PAYLOADS = ("add_events", "compute_result", "call")
 
 Subject: TypeAlias = Module | Function[..., Any] | Trigger | WindowKind
-"""What has laws."""
+"""Anything that has laws."""
 
 
 class Outcome(StrEnum):

@@ -133,7 +133,7 @@ class Assigner(ABC):
 
 
 _FEW: Final = 4
-"""How many windows per event are listed before looking which of them have members."""
+"""Windows per event that are listed before looking which of them have members."""
 
 
 class GridAssigner(Assigner):

@@ -11,7 +11,7 @@ from muntin.testing.drawings.bar import Bar, Look
 from muntin.testing.drawings.svg.scale import Scale, right_of
 
 HEADING: Final = 28
-"""How high a line of text is."""
+"""Height of a line of text."""
 
 _TOP: Final = 10
 _GAP: Final = 8

@@ -12,13 +12,13 @@ from muntin.testing.drawings.svg.canvas import width_of
 from muntin.testing.drawings.svg.style import LETTERS, WIDTH
 
 MARGIN: Final = 12
-"""What stays free at the left and at the right."""
+"""Margin at the left and at the right."""
 
 LABEL: Final = 130
-"""How wide a label may get."""
+"""Greatest width of a label."""
 
 LAST: Final = WIDTH - 8
-"""Where notes end at the latest."""
+"""Right edge of the notes."""
 
 ROUND: Final = 5.0
 """The radius of the dot at an event's start."""
