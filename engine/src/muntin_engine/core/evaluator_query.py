@@ -169,7 +169,7 @@ class MakesOnce:
     """A constant description of a query, which keeps what functions make of it."""
 
     def once(self, make: Callable[[Self], T]) -> T:
-        """Return what a function makes of this; it is called the first time only."""
+        """Return the result of a function of this, which is called the first time only."""
         made: dict[object, T] = self.__dict__.setdefault("_made", {})
         if make not in made:
             made[make] = make(self)

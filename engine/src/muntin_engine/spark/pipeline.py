@@ -78,7 +78,7 @@ def side_output(query: PlannedQuery, stream: Literal["late", "rejected"]) -> Dat
 
 @in_session()
 def evicted(query: PlannedQuery) -> DataFrame:
-    """Return what rows that leave give."""
+    """Return the rows of the second output, which rows that leave give."""
     return rows_of(evaluated(query, is_told=False), EVICTED, evicted_schema(query))
 
 

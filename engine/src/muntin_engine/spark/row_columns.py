@@ -24,7 +24,7 @@ _NUMBERS: Final = (spark_types.NumericType, *_TIMES)
 
 
 def read_as(part: spark_types.StructField) -> Field:
-    """Return what is read of a column: of a timestamp its ticks, anything else as it is."""
+    """Return the value read of a column: of a timestamp its ticks, anything else as it is."""
     if isinstance(part.dataType, _TIMES):
         return Field(part.name, Scalar(ScalarKind.INSTANT), is_nullable=True)
     return field_of(part.name, part.dataType)

@@ -188,7 +188,7 @@ def time_type_of(times: spark_types.DataType, plan: Plan) -> spark_types.DataTyp
 
 
 def _instead(name: str, data_type: spark_types.DataType) -> str:
-    """Return what to write instead of a column that is no axis."""
+    """Return the call to write instead of a column that is no axis."""
     if isinstance(data_type, spark_types.FractionalType):
         return f"a float has no next one: F.col({name!r}).cast('decimal(18, 6)')"
     if isinstance(data_type, spark_types.StringType):

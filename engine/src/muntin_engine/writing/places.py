@@ -18,10 +18,10 @@ _FORMATS: Final = frozenset(
     {"avro", "binaryfile", "console", "csv", "delta", "deltalake", "hive", "hudi", "iceberg", "jdbc", "json", "kafka"}
     | {"memory", "noop", "orc", "parquet", "rate", "socket", "table", "text", "xml"}
 )
-"""What `DataFrameWriter.format` takes, more or less."""
+"""Formats that `DataFrameWriter.format` takes, more or less."""
 
 _FILES: Final = frozenset({"parquet", "pq"})
-"""How a folder of Parquet files may end."""
+"""Endings of the name of a folder of Parquet files."""
 
 
 def unpatterned(path: str) -> str:

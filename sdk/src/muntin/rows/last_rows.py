@@ -152,7 +152,7 @@ class LastRows(PartitionedRows[Subwindow]):
         return not was_full and PartitionedRows.is_empty(self, state)
 
     def close(self, state: Subwindows[Subwindow], tick: int) -> Iterator[Action]:
-        """Yield what the trigger by time would do next, if rows came since it was last due."""
+        """Yield the next actions of the trigger by time, if rows came since it was last due."""
         yield from self.advance(state, tick)
         if state.clock is not None and any(found.is_fresh for found in state.partitions.values()):
             yield from self.advance(state, state.clock)

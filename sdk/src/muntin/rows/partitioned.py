@@ -156,7 +156,7 @@ class PartitionedRows(RowWindows, Generic[W]):
 
     @abstractmethod
     def _compute(self, state: Subwindows[W], partition: Hashable, now: int) -> Iterator[Action]:
-        """Yield what is done to compute the window of a partition at some time.
+        """Yield the actions that compute the window of a partition at some time.
 
         The window ends there, or after its newest row.
         """
@@ -175,7 +175,7 @@ class PartitionedRows(RowWindows, Generic[W]):
         return due
 
     def advance(self, state: Subwindows[W], tick: int) -> Iterator[Action]:
-        """Yield what is due up to a tick; at one tick rows leave first, then partitions, then windows are computed."""
+        """Yield the actions due up to a tick: at one tick rows leave, then partitions, then windows are computed."""
         while (due := self.next_tick(state)) <= tick and due < INFINITY:
             yield from self._expire(state, due)
             if self._age is not None:

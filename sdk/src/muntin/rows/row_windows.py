@@ -79,7 +79,7 @@ class RowWindows(WindowSpecification):
         """
 
     def advance(self, state: Any, tick: int) -> Iterator[Action]:
-        """Yield what is done because time passes: no row before the tick is to come. Nothing, by default.
+        """Yield the actions that the passing of time brings: no row before the tick is to come. None, by default.
 
         Args:
             state: What the calls before it left; it is changed in place.
@@ -107,7 +107,7 @@ class RowWindows(WindowSpecification):
         return EARLIEST
 
     def close(self, state: Any, tick: int) -> Iterator[Action]:
-        """Yield what is done at the end of the stream. Nothing, by default.
+        """Yield the actions at the end of the stream. None, by default.
 
         Args:
             state: What the calls before it left; it is changed in place.

@@ -114,7 +114,7 @@ class RowsBetween(PartitionedRows[OpenBatch]):
         return min(PartitionedRows.next_tick(self, state), self._overdue(state))
 
     def advance(self, state: Subwindows[OpenBatch], tick: int) -> Iterator[Action]:
-        """Yield what is due up to a tick; at one tick partitions are removed before windows are computed."""
+        """Yield the actions due up to a tick; at one tick partitions are removed before windows are computed."""
         while (due := self.next_tick(state)) <= tick and due < INFINITY:
             if self._age is not None:
                 yield from self._remove_old(state, due, self._age)

@@ -52,7 +52,7 @@ def _goes_before(other: tuple[datetime, datetime], window: tuple[datetime, datet
 
 
 def _named(kind: CalendarWindows, first: datetime, last: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """Yield what the clock shows where windows begin and end, from before a date to after one."""
+    """Yield the readings of the clock where windows begin and end, from before a date to after one."""
     start = datetime.fromisoformat(kind.start)
     place = 0
     while _later(kind, start, place) > first:

@@ -37,7 +37,7 @@ def mean_error(found: Mapping[WindowT, float], truth: Mapping[WindowT, float]) -
 
 
 def wrong_share(found: Mapping[WindowT, object], truth: Mapping[WindowT, object], tolerance: float = 0.0) -> float:
-    """Return how many percent of the windows have a wrong result, no result, or ought not to be there.
+    """Return the percentage of windows that have a wrong result, no result, or ought not to be there.
 
     Args:
         found: The result of each window.
@@ -54,7 +54,7 @@ def wrong_share(found: Mapping[WindowT, object], truth: Mapping[WindowT, object]
 
 
 def latencies(script: Script, emitted: Iterable[tuple[int, int]]) -> list[int]:
-    """Return how many steps of a stream each result came after the punctuation that covers its window.
+    """Return the number of steps by which each result came after the punctuation that covers its window.
 
     0 means that it came as soon as it could be known, a negative number that it was a guess. Results of windows that
     no punctuation covers are left out.

@@ -154,7 +154,7 @@ def evaluate_evicted(
 
 
 def _followed(query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int) -> list[Given]:
-    """Return what the module gives that follows the rows of a key."""
+    """Return the output of the module that follows the rows of a key."""
     (one,), windows = query.computations, query.window
     assert isinstance(one.module, RowOperator), f"{one.module.name} follows no rows"
     assert isinstance(windows, RowWindows), f"{windows} do not follow rows"

@@ -44,7 +44,7 @@ def operator_rows(
     complete_to: int,
     horizon: int,
 ) -> list[Given]:
-    """Return what a module that follows rows gives for those before a tick, in both outputs.
+    """Return both outputs of a module that follows rows, for the rows before a tick.
 
     Args:
         windows: The windows.

@@ -91,7 +91,7 @@ class CountWindows(WindowKind):
         return ticks[place] if place < len(ticks) else INFINITY
 
     def carried(self, known: Stretches, frontier: int) -> Any:
-        """Return how many times after one that opens a window the first from the frontier on is; None for none."""
+        """Return the distance in times from one that opens a window to the first from the frontier on, or None."""
         return (bisect_left(known.starts, frontier) - self._first_opening(known)) % self.every or None
 
     def outlives(self, carried: int | None) -> bool:

@@ -98,7 +98,7 @@ class ScheduledWindows(WindowKind):
         return f"window({', '.join([repr(self.name), *said])})"
 
     def _from(self, start: int) -> Iterator[Window]:
-        """Yield what the clock makes of the timetable from a tick on."""
+        """Yield the windows that the clock makes of the timetable from a tick on."""
         zone = zone_named(self.zone)
         shown = shown_at(zone, start // self.second)
         first = max(shown, _seconds(_FIRST))

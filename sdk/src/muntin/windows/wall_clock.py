@@ -56,7 +56,7 @@ def zone_named(name: str) -> tzinfo:
 
 
 def shown_at(zone: tzinfo, instant: int) -> int:
-    """Return what the clock of a zone shows at an instant.
+    """Return the reading of a zone's clock at an instant.
 
     Example:
         >>> shown_at(ZoneInfo("Asia/Tokyo"), 0) // 3600

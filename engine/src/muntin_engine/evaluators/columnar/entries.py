@@ -42,7 +42,7 @@ class PartialEntries:
         self._parts = parts_of(forms)
 
     def decode(self, blob: bytes) -> Decoded:
-        """Return what the map side sent; new keys get codes."""
+        """Return the partial states that the map side sent; new keys get codes."""
         return self._coded(*from_blob(blob, self._parts))
 
     def read(self, entry: StoredEntry) -> Decoded:

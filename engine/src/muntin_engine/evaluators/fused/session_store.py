@@ -102,7 +102,7 @@ class SessionStore(ABC, Generic[Rows, Piece, Output]):
 
     @abstractmethod
     def _open(self, blob: bytes) -> Opened[Rows]:
-        """Return what the map side sent, under the codes of this store's keys."""
+        """Return the rows that the map side sent, under the codes of this store's keys."""
 
     @abstractmethod
     def _lift(self, rows: Sequence[Rows]) -> Piece:

@@ -206,7 +206,7 @@ class StateSessionStore(SessionStore[SessionRows, StateSessions, ClosedStates]):
         self._written_sessions += len(some)
 
     def _place_in(self, keys: IntArray, lows: IntArray, highs: IntArray) -> Callable[[int], tuple[Key, Window]]:
-        """Return what says the key and the extent of a session by its place."""
+        """Return a function that says the key and the extent of a session by its place."""
 
         def at(place: int) -> tuple[Key, Window]:
             row = self._keys.take(keys[place : place + 1])
@@ -216,7 +216,7 @@ class StateSessionStore(SessionStore[SessionRows, StateSessions, ClosedStates]):
         return at
 
     def _of_each_module(self, call: Callable[[int], T], at: Callable[[int], tuple[Key, Window]]) -> list[T]:
-        """Return what calls of each module return, by its place; a failure says of which session it is."""
+        """Return the results of calls of each module, by its place; a failure says of which session it is."""
         found: list[T] = []
         for place, module in enumerate(self._modules):
             RUNNING.many(module.label, at)

@@ -47,7 +47,7 @@ def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Output
 
 
 def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
-    """Yield what rows that left gave as tables of the schema of that output; none if the query has no such output.
+    """Yield the rows of the second output, which rows that left gave, as tables; none if the query has no such output.
 
     Raises:
         ModuleContractError: The module returned a row that is not of the type that its class declares, or any row

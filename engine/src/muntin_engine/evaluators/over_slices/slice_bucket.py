@@ -141,7 +141,7 @@ class SliceBucket(Generic[Output]):
         return output_watermark(self._grids, result.progress.watermark, at_end=at_end)
 
     def _opened(self, progress: Progress) -> list[int]:
-        """Return what tells open windows from complete ones: for each specification the first that is open."""
+        """Return the first open window of each specification, which tells open windows from complete ones."""
         return [grid.windows.first_open(progress.watermark) for grid in self._grids]
 
     def _first_legal(self, opened: Sequence[int]) -> int:

@@ -50,7 +50,7 @@ class Written(NamedTuple):
 
 
 def written_to(query: PlannedQuery, wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]) -> Written:
-    """Return what a query is to write to the sinks that were asked for.
+    """Return a query with the sinks that were asked for.
 
     Raises:
         QueryError: The query has no such output, or a sink cannot take it.

@@ -64,7 +64,7 @@ class RowOperatorTrial(Trial):
     def given(
         self, rows: Sequence[DrawnRow], others: Sequence[DrawnRow] = (), *, restores: bool = False
     ) -> list[Given]:
-        """Return what the module gives for the rows of a key.
+        """Return the output of the module for the rows of a key.
 
         Args:
             rows: The rows.

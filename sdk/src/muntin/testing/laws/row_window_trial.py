@@ -49,12 +49,12 @@ class RowWindowTrial(Trial):
         return rows
 
     def step(self, state: object, row: Row, windows: RowWindows | None = None) -> list[Action]:
-        """Return what a row does."""
+        """Return the actions that a row brings."""
         asked = windows or self.windows
         return self.done("step", lambda: asked.step(state, row))
 
     def advance(self, state: object, tick: int) -> list[Action]:
-        """Return what time does."""
+        """Return the actions that time brings."""
         return self.done("advance", lambda: self.windows.advance(state, tick))
 
     def done(self, method: str, call: Callable[[], Iterable[Action]]) -> list[Action]:
@@ -69,7 +69,7 @@ class RowWindowTrial(Trial):
         return found
 
     def all_of(self, rows: Iterable[Row], windows: RowWindows | None = None) -> list[Action]:
-        """Return what is done for rows of a new key."""
+        """Return the actions for the rows of a new key."""
         asked = windows or self.windows
         state = asked.create_state()
         return [action for row in rows for action in self.step(state, row, asked)]
