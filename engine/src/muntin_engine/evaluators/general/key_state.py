@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, Final, TypeAlias
 
 from sortedcontainers import SortedDict
@@ -349,25 +349,27 @@ class KeyState:
         for *_, windows, _, packed, schema_version in stored:
             extents = [Window(start, end) for start, end, *_ in windows]
             held = kept.unpack(packed, schema_version, key, extents) if extents else []
-            for extent, states, (_, _, count, live, *trigger_state) in zip(extents, held, windows, strict=True):
+            for extent, states, (_, _, size, live, *trigger_state) in zip(extents, held, windows, strict=True):
                 rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
                 state.windows.put(
-                    extent, WindowEntry(count, states, rows, TriggerState(*trigger_state) if trigger_state else None)
+                    extent, WindowEntry(size, states, rows, TriggerState(*trigger_state) if trigger_state else None)
                 )
         return state
 
     def _events_of(self, stored: Sequence[list[Any]]) -> Sequence[Sequence[Any]]:
         """Return the ids, the starts, the ends and the payloads of stored events, after all changes of them."""
-        events: dict[Hashable, tuple[Any, ...]] = {}
-        for _, _, gone, ids, origins, starts, ends, width, values, *_ in stored:
+        dead: set[Hashable] = set()
+        parts: list[Sequence[Sequence[Any]]] = []
+        for _, _, gone, ids, origins, starts, ends, width, values, *_ in reversed(stored):
             payloads = list(zip(*[iter(values)] * width, strict=True)) if width else [()] * len(ids)
             names = list(zip(ids, origins or starts, strict=True)) if self._has_ids else ids
-            if len(stored) == 1:
-                return names, starts, ends, payloads
-            for id in zip(*gone, strict=True) if self._has_ids else chain(*gone):
-                del events[id]
-            events |= zip(names, zip(names, starts, ends, payloads, strict=True), strict=True)
-        return tuple(zip(*events.values(), strict=True)) or ((), (), (), ())
+            columns: Sequence[Sequence[Any]] = (names, starts, ends, payloads)
+            if dead:
+                is_live = [name not in dead for name in names]
+                columns = [list(compress(column, is_live)) for column in columns]
+            parts.append(columns)
+            dead.update(zip(*gone, strict=True) if self._has_ids else chain(*gone))
+        return parts[0] if len(parts) == 1 else [list(chain(*reversed(some))) for some in zip(*parts, strict=True)]
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
