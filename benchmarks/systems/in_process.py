@@ -1,11 +1,13 @@
 """The general evaluator by itself: one bucket in this process, no Spark, no Java.
 
-Events have lifetimes and come in batches of 10,000; reading and writing the state as bytes is part of every batch.
-Making the rows from the files is not: that is the work of the engine's intake.
+It runs as in a worker: cyclic GC is off, decoded states are kept from batch to batch, and each batch writes what it
+changed as bytes. Events have lifetimes and come in batches of 10,000. Making the rows from the files is not measured:
+that is the work of the engine's intake.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -27,8 +29,10 @@ from muntin import Aggregate, IncrementalAggregate, hopping
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.exchange.bucket_task import without_collector
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
+from muntin_engine.state.kept_stores import KeptStores
 
 BATCH: Final = 10_000
 """Events per batch."""
@@ -69,7 +73,8 @@ class InProcess(System):
         done: list[Batch] = []
         cells = MemoryCells()
         bucket = self._bucket(question, cells)
-        with MemoryWatch.over(os.getpid(), with_root=True) as watch:
+        gc.collect()
+        with MemoryWatch.over(os.getpid(), with_root=True) as watch, without_collector():
             started = time.perf_counter()
             for batch in waiting:
                 before = time.perf_counter()
@@ -94,7 +99,7 @@ class InProcess(System):
         assert isinstance(question.windows, Hopping)
         window = hopping(question.windows.size * MICROSECONDS, question.windows.hop * MICROSECONDS)
         query = EvaluatorQuery(window, (Binding(self.aggregate(), _first),), has_ids=False)
-        return Bucket(query, cells, Codec(), {})
+        return Bucket(query, cells, Codec(), {}, kept=KeptStores())
 
 
 class GeneralWhole(InProcess):

@@ -71,7 +71,7 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
     """
     durations, checked = Durations(task), CheckedCells(cells, f"bucket {bucket}")
     try:
-        with overseen(task.worker, task.plan.axis), _without_collector():
+        with overseen(task.worker, task.plan.axis), without_collector():
             with durations.stages["intake"]:
                 intake = take_in(task, *(of_input.rows for of_input in arrived.inputs))
             reports = [
@@ -108,7 +108,7 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Disable cyclic GC during a batch: rows hold no cycles, and collections would dominate."""
     was_enabled = gc.isenabled()
     gc.disable()
