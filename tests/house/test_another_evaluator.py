@@ -58,7 +58,7 @@ class Total(IncrementalAggregate[int, int, int]):
 @pytest.fixture(autouse=True)
 def another(monkeypatch: pytest.MonkeyPatch) -> None:
     all_of_them = (Echo(), *registry.EVALUATORS)
-    monkeypatch.setitem(registry._BY_NAME, Echo.name, all_of_them[0])
+    monkeypatch.setitem(registry.BY_NAME, Echo.name, all_of_them[0])
     for module in (registry, planner, query_under_test):
         monkeypatch.setattr(module, "EVALUATORS", all_of_them)
 

@@ -13,6 +13,6 @@ from tests.inputs.meeting import Meeting
 def meeting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register the evaluator, for the driver; workers get it with the modules."""
     all_of_them = (Meeting(), *registry.EVALUATORS)
-    monkeypatch.setitem(registry._BY_NAME, Meeting.name, all_of_them[0])
+    monkeypatch.setitem(registry.BY_NAME, Meeting.name, all_of_them[0])
     monkeypatch.setattr(registry, "EVALUATORS", all_of_them)
     monkeypatch.setattr(planner, "EVALUATORS", all_of_them)

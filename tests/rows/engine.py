@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from muntin import EARLIEST, INFINITY, Axis, ClipPolicy, EmitPolicy, RowWindows, TimestampPolicy, Window
 from muntin.schemas import describe
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Progress
-from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
@@ -88,7 +88,7 @@ def both_outputs(
 ) -> tuple[list[Result], list[Result]]:
     """Return the results of micro-batches, and what rows that left gave; time was said to have come so far before."""
     cells, codec = MemoryCells(), Codec(set().union(*(records_of(module.module) for module in plan.modules)))
-    evaluator: Any = evaluator_named(plan.choice.evaluator).in_memory(plan, cells, codec)
+    evaluator: Any = BY_NAME[plan.choice.evaluator].in_memory(plan, cells, codec)
     found: list[Result] = []
     left: list[Result] = []
     horizon = said
@@ -96,7 +96,7 @@ def both_outputs(
     carried = [column.name for column in plan.input.columns.payload][1 + len(plan.rows.reads) :]
     for rows, watermark in steps:
         if restarts:
-            evaluator = evaluator_named(plan.choice.evaluator).in_memory(plan, cells, codec)
+            evaluator = BY_NAME[plan.choice.evaluator].in_memory(plan, cells, codec)
         changes = [
             ((row.key,), InputChange(None, row.time, row.time + 1, payload_of(plan.rows, row, carried))) for row in rows
         ]

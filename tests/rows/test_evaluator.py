@@ -15,7 +15,7 @@ from muntin.schemas import describe
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.general.bucket import Bucket
-from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.evaluators.rows.processing import RowsRun
 from muntin_engine.plan import plan_module
 from muntin_engine.state.cells import MemoryCells
@@ -241,7 +241,7 @@ def test_rows_are_not_kept_where_states_take_their_place() -> None:
     sizes = {}
     for name, module in (("sum", sums), ("list", lists)):
         plan, cells = plan_of_rows(batch(2000), module), MemoryCells()
-        evaluator = evaluator_named("in_order").in_memory(plan, cells, Codec())
+        evaluator = BY_NAME["in_order"].in_memory(plan, cells, Codec())
         changes = [(("a",), InputChange(None, r.time, r.time + 1, (r.order,))) for r in rows]
         assert evaluator.take(changes, Progress(2000, 2000)) == []
         sizes[name] = sum(map(len, cells.cells.values()))

@@ -20,7 +20,7 @@ from muntin import (
     tumbling,
 )
 from muntin.schemas import Field, describe
-from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.shuffle import Arrived, collect
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload, bucket_ids
 from muntin_engine.plan import Choice, Columns, Input, ModulePlan, NamedColumn, Plan
@@ -108,7 +108,7 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         "emit": EmitPolicy.FINAL,
         "modules": modules,
         "buckets": buckets,
-        "choice": Choice(evaluator, "", evaluator_named(evaluator).uses_forms),
+        "choice": Choice(evaluator, "", BY_NAME[evaluator].uses_forms),
     }
     types = (*(pa.int64() for _ in given), *([pa.bool_()] if is_filtered and has_ids else []))
     settings: dict[str, Any] = {

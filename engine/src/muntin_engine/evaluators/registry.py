@@ -15,12 +15,8 @@ from muntin_engine.evaluators.slices.evaluator import SlicedEvaluator
 EVALUATORS: Final[tuple[Evaluator, ...]] = (ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator(), RowsEvaluator())
 """All of them, the cheapest first. The last two run any query: one of windows that cut the axis, one of rows."""
 
-_BY_NAME: Final[Mapping[str, Evaluator]] = {evaluator.name: evaluator for evaluator in EVALUATORS}
-
-
-def evaluator_named(name: str) -> Evaluator:
-    """Return the evaluator of a name."""
-    return _BY_NAME[name]
+BY_NAME: Final[Mapping[str, Evaluator]] = {evaluator.name: evaluator for evaluator in EVALUATORS}
+"""The same by name."""
 
 
 def parse_evaluator(value: str) -> str | None:
@@ -33,7 +29,7 @@ def parse_evaluator(value: str) -> str | None:
         >>> parse_evaluator("columnar"), parse_evaluator("auto")
         ('columnar', None)
     """
-    if value != "auto" and value not in _BY_NAME:
-        names = ", ".join(map(repr, _BY_NAME))
+    if value != "auto" and value not in BY_NAME:
+        names = ", ".join(map(repr, BY_NAME))
         raise PolicyError(f"{value!r} is not an evaluator; there are 'auto', {names}")
     return None if value == "auto" else value

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Final
 
 from muntin import INFINITY, LatePolicy, ModuleFailedError
 from muntin_engine.core.changes import Rejection
 from muntin_engine.core.window_grid import open_windows
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated, InputReport
-from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import Intake, take_in
 from muntin_engine.exchange.shuffle import Arrived, to_blob
@@ -83,10 +84,9 @@ def run_bucket(task: TaskPayload, bucket: int, cells: Cells, arrived: Arrived) -
             ]
             batch = BucketBatch(intake.changes, arrived.partials, reports, arrived.signals)
             with durations.stages["evaluate"]:
-                found = evaluator_named(task.plan.choice.evaluator).process(task, bucket, checked, batch)
+                found = BY_NAME[task.plan.choice.evaluator].process(task, bucket, checked, batch)
             with durations.stages["encode"]:
-                tables = [(RESULTS, table) for table in found.tables]
-                tables += [(EVICTED, table) for table in found.evicted]
+                tables = [*zip(repeat(RESULTS), found.tables), *zip(repeat(EVICTED), found.evicted)]
     except ModuleFailedError as error:
         error.say_window(task.plan.words.spell_interval)
         raise
@@ -153,7 +153,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     rows came from, so a query over slices has the first kind alone.
     """
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
-    late = () if evaluator_named(task.plan.choice.evaluator).lifts_rows else sources
+    late = () if BY_NAME[task.plan.choice.evaluator].lifts_rows else sources
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 

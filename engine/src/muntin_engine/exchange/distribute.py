@@ -18,7 +18,7 @@ from muntin import EARLIEST, INFINITY, ModuleFailedError
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.evaluator import Evaluator
-from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.problems import (
     CHANGES,
@@ -76,7 +76,7 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
     durations, progress = Durations(task), [Progress()] * len(task.inputs)
     observed, signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
     skipped = [0] * (len(task.choosy_labels) + 1)
-    evaluator = evaluator_named(task.plan.choice.evaluator)
+    evaluator = BY_NAME[task.plan.choice.evaluator]
     lifts = evaluator.lifts_rows
     for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
         for given, part in by_side(task, batch):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from muntin import QueryError
 from muntin_engine.evaluators.evaluator import Evaluator
-from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
+from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan.checks import (
     check_buckets,
     check_inputs,
@@ -64,7 +64,7 @@ def keeping_late_rows(plan: Plan) -> Plan:
 
 def evaluator_of(plan: Plan) -> Evaluator:
     """Return the evaluator of a plan that `checked_plan` returned."""
-    return evaluator_named(plan.choice.evaluator)
+    return BY_NAME[plan.choice.evaluator]
 
 
 def _choose(plan: Plan) -> Choice:
@@ -86,7 +86,7 @@ def _choose(plan: Plan) -> Choice:
 
 
 def _asked_for(plan: Plan, name: str) -> tuple[Evaluator, str]:
-    evaluator = evaluator_named(name)
+    evaluator = BY_NAME[name]
     reason = _why_not(evaluator, plan)
     if reason is not None:
         raise QueryError(

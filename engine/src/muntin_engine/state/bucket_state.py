@@ -96,9 +96,9 @@ class BucketMetadata:
             gives two output events the same id.
     """
 
-    def __init__(self, compatibility: Compatibility, schema_versions: Sequence[Sequence[Any]] = ()) -> None:
+    def __init__(self, compatibility: Compatibility, schema_versions: list[SchemaVersion]) -> None:
         self.compatibility = compatibility
-        self.schema_versions: list[SchemaVersion] = compatibility.schema_versions(schema_versions)
+        self.schema_versions = schema_versions
         self.progress = Progress()
         self.tracked: Sequence[Any] = ()
         self.log: Sequence[Any] = (0, ())
@@ -111,8 +111,8 @@ class BucketMetadata:
         """Return the metadata as bytes."""
         identity = dict(self.compatibility.identity)
         schema_versions = [list(map(list, version)) for version in self.schema_versions]
-        progress, tracked, log = self.progress.to_data(), list(self.tracked), list(self.log)
         keys = [self.timer.to_data(), list(self.held), self.serial]
+        progress, tracked, log = self.progress.to_data(), list(self.tracked), list(self.log)
         return codec.pack([LAYOUT, identity, schema_versions, progress, tracked, log, self.version, keys])
 
     @classmethod
@@ -124,12 +124,15 @@ class BucketMetadata:
             StateError: Another version of Muntin wrote it, in a layout this one cannot read.
         """
         if data is None:
-            return cls(compatibility)
+            return cls(compatibility, compatibility.schema_versions(()))
         layout, identity, *rest = codec.unpack(data)
         if layout != LAYOUT:
             raise _unreadable(layout)
-        compatibility.check(identity)
-        schema_versions, progress, tracked, log, version, (timer, held, serial) = rest
+        stored, progress, tracked, log, version, (timer, held, serial) = rest
+        schema_versions = [SchemaVersion(*schema_version) for schema_version in stored]
+        if identity != compatibility.identity:
+            compatibility.check(identity)
+            schema_versions = compatibility.schema_versions(schema_versions)
         metadata = cls(compatibility, schema_versions)
         metadata.progress, metadata.tracked, metadata.log = Progress(*progress), tracked, log
         metadata.version, metadata.timer = version, KeyTimer(*timer)

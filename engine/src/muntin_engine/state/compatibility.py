@@ -63,18 +63,15 @@ class Compatibility:
         Raises:
             StateMismatchError: It cannot.
         """
-        if stored == self.identity:
-            return
         reached = self._reached(stored)
         differences = differences_between(reached, self.identity)
         if differences:
             raise StateMismatchError(differences, tuple(self._remedies(reached)))
 
-    def schema_versions(self, known: Sequence[Sequence[Any]]) -> list[SchemaVersion]:
+    def schema_versions(self, known: Sequence[SchemaVersion]) -> list[SchemaVersion]:
         """Return the schema versions of a state, with that of the query as the last one."""
-        found = [SchemaVersion(*schema_version) for schema_version in known]
         own = SchemaVersion.of(self.identity)
-        return found if found and found[-1] == own else [*found, own]
+        return [*known] if known and known[-1] == own else [*known, own]
 
     def _reached(self, stored: QueryIdentity) -> QueryIdentity:
         """Return the identity of a state, with the query's own versions where its modules continue from others."""

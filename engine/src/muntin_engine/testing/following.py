@@ -12,7 +12,7 @@ from muntin.testing import Batch, equal
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.evaluators.evaluator import InMemory
-from muntin_engine.evaluators.registry import evaluator_named
+from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing.meaning import live_output, progress_of
 from muntin_engine.testing.query_under_test import QueryUnderTest
@@ -116,7 +116,7 @@ def _meant(tested: QueryUnderTest, key: Hashable, events: list[Event[Any]], prog
 
 def start(tested: QueryUnderTest, evaluator: str, cells: MemoryCells) -> InMemory:
     """Return a new process that finds in the cells what those before it wrote."""
-    return evaluator_named(evaluator).in_memory(tested.plan(evaluator), cells, tested.codec)
+    return BY_NAME[evaluator].in_memory(tested.plan(evaluator), cells, tested.codec)
 
 
 def rows_of(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputChange]]:

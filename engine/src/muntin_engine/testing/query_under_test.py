@@ -26,7 +26,7 @@ from muntin.columnar.observed import observed
 from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.fitting import misfit
-from muntin_engine.evaluators.registry import EVALUATORS, evaluator_named
+from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.codec import Codec, records_of
@@ -126,7 +126,7 @@ class QueryUnderTest:
         Raises:
             QueryError: The evaluator cannot run it.
         """
-        has_ids = self.has_ids and evaluator_named(evaluator).takes_revisions
+        has_ids = self.has_ids and BY_NAME[evaluator].takes_revisions
         columns = Columns(
             start=NamedColumn("start", _TICKS),
             end=None if self.is_point else NamedColumn("end", _TICKS),

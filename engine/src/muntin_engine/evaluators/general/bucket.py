@@ -13,20 +13,29 @@ from functools import partial
 from itertools import chain
 from typing import ClassVar, Final, NamedTuple
 
-from muntin import EARLIEST, EarlyEmission, EmitPolicy, LatePolicy, Window
+from muntin import (
+    EARLIEST,
+    INFINITY,
+    EarlyEmission,
+    EmitPolicy,
+    LatePolicy,
+    OutputContract,
+    TimestampPolicy,
+    Window,
+)
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.admission import Admission, Filter
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
-from muntin_engine.evaluators.general.closing import forget_closed
+from muntin_engine.evaluators.general.closing import FinalEmission, forget_closed
 from muntin_engine.evaluators.general.computation import WindowResults
-from muntin_engine.evaluators.general.emission import Emission, FinalEmission
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
 from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
-from muntin_engine.evaluators.general.timers import output_watermark, timer
+from muntin_engine.evaluators.general.timers import timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.progress.tracker import effective, for_key, seen_to
@@ -217,8 +226,21 @@ class BatchRun:
         self._at = (self.now.watermark, visibility, now.clock, max_event_time)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return a tick below which no output changes any more, given the smallest of any key that has a state."""
-        return output_watermark(self._query, self.now, earliest)
+        """Return a tick below which the output does not change any more (the paper, section V.F).
+
+        Args:
+            earliest: The smallest `KeyTimer.output_watermark` of any key that has a state.
+        """
+        query, watermark = self._query, self.now.watermark
+        if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
+            return watermark
+        assigner = assigner_of(query.window)  # of a key that future events alone will have
+        if query.timestamps is TimestampPolicy.POINT_AT_END:
+            return min(assigner.end_after(watermark), earliest)
+        if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
+            return EARLIEST
+        first = min(assigner.start_after(watermark), earliest)
+        return first if self._extent is None else query.window.extent_start(first)
 
     def timer_of(self, state: KeyState, now: Progress) -> KeyTimer:
         """Return the timer of a key, given the progress as it counts for the key."""
@@ -238,8 +260,10 @@ class BatchRun:
     def _process_key(self, store: KeyStore, name: bytes, work: Work) -> None:
         """Evaluate a key: the four phases of the paper's section V.D, and its clean-up."""
         query, key, stored = self._query, work.key, store.get(name)
-        state = self.state_class(query, self._serial) if stored is None else self._state_of(key, stored)
-        waiting, before, now = state.waiting_count, self._before, self.now
+        room = 0 if stored is None else stored.room
+        state = self.state_class(query, self._serial) if stored is None else self._state_of(key, stored, room)
+        events, windows, waiting = state.held_count, len(state.windows.entries), state.waiting_count
+        before, now = self._before, self.now
         if state.key_watermark > EARLIEST:
             before = effective(query, for_key(self._inputs_before, state.key_watermark))
         state.key_watermark = max(state.key_watermark, work.key_watermark)
@@ -269,12 +293,18 @@ class BatchRun:
         self.result.accepted += waiting + count - len(rejections) - state.waiting_count
         if state.key_watermark <= self._at[0]:
             state.key_watermark = EARLIEST
-        if state.is_empty:
+        is_held = not state.is_empty
+        self._keys_held += is_held - (stored is not None)
+        self._events_held += state.held_count - events
+        self._windows_held += len(state.windows.entries) - windows
+        if is_held:
+            self._put(store, name, key, state, room, now)
+        else:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
-            return
-        self._count(state, 1)
-        room = 0 if stored is None else stored.room
+
+    def _put(self, store: KeyStore, name: bytes, key: Key, state: KeyState, room: int, now: Progress) -> None:
+        """Write the changes of a key if there is room for them, or else all of it, with its timer."""
         changes = state.changes(self._kept, key) if room > 0 else None
         data = b"" if changes is None else self._packed(key, state, changes)
         is_whole = not 0 < len(data) <= room
@@ -283,23 +313,15 @@ class BatchRun:
         if store.put(name, self.timer_of(state, now), data, state, is_whole=is_whole):
             state.follow()
 
-    def _state_of(self, key: Key, stored: StoredKey) -> KeyState:
-        """Return the decoded state of a key, counted out of the sizes of the state."""
+    def _state_of(self, key: Key, stored: StoredKey, room: int) -> KeyState:
+        """Return the decoded state of a key; its changes are followed if there is room to append them."""
         state = stored.state
         if state is None:
             records = [self._codec.unpack(record.data) for record in stored.records]
             state = self.state_class.from_data(self._query, records, self._kept, key)
-            if stored.room > 0:
+            if room > 0:
                 state.follow()
-        self._count(state, -1)
         return state
-
-    def _count(self, state: KeyState, times: int) -> None:
-        """Count a key with its events and windows into the sizes of the state, or out of them."""
-        self._keys_held += times
-        self._events_held += times * state.held_count
-        if self.emission.follows_windows:
-            self._windows_held += times * len(state.windows)
 
     def _packed(self, key: Key, state: KeyState, data: list[object]) -> bytes:
         try:

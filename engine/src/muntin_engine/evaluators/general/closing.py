@@ -1,4 +1,4 @@
-"""Closing: up to which tick no legal change alters a window, which windows end there, and what is then forgotten."""
+"""Closing: up to which tick no legal change alters a window, what is emitted then for good, and what is forgotten."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from muntin import EARLIEST, INFINITY, Window
-from muntin_engine.core.changes import Progress
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.computation import SweptWindow, sweep
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
+from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
 
@@ -89,6 +91,36 @@ class ClosingWindows:
             return True
         limit = boundary_limit(self._query, watermark)
         return step.window.end <= limit and all(event.end < watermark for event in step.members.values())
+
+
+class FinalEmission(Emission):
+    """Emits closing windows, computed in one sweep. Between batches it keeps events and nothing else.
+
+    Cost: a change costs its place in the index. A batch that closes windows costs the key's open events, plus for
+    each window what its modules cost: a constant per row for modules that slide, the members for the others.
+    """
+
+    follows_windows = False
+
+    def __init__(self, query: EvaluatorQuery, results: WindowResults) -> None:
+        self._closing = ClosingWindows(query)
+        self._results = results
+
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the rows of the windows that close."""
+        del affected  # nothing is kept that it could alter
+        limit = self._closing.limit(state, now.watermark)
+        if limit is None:
+            return []
+        output: list[OutputChange] = []
+        for step, rows in self._results.rows(key, self._closing.steps(state, limit, before.watermark, now)):
+            self.windows_closed += 1
+            for row in rows:
+                state.serial += 1
+                output.append(OutputChange(OutputKind.INSERT, state.serial, step.window, row.start, row.end, row.value))
+        return output
 
 
 def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:

@@ -86,10 +86,7 @@ class GeneralEvaluator(Evaluator):
             key_watermarks=said.key_watermarks,
             signals=batch.signals,
         )
-        changes = [change for _, some in result.output for change in some] if emit is not EmitPolicy.FINAL else []
         metrics = {
-            "retractions": sum(change.kind is not OutputKind.INSERT for change in changes),
-            "early": sum(change.timing is Timing.EARLY for change in changes),
             "keys": result.keys,
             "windows_closed": result.windows_closed,
             "windows_revisable": result.held.windows,
@@ -97,15 +94,18 @@ class GeneralEvaluator(Evaluator):
             "events_held": result.held.events,
             "state_bytes": result.held.bytes,
         }
-        tables = result_tables(task, result.output)
+        if emit is not EmitPolicy.FINAL:
+            changes = [change for _, some in result.output for change in some]
+            metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
+            metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)
         return Evaluated(
-            tables,
+            result_tables(task, result.output),
             result.accepted,
             result.watermark,
             result.progress,
             metrics,
             result.rejections,
-            evicted=evicted_tables(task, result.evicted),
+            evicted=evicted_tables(task, result.evicted) if result.evicted else iter(()),
         )
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:

@@ -347,8 +347,10 @@ class KeyState:
             before = EventState(base[0], base[1], tuple(base[2])) if base else None
             state.pending[id, start] = PendingRows(waiting, before)
         for *_, windows, _, packed, schema_version in stored:
+            if not windows:
+                continue
             extents = [Window(start, end) for start, end, *_ in windows]
-            held = kept.unpack(packed, schema_version, key, extents) if extents else []
+            held = kept.unpack(packed, schema_version, key, extents)
             for extent, states, (_, _, size, live, *trigger_state) in zip(extents, held, windows, strict=True):
                 rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
                 state.windows.put(

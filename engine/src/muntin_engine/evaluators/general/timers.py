@@ -1,37 +1,13 @@
-"""Timers: the progress at which a key has work again, and output watermarks."""
+"""Timers: the progress at which a key has work again."""
 
 from __future__ import annotations
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, OutputContract, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy, Window
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.closing import boundary_limit, movable
-from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
+from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.state.bucket_state import KeyTimer
-
-
-def output_watermark(query: EvaluatorQuery, progress: Progress, earliest: int) -> int:
-    """Return a tick below which the output does not change any more (the paper, section V.F).
-
-    Args:
-        query: The query.
-        progress: The progress of the input.
-        earliest: The smallest `KeyTimer.output_watermark` of any key.
-    """
-    watermark = progress.watermark
-    if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
-        return watermark
-    assigner = query.once(_unused_assigner)
-    if query.timestamps is TimestampPolicy.POINT_AT_END:
-        return min(assigner.end_after(watermark), earliest)
-    if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
-        return EARLIEST
-    return query.window.extent_start(min(assigner.start_after(watermark), earliest))
-
-
-def _unused_assigner(query: EvaluatorQuery) -> Assigner:
-    return assigner_of(query.window)
 
 
 def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
