@@ -12,8 +12,8 @@ from muntin_engine.core.changes import InputChange, Key, Reason, Rejection
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.evaluator import Evaluator, InMemory
-from muntin_engine.exchange.arrays import extents
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.times import extents
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import InputsProgress
@@ -122,7 +122,7 @@ def _floor(tick: int) -> int:
 
 
 def _opened(cls: type[Any]) -> Any:
-    registry._BY_NAME.setdefault(Meeting.name, Meeting())  # type: ignore[attr-defined]  # workers know it by the task
+    registry.BY_NAME.setdefault(Meeting.name, Meeting())  # type: ignore[attr-defined]  # workers know it by the task
     return cls()
 
 

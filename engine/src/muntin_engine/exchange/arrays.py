@@ -9,20 +9,18 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from itertools import accumulate
 from math import inf
 from numbers import Integral, Real
-from typing import Any, Final, SupportsInt, TypeAlias
+from typing import Any, Final, SupportsInt
 
 import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, ModuleContractError, Window
 from muntin.axis import decimal_of
-from muntin.columnar.arrays import IntArray
 from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.core.changes import Key
 from muntin_engine.core.skipping import is_tuple
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import as_times
 
 _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
     ScalarKind.BOOLEAN: (bool, np.bool_),
@@ -259,9 +257,6 @@ def _named(part: Field, parent: Field, struct: Struct) -> Field:
     return Field(f"{parent.name}.{part.name}" if parent.name else part.name, part.type, part.is_nullable)
 
 
-Ticks: TypeAlias = IntArray | Sequence[int | None] | pa.Array
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """The origin of results, for an error to say.
@@ -298,17 +293,3 @@ class Source:
             return to_arrow(values, output, arrow_type)
         except MisfitError as error:
             raise self.contract_error(str(error), first_misfit(values, output, arrow_type)) from error
-
-
-def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
-    """Return windows or lifetimes as a struct column.
-
-    Args:
-        task: The query.
-        starts: Ticks.
-        ends: Ticks; null for one that never ends.
-    """
-    fields = [pa.field("start", task.time_type), pa.field("end", task.time_type)]
-    return pa.StructArray.from_arrays(
-        [as_times(pa.array(ticks), task.time_type) for ticks in (starts, ends)], fields=fields
-    )

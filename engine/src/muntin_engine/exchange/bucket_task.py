@@ -141,9 +141,10 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
     now = found.progress
     open = open_windows(task.window_grids, now.watermark, now.horizon)
     of_progress = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
-    names = [*map(skipped_metric, task.choosy_labels), "filtered"]
-    skipped = zip(names, map(sum, zip(*arrived.skipped, strict=True)), strict=False)
-    return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **dict(skipped)}
+    *unaccepted, filtered = map(sum, zip(*arrived.skipped, strict=True)) if arrived.skipped else (0,)
+    counts = zip(task.choosy_labels, unaccepted, strict=False)
+    skipped = {skipped_metric(label): count for label, count in counts if count} | {"filtered": filtered}
+    return {**found.metrics, **of_progress, **({} if open is None else {"windows_open": open}), **skipped}
 
 
 def names_of_counts(task: TaskPayload) -> tuple[str, ...]:

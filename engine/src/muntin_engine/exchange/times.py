@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.columnar.arrays import IntArray
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST
 
 _WORDS: Final = 2
@@ -55,3 +58,20 @@ def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
     words[::_WORDS], words[1::_WORDS] = numbers, numbers >> 63
     validity = pa.array(ticks.is_valid().to_numpy(zero_copy_only=False), pa.bool_()).buffers()[1]
     return pa.Array.from_buffers(time_type, len(numbers), [validity, pa.py_buffer(words)], ticks.null_count)
+
+
+Ticks: TypeAlias = IntArray | Sequence[int | None] | pa.Array
+
+
+def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
+    """Return windows or lifetimes as a struct column.
+
+    Args:
+        task: The query.
+        starts: Ticks.
+        ends: Ticks; null for one that never ends.
+    """
+    fields = [pa.field("start", task.time_type), pa.field("end", task.time_type)]
+    return pa.StructArray.from_arrays(
+        [as_times(pa.array(ticks), task.time_type) for ticks in (starts, ends)], fields=fields
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -79,6 +80,7 @@ def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
     return KeyTimer(*map(min, zip(*found, strict=True))) if found else NEVER
 
 
+@dataclass
 class BucketMetadata:
     """The metadata of a bucket; it is read first and written last.
 
@@ -96,16 +98,15 @@ class BucketMetadata:
             gives two output events the same id.
     """
 
-    def __init__(self, compatibility: Compatibility, schema_versions: list[SchemaVersion]) -> None:
-        self.compatibility = compatibility
-        self.schema_versions = schema_versions
-        self.progress = Progress()
-        self.tracked: Sequence[Any] = ()
-        self.log: Sequence[Any] = (0, ())
-        self.version = b""
-        self.timer = NEVER
-        self.held = HeldState()
-        self.serial = 0
+    compatibility: Compatibility
+    schema_versions: list[SchemaVersion]
+    progress: Progress = field(default_factory=Progress)
+    tracked: Sequence[Any] = ()
+    log: Sequence[Any] = (0, ())
+    version: bytes = b""
+    timer: KeyTimer = NEVER
+    held: HeldState = HeldState()  # noqa: RUF009  # it is a tuple
+    serial: int = 0
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the metadata as bytes."""
@@ -133,11 +134,8 @@ class BucketMetadata:
         if identity != compatibility.identity:
             compatibility.check(identity)
             schema_versions = compatibility.schema_versions(schema_versions)
-        metadata = cls(compatibility, schema_versions)
-        metadata.progress, metadata.tracked, metadata.log = Progress(*progress), tracked, log
-        metadata.version, metadata.timer = version, KeyTimer(*timer)
-        metadata.held, metadata.serial = HeldState(*held), serial
-        return metadata
+        now, soon, sizes = Progress(*progress), KeyTimer(*timer), HeldState(*held)
+        return cls(compatibility, schema_versions, now, tracked, log, version, soon, sizes, serial)
 
 
 def identity_of(data: bytes, codec: Codec) -> QueryIdentity:

@@ -289,7 +289,8 @@ class BatchRun:
             self.result.output.append((key, output))
         if self.emission.evicted:
             self.result.evicted.append((key, self.emission.evicted))
-        self.result.rejections += [(key, rejection) for rejection in rejections]
+        if rejections:
+            self.result.rejections += [(key, rejection) for rejection in rejections]
         self.result.accepted += waiting + count - len(rejections) - state.waiting_count
         if state.key_watermark <= self._at[0]:
             state.key_watermark = EARLIEST
@@ -305,12 +306,13 @@ class BatchRun:
 
     def _put(self, store: KeyStore, name: bytes, key: Key, state: KeyState, room: int, now: Progress) -> None:
         """Write the changes of a key if there is room for them, or else all of it, with its timer."""
+        timer = self.timer_of(state, now)
         changes = state.changes(self._kept, key) if room > 0 else None
         data = b"" if changes is None else self._packed(key, state, changes)
         is_whole = not 0 < len(data) <= room
         if is_whole:
             data = self._packed(key, state, state.to_data(self._kept, key))
-        if store.put(name, self.timer_of(state, now), data, state, is_whole=is_whole):
+        if store.put(name, timer, data, state, is_whole=is_whole):
             state.follow()
 
     def _state_of(self, key: Key, stored: StoredKey, room: int) -> KeyState:

@@ -73,7 +73,7 @@ class ClosingWindows:
             before: The watermark before the batch.
             now: The progress after it.
         """
-        events = [event for event in state.events.until_after(state.assigner.frontier) if event.since < limit]
+        events = state.events.overlapping(state.assigner.frontier, limit)
         steps = sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events)
         if not state.closes_out_of_order:
             return steps

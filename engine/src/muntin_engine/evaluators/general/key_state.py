@@ -15,7 +15,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.assignment.assigner import Assigner, GridAssigner
 from muntin_engine.evaluators.general.assignment.general import GeneralAssigner
 from muntin_engine.evaluators.general.assignment.marked import CountAssigner, SnapshotAssigner
-from muntin_engine.evaluators.general.computation import WindowResults
+from muntin_engine.evaluators.general.computation import ModuleComputation, WindowResults
 from muntin_engine.evaluators.general.indexes import (
     EventIndex,
     LiveRow,
@@ -102,7 +102,11 @@ class KeptStates:
         self._codec = codec
         self._schema_versions = schema_versions
         self._axis = query.axis
-        self._computations = query.once(WindowResults).computations
+        self._query = query
+
+    @property
+    def _computations(self) -> Sequence[ModuleComputation]:
+        return self._query.once(WindowResults).computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
         """Return the states of windows, of each one state per module or none, as bytes per module.
@@ -209,9 +213,9 @@ class KeyState:
             query: The query.
             serial: Numbers up to this one were used already, by this key or another.
         """
-        self.assigner = assigner_of(query.window)
         self.events = EventIndex()
         self.windows = WindowIndex(keeps_history=query.is_time_bound)
+        self.assigner = assigner_of(query.window)
         self.pending: dict[Identity, PendingRows] = {}
         self.samples = Samples() if query.is_edge else None
         self.serial = serial
@@ -294,12 +298,14 @@ class KeyState:
         windows: Sequence[tuple[Window, WindowEntry]],
     ) -> list[object]:
         """Return the ids of stored events that are gone, further events and the entries of windows, with all else."""
-        states = [entry.states for _, entry in windows]
         pending = [
             [*identity, [list(row[2:]) for row in waiting.rows], list(waiting.base) if waiting.base else None]
             for identity, waiting in self.pending.items()
         ]
         ids, starts, ends, payloads, *_ = zip(*events, strict=True) if events else ((), (), (), ())
+        packed: list[bytes] = []
+        if windows:
+            packed = kept.pack([entry.states for _, entry in windows], key, [window for window, _ in windows])
         widths = set(map(len, payloads))
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
@@ -314,9 +320,9 @@ class KeyState:
             max(widths, default=0),
             list(chain.from_iterable(payloads)),
             pending,
-            [_window_to_data(window, entry) for window, entry in windows],
+            [_window_to_data(window, entry) for window, entry in windows] if windows else [],
             self.key_watermark,
-            kept.pack(states, key, [window for window, _ in windows]) if windows else [],
+            packed,
             kept.schema_version,
         ]
 
@@ -328,9 +334,9 @@ class KeyState:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
         remembered, serial, *_, pending, _, key_watermark, _, _ = stored[-1]
+        ids, starts, ends, payloads = _events_of(stored, has_ids=query.has_ids and not query.is_edge)
         state = cls(query, serial)
         state.key_watermark = key_watermark
-        ids, starts, ends, payloads = state._events_of(stored)
         state.assigner.restore(remembered)
         memberships = state.assigner.memberships(starts, ends)
         events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
@@ -358,20 +364,21 @@ class KeyState:
                 )
         return state
 
-    def _events_of(self, stored: Sequence[list[Any]]) -> Sequence[Sequence[Any]]:
-        """Return the ids, the starts, the ends and the payloads of stored events, after all changes of them."""
-        dead: set[Hashable] = set()
-        parts: list[Sequence[Sequence[Any]]] = []
-        for _, _, gone, ids, origins, starts, ends, width, values, *_ in reversed(stored):
-            payloads = list(zip(*[iter(values)] * width, strict=True)) if width else [()] * len(ids)
-            names = list(zip(ids, origins or starts, strict=True)) if self._has_ids else ids
-            columns: Sequence[Sequence[Any]] = (names, starts, ends, payloads)
-            if dead:
-                is_live = [name not in dead for name in names]
-                columns = [list(compress(column, is_live)) for column in columns]
-            parts.append(columns)
-            dead.update(zip(*gone, strict=True) if self._has_ids else chain(*gone))
-        return parts[0] if len(parts) == 1 else [list(chain(*reversed(some))) for some in zip(*parts, strict=True)]
+
+def _events_of(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Sequence[Any]]:
+    """Return the ids, the starts, the ends and the payloads of stored events, after all changes of them."""
+    dead: set[Hashable] = set()
+    parts: list[Sequence[Sequence[Any]]] = []
+    for _, _, gone, ids, origins, starts, ends, width, values, *_ in reversed(stored):
+        payloads = list(zip(*[iter(values)] * width, strict=True)) if width else [()] * len(ids)
+        names = list(zip(ids, origins or starts, strict=True)) if has_ids else ids
+        columns: Sequence[Sequence[Any]] = (names, starts, ends, payloads)
+        if dead:
+            is_live = [name not in dead for name in names]
+            columns = [list(compress(column, is_live)) for column in columns]
+        parts.append(columns)
+        dead.update(zip(*gone, strict=True) if has_ids else chain(*gone))
+    return parts[0] if len(parts) == 1 else [list(chain(*reversed(some))) for some in zip(*parts, strict=True)]
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:

@@ -124,18 +124,20 @@ class KeyStore:
         store.memory = store.size + _OBJECTS * len(store)
         return store
 
-    def due(self, at: Sequence[int], *, is_signalled: bool) -> Iterator[bytes]:
-        """Yield the names of the keys with work.
+    def due(self, at: Sequence[int], *, is_signalled: bool) -> list[bytes]:
+        """Return the names of the keys with work.
 
         Args:
             at: The progress, as `KeyTimer.is_reached` takes it.
             is_signalled: True if every key has work, whatever its timer says.
         """
+        found: list[bytes] = []
         for group, timer in self._timers.items():
             if is_signalled or timer.is_reached(*at):
                 for name, key in self._groups[group].items():
                     if is_signalled or key.timer.is_reached(*at):
-                        yield name
+                        found.append(name)
+        return found
 
     def get(self, name: bytes) -> StoredKey | None:
         """Return the state of a key; None if it has none."""
@@ -184,7 +186,7 @@ class KeyStore:
             return []
         self._settle({_group(name) for name in self._written})
         written, self._written = self._written, {}
-        return self._entries((name, timer, (record,)) for name, (timer, record) in written.items())
+        return self._entries([(name, timer, (record,)) for name, (timer, record) in written.items()])
 
     def whole(self) -> list[Entry]:
         """Return all records that are not replaced, as entries."""

@@ -12,9 +12,9 @@ from muntin import EARLIEST, INFINITY, RowOperator, Window
 from muntin.safe_text import safe_repr
 from muntin.schemas import Field, Struct
 from muntin_engine.core.changes import Key, OutputChange
-from muntin_engine.exchange.arrays import MisfitError, Source, extents, part_of
+from muntin_engine.exchange.arrays import MisfitError, Source, part_of
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import as_times
+from muntin_engine.exchange.times import as_times, extents
 
 MOST_ROWS: Final = 100_000
 """Most rows of one blob of output; fewer if they take more than `MOST_BYTES`."""

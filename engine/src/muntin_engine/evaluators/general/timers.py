@@ -18,16 +18,18 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     Cost: linear in the key's events, by a small constant.
     """
     assigner, events, watermark = state.assigner, state.events, now.watermark
-    earliest = events.earliest(assigner.frontier)
-    times = [event.end + 1 for event in events.until_at_most(assigner.frontier)]  # these are kept to be revised
+    earliest, past = events.earliest(assigner.frontier), events.until_at_most(assigner.frontier)
     first = assigner.first_open(earliest)
     bound = assigner.first_start(earliest)  # the least time of an output that the key may still make or change
+    times = [event.end + 1 for event in past]  # these are kept to be revised
     for (_, start), waiting in state.pending.items():
         nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
         times += [node + 1 for node in nodes if watermark <= node < INFINITY]
     times += [state.key_watermark] if state.key_watermark > EARLIEST else []
     if first is not None:
-        times.append(_closing(query, state, first, watermark))
+        at = first.end + query.window.ends_move
+        is_awaited = at <= watermark and query.waits_for_ends
+        times.append(_end_of_waiting(query, state, first, watermark) if is_awaited else at)
     visible = INFINITY
     if query.emit is EmitPolicy.SPECULATIVE:
         visible = assigner.next_end(events, now.max_event_time)
@@ -44,14 +46,10 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     return KeyTimer(min(times, default=INFINITY), visible, bound, clock, max_event_time)
 
 
-def _closing(query: EvaluatorQuery, state: KeyState, first: Window, watermark: int) -> int:
-    """Return the smallest watermark that closes a window."""
-    more = int(query.window.ends_move)
-    at = first.end + more
-    if at > watermark or not query.waits_for_ends:
-        return at
-    waiting = movable(state, watermark)
+def _end_of_waiting(query: EvaluatorQuery, state: KeyState, first: Window, watermark: int) -> int:
+    """Return the smallest watermark that closes a window, where the first one has ended and waits for its members."""
+    more, waiting = int(query.window.ends_move), movable(state, watermark)
     if state.closes_out_of_order:
         next_end = state.assigner.next_end(state.events, boundary_limit(query, watermark))
         return min([min(next_end, INFINITY - more) + more, *(event.end + 1 for event in waiting)])
-    return max((event.end + 1 for event in waiting if event.since < first.end), default=at)
+    return max((event.end + 1 for event in waiting if event.since < first.end), default=first.end + more)

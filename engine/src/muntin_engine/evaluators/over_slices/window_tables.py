@@ -11,8 +11,8 @@ from muntin import TimestampPolicy
 from muntin.columnar.arrays import IntArray
 from muntin.schemas import Field
 from muntin_engine.evaluators.columnar.counting import ticks_of
-from muntin_engine.exchange.arrays import extents
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.exchange.times import extents
 
 MOST_ROWS: Final = 250_000
 """Most rows of a blob of results."""
