@@ -32,6 +32,7 @@ class HoppingWindows(WindowKind):
     lengths: ClassVar[tuple[str, ...]] = ("size", "hop", "offset", "reach")
     waits_for_events: ClassVar[bool] = False
     can_be_time_bound: ClassVar[bool] = True
+    periods: ClassVar[None] = None
 
     size: int
     hop: int
@@ -60,11 +61,6 @@ class HoppingWindows(WindowKind):
     def grid(self) -> RegularWindows | None:
         """Return the grid, unless events are members of windows that they do not overlap."""
         return None if self.reach else self
-
-    @property
-    def periods(self) -> None:
-        """None: the size, the hop and the offset count ticks."""
-        return None
 
     @property
     def longest(self) -> int:

@@ -218,7 +218,7 @@ class BatchRun:
         self._inputs_before, self._input = metadata.progress, now
         self._before, self.now = effective(query, metadata.progress), effective(query, now)
         self._adjusts = query.late.policy is LatePolicy.ADJUST
-        self._shedding = Shedding(query.most_held, adjusts=self._adjusts)
+        self._shedding = None if query.most_held is None else Shedding(query.most_held, adjusts=self._adjusts)
         self._extent = results.extent
         max_event_time = self.now.max_event_time
         # by which windows become visible before they close; see `KeyTimer.visibility`
@@ -269,7 +269,8 @@ class BatchRun:
         state.key_watermark = max(state.key_watermark, work.key_watermark)
         if state.key_watermark > EARLIEST:
             now = effective(query, for_key(self._input, state.key_watermark))
-        rows, shed = self._shedding.take(state, work.rows, before.watermark)
+        shedding, watermark = self._shedding, before.watermark
+        rows, shed = (work.rows, []) if shedding is None else shedding.take(state, work.rows, watermark)
         admission = Admission(state, before.watermark, axis=query.axis, adjusts=self._adjusts)
         admission.admit(rows, now.watermark)
         rejections, count = admission.rejections + shed, len(work.rows)

@@ -69,6 +69,8 @@ class ModuleComputation:
         self._is_time_sensitive = binding.module.is_time_sensitive
         self._reads_times = binding.module.reads_times
         self._plain = binding.plain
+        is_plain = binding.plain is None and not binding.module.is_operator
+        self._compute = self._called.compute_result if is_plain else self._compute_plain
 
     def see(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return members as the module sees them: their payloads, or events with clipped lifetimes.
@@ -124,19 +126,20 @@ class ModuleComputation:
 
     def result_of_state(self, state: object, key: object, window: Window) -> object:
         """Return a result from a state."""
-        return self._call("compute_result", key, window, self._result, (state,))
+        return self._call("compute_result", key, window, self._compute, (state,))
 
     def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a result from all members of a window."""
         if self.is_incremental:
             return self.result_of_state(self.build(members, key, window), key, window)
-        return self._call("compute_result", key, window, self._result, (self.see(members, window),))
+        return self._call("compute_result", key, window, self._compute, (self.see(members, window),))
 
     def handle(self, name: str, key: object, window: Window, method: Callable[..., T], *arguments: object) -> T:
         """Return the result of a handler of a module that follows rows."""
         return self._call(name, key, window, method, arguments)
 
-    def _result(self, *arguments: object) -> object:
+    def _compute_plain(self, *arguments: object) -> object:
+        """Return a result as plain data, where the module's own may be something else."""
         result = self._called.compute_result(*arguments)
         if self.module.is_operator:
             return list(result) if self._plain is None else [self._plain(row) for row in result]

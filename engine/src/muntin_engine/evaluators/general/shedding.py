@@ -31,11 +31,11 @@ class Shedding:
     Cost: a comparison where all rows of the batch have room; otherwise a look at each insertion, and sorting them.
     """
 
-    def __init__(self, most_held: int | None, *, adjusts: bool = False) -> None:
+    def __init__(self, most_held: int, *, adjusts: bool = False) -> None:
         """Say how many events a key may hold.
 
         Args:
-            most_held: The limit; None to shed nothing.
+            most_held: The limit.
             adjusts: True if a late insertion that ends after the watermark starts there, and so is not late.
         """
         self._most_held = most_held
@@ -51,8 +51,6 @@ class Shedding:
             rows: The rows of the batch, in any order.
             watermark: The watermark by which its rows are late.
         """
-        if self._most_held is None:
-            return rows, []
         held = state.held_count
         room = max(self._most_held - held, 0)
         if len(rows) <= room:
