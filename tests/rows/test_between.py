@@ -61,7 +61,7 @@ SUM = plan_module("s", Sliding, {}, [ORDER], lambda place, _: place)
     ids=str,
 )
 def test_windows_go_from_a_row_that_opens_to_one_that_closes(windows: RowsBetween, line: str, expected: Any) -> None:
-    """Predicates for entry and exit: a wish of the Onyx windowing proposal that its code never met."""
+    """Predicates for entry and exit (ON-15): a wish of the Onyx windowing proposal that its code never met."""
     assert told(windows, line) == expected
 
 

@@ -6,6 +6,7 @@ that the window then holds.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -165,6 +166,14 @@ def test_a_marker_flushes_all_partitions() -> None:
     assert trace(batch(marker("is_last")).partition("letter")).rows(*rows).lines == [
         *("a: insert 1", "b: insert 2", "a: flush 1", "b: flush 2", "b: insert 4"),
     ]
+
+
+def test_policies_of_time_have_no_thread_of_their_own() -> None:
+    """IB-34: where IBM's windows need up to two threads and a lock, time is data here, and windows are called."""
+    before = threading.active_count()
+    found = trace(last(elapsed(10)).trigger(elapsed(5))).rows(Row(1, 3), Row(2, 9)).advance(30)
+    assert [line for line in found.lines if line.startswith(("evict", "trigger"))][-1] == "evict 2"
+    assert threading.active_count() == before
 
 
 MARKED = {"evict": lambda: last(marker("x")), "trigger": lambda: last(3).trigger(marker("x"))}

@@ -78,6 +78,7 @@ def test_there_are_twelve_laws() -> None:
 
 @pytest.mark.parametrize("kind", OWN, ids=str)
 def test_a_kind_keeps_all_laws(kind: WindowKind) -> None:
+    """Duality (TH-08) is one: an event is in the extent of a window if, and only if, the window is among its ids."""
     assert broken_by(kind) == []
 
 

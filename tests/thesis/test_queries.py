@@ -98,6 +98,7 @@ def test_q5_2_finds_the_longest_of_the_last_thousand_packets_of_each_source(seed
     """Find the longest of each source's last thousand packets, at every tenth of that source; here of twenty, at four.
 
     Two windows answer it: hopping ones over the rank of a packet in its source, and the last rows of each source.
+    The id of a window is its number and the source (TH-12).
     """
     packets = random_packets(seed)
     over_ranks = WindowedQuery(hopping(20, 4), [LONGEST])
@@ -138,7 +139,7 @@ def by_rows(packets: Sequence[Packet]) -> Iterable[tuple[str, int]]:
 def test_q5_3_finds_the_longest_packet_of_each_source_among_the_last_thousand_of_all(seed: int) -> None:
     """Find each source's longest among the last thousand packets of all, at every tenth; here of twenty, at four.
 
-    It is not the query before: a source that falls silent leaves these windows, and never those.
+    It is not the query before: a source that falls silent leaves these windows, and never those (TH-13).
     """
     packets = random_packets(seed)
     given: Any = {"key": source_of, "at": lambda packet: packet.row}
@@ -148,7 +149,7 @@ def test_q5_3_finds_the_longest_packet_of_each_source_among_the_last_thousand_of
 
 @ALL_DISORDER
 def test_q5_4_counts_the_packets_of_each_source_from_the_start_on(seed: int) -> None:
-    """Count each source's packets since the start, every minute."""
+    """Count each source's packets since the start, every minute (TH-14)."""
     packets = random_packets(seed)
     found = answer(WindowedQuery(landmark(MINUTE), [COUNT]), packets, seed, key=source_of)
     assert found == meant(extents.landmark(packets, MINUTE), by_source(len))
@@ -156,7 +157,7 @@ def test_q5_4_counts_the_packets_of_each_source_from_the_start_on(seed: int) -> 
 
 @ALL_DISORDER
 def test_q5_5_finds_the_longest_packet_of_the_last_minutes_at_every_packet(seed: int) -> None:
-    """Find the longest packet of the past five minutes, at every packet."""
+    """Find the longest packet of the past five minutes, at every packet (TH-15)."""
     packets = random_packets(seed)
     found = answer(WindowedQuery(trailing(5 * MINUTE), [LONGEST]), packets, seed)
     expected = meant(extents.slide_by_row(packets, 5 * MINUTE), all_together(max))
@@ -165,7 +166,7 @@ def test_q5_5_finds_the_longest_packet_of_the_last_minutes_at_every_packet(seed:
 
 @ALL_DISORDER
 def test_q5_6_counts_the_packets_of_the_last_minutes_at_every_fifth_by_time(seed: int) -> None:
-    """Count the packets of the past five minutes, at every fifth packet in the order of their times."""
+    """Count the packets of the past five minutes, at every fifth packet in the order of their times (TH-17, TH-29)."""
     packets = random_packets(seed)
     found = answer(WindowedQuery(trailing(5 * MINUTE, every=5), [COUNT]), packets, seed)
     expected = meant(extents.slide_by_row(packets, 5 * MINUTE, 5), all_together(len))
@@ -174,6 +175,7 @@ def test_q5_6_counts_the_packets_of_the_last_minutes_at_every_fifth_by_time(seed
 
 
 def test_the_example_of_figure_6_5_counts_a_packet_that_comes_late() -> None:
+    """TH-28, whose figure 6-7 is wrong as printed: a window counts what came before any row that is kept."""
     # t1 at 0, t2 at 3, t3 at 6, t4 at 12 and then t5 at 1, with a range of 10
     script = Script().point("t1", 0).point("t2", 3).point("t3", 6).point("t4", 12).point("t5", 1).punctuate(4)
     query = WindowedQuery(trailing(10), [Computation(Count())])
