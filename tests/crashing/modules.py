@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Any
 
-from muntin import ColumnarAggregate, Component, IncrementalAggregate
+from muntin import ColumnarAggregate, Component, IncrementalAggregate, RowOperator
+from muntin.rows import MemberRow, RowsInWindow
 
 
 class Total(IncrementalAggregate[int, int, int]):
@@ -155,3 +156,31 @@ class Mean(ColumnarAggregate[float, float]):
 
     def compute_results(self, components: Any) -> Any:
         return components["total"] / components["count"]
+
+
+class Departures(RowOperator[int, list[int], int, int]):
+    """Numbers the rows that leave, in the second output alone."""
+
+    name, version = "test.departures", "1"
+
+    def create_state(self) -> list[int]:
+        return [0]
+
+    def on_evict(self, state: list[int], rows: Sequence[MemberRow[int]], window: RowsInWindow[int]) -> Iterable[int]:
+        for _ in rows:
+            state[0] += 1
+            yield state[0]
+
+
+class DeparturesOnSelf(Departures):
+    """Counts them on itself."""
+
+    name, version = "test.departures_on_self", "1"
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def on_evict(self, state: list[int], rows: Sequence[MemberRow[int]], window: RowsInWindow[int]) -> Iterable[int]:
+        for _ in rows:
+            self.seen += 1
+            yield self.seen

@@ -8,11 +8,19 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from muntin import ColumnarAggregate, IncrementalAggregate, Module, snapshot
+from muntin import ColumnarAggregate, IncrementalAggregate, Module, batch, snapshot, tumbling
 from muntin.schemas import Field
 from muntin.testing import LawError, laws_of
 from muntin_engine.testing import RestartLaws
-from tests.crashing.modules import Cache, Calls, CombinesOnSelf, Mean, TotalOnSelf
+from tests.crashing.modules import (
+    Cache,
+    Calls,
+    CombinesOnSelf,
+    Departures,
+    DeparturesOnSelf,
+    Mean,
+    TotalOnSelf,
+)
 from tests.hostile.muntin_hostile import HONEST
 
 WRONG: dict[str, type[Module]] = {
@@ -21,6 +29,7 @@ WRONG: dict[str, type[Module]] = {
     "test_eager_results_survive_restarts": Calls,
     "test_early_results_survive_restarts": Calls,
     "test_results_over_slices_survive_restarts": CombinesOnSelf,
+    "test_results_of_row_windows_survive_restarts": TotalOnSelf,
 }
 
 
@@ -56,6 +65,25 @@ def test_an_honest_module_of_every_shape_keeps_its_laws(module: Module) -> None:
 def test_a_module_with_all_capabilities_keeps_each_law(law: str) -> None:
     check(law, Mean(), payloads=st.integers(0, 40).map(float))
     check(law, Cache())
+
+
+ROWS = "test_results_of_row_windows_survive_restarts"
+
+
+def test_an_operator_that_follows_rows_has_one_law_over_both_of_its_outputs() -> None:
+    check(ROWS, Departures())
+    with pytest.raises(LawError) as broken:
+        check(ROWS, DeparturesOnSelf())
+    assert "given by rows that left" in str(broken.value)
+    with pytest.raises(pytest.skip.Exception, match=r"test\.departures follows rows"):
+        check("test_final_results_survive_restarts", Departures())
+
+
+def test_row_windows_of_ones_own_are_tried_alone_and_none_is_skipped() -> None:
+    with pytest.raises(LawError, match=r"results of batch\(2\)"):
+        check(ROWS, TotalOnSelf(), windows=(tumbling(5), batch(2)))
+    with pytest.raises(pytest.skip.Exception, match=r"there are no such windows among tumbling\(5\)"):
+        check(ROWS, TotalOnSelf(), windows=(tumbling(5),))
 
 
 NOT_SLICED = [cls() for cls in HONEST.values() if cls.is_time_sensitive or cls.is_operator]

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 
 class InMemory(Protocol):
-    """An evaluator around cells in memory, as a process opens it: all that is lost when the process ends."""
+    """An evaluator around cells in memory, as a process opens it: all that is lost when the process ends.
+
+    Attributes:
+        evicted: The rows of the second output, of the last micro-batch; none where a query has no such output.
+    """
+
+    evicted: Sequence[tuple[Key, OutputChange]]
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output.

@@ -129,4 +129,5 @@ def _is_same(line: LiveResult, other: LiveResult, tolerance: float) -> bool:
 def _bar(label: str, line: LiveResult, tested: QueryUnderTest) -> Bar:
     name = label if line.key is None else f"{label} {line.key!r}"
     early = f", early, firing {line.firing}" if line.timing is Timing.EARLY else ""
-    return Bar(name, line.start, line.end, f"{spell_value(line.value, tested.query)}{early}")
+    value = repr(line.value) if line.is_evicted else spell_value(line.value, tested.query)
+    return Bar(name, line.start, line.end, f"{value}{', given by rows that left' * line.is_evicted}{early}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from muntin import EarlyEmission, EmitPolicy, Event, Insertion, Window, fold
-from muntin.testing import Batch, equal
+from muntin import EarlyEmission, EmitPolicy, Event, Insertion, RowOperator, RowWindows, Window, fold
+from muntin.testing import Batch, equal, evaluate_evicted
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.evaluators.evaluator import InMemory
@@ -32,7 +32,7 @@ class Mishap(StrEnum):
 
 
 class LiveResult(NamedTuple):
-    """A live result: emitted, and not retracted."""
+    """A live result: emitted, and not retracted; or a row of the second output."""
 
     key: Hashable
     window: Window
@@ -41,6 +41,7 @@ class LiveResult(NamedTuple):
     value: Any
     timing: Timing = Timing.FINAL
     firing: int = 0
+    is_evicted: bool = False
 
 
 @dataclass
@@ -49,9 +50,10 @@ class LiveOutput:
 
     _lines: list[tuple[int, int, LiveResult]] = field(default_factory=list)
 
-    def apply(self, key: int, named: Hashable, change: OutputChange) -> None:
-        """Take a change of the output. A retraction of a row that was never emitted has no effect."""
-        line = LiveResult(named, change.window, change.start, change.end, change.value, change.timing, change.firing)
+    def apply(self, key: int, named: Hashable, change: OutputChange, *, is_evicted: bool = False) -> None:
+        """Take a change of an output. A retraction of a row that was never emitted has no effect."""
+        lifetime, when = (change.start, change.end), (change.timing, change.firing)
+        line = LiveResult(named, change.window, *lifetime, change.value, *when, is_evicted)
         known = (key, change.id, line)
         if change.kind is OutputKind.INSERT:
             self._lines.append(known)
@@ -92,6 +94,8 @@ def follow(
             _crash(process, cells, list(rows_of(tested, batch)), arrived)
         for (key,), change in process.take(list(rows_of(tested, batch)), arrived):
             live.apply(key, names[key], change)
+        for (key,), change in process.evicted:
+            live.apply(key, names[key], change, is_evicted=True)
         if happens and mishap is Mishap.RESTART:
             process = start(tested, evaluator, cells)
         yield live.lines()
@@ -104,7 +108,7 @@ def meant(tested: QueryUnderTest) -> Iterator[list[LiveResult]]:
         for step in batch.changes:
             stream.take(step)
         progress = progress.advance(progress_of(tested.query.window, batch))
-        events = {key: list(fold(changes).values()) for key, changes in stream.accepted.items()}
+        events = {key: _in_order(tested, fold(changes)) for key, changes in stream.accepted.items()}
         yield [line for key, some in events.items() for line in _meant(tested, key, some, progress)]
 
 
@@ -112,6 +116,16 @@ def _meant(tested: QueryUnderTest, key: Hashable, events: list[Event[Any]], prog
     emit = EmitPolicy.FINAL if isinstance(tested.emit, EarlyEmission) else tested.emit
     for row in live_output(tested.meaning, emit, events, progress):
         yield LiveResult(key, row.window, row.start, row.end, row.value)
+    if isinstance(tested.query.computations[0].module, RowOperator):
+        for row in evaluate_evicted(tested.meaning, events, progress.watermark, progress.horizon):
+            yield LiveResult(key, row.window, row.start, row.end, row.value, is_evicted=True)
+
+
+def _in_order(tested: QueryUnderTest, found: Mapping[tuple[Hashable, int], Event[Any]]) -> list[Event[Any]]:
+    """Return events as they came; rows of one time follow one another in the order of their ids."""
+    if not isinstance(tested.query.window, RowWindows):
+        return list(found.values())
+    return [found[name] for name in sorted(found, key=lambda name: tested.ids[name[0]])]
 
 
 def start(tested: QueryUnderTest, evaluator: str, cells: MemoryCells) -> InMemory:
@@ -129,7 +143,7 @@ def rows_of(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputCh
                 tested.ids[change.id] if tested.has_ids else None,
                 change.event.start,
                 change.event.end,
-                tested.values(change.event.payload),
+                (*tested.values(change.event.payload), *tested.read_by_windows(change)),
                 None if isinstance(change, Insertion) else change.new_end,
             ),
         )

@@ -19,6 +19,8 @@ from muntin import (
     PolicyError,
     Punctuation,
     QueryError,
+    Revision,
+    RowWindows,
     StreamError,
     SupportsColumns,
 )
@@ -26,6 +28,7 @@ from muntin.columnar.observed import observed
 from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.fitting import misfit
+from muntin.testing.row_reference import value_read
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
@@ -116,9 +119,15 @@ class QueryUnderTest:
 
     @cached_property
     def is_point(self) -> bool:
-        """True if all events last one tick, and are not revised."""
-        events = [step.change.event for step in self.script.changes()]
-        return not self._is_revised and all(event.end == event.start + 1 for event in events)
+        """True if all events last one tick, and are not revised; those that row windows follow may be retracted."""
+        changes = [step.change for step in self.script.changes()]
+        is_kept = not self._is_revised if self.rows is None else all(map(_keeps_its_end, changes))
+        return is_kept and all(change.event.end == change.event.start + 1 for change in changes)
+
+    @property
+    def rows(self) -> RowWindows | None:
+        """The windows, if they follow rows: by time, and at one time by their ids, in the order in which these came."""
+        return self.query.window if isinstance(self.query.window, RowWindows) else None
 
     def plan(self, evaluator: str) -> Plan:
         """Return its plan, as a new process has it: with modules that nobody has used yet.
@@ -127,22 +136,24 @@ class QueryUnderTest:
             QueryError: The evaluator cannot run it.
         """
         has_ids = self.has_ids and BY_NAME[evaluator].takes_revisions
+        inputs, of_rows = len(self.inputs), () if self.rows is None else ("order", *self.rows.reads)
         columns = Columns(
             start=NamedColumn("start", _TICKS),
             end=None if self.is_point else NamedColumn("end", _TICKS),
             id=NamedColumn("id", _TICKS) if has_ids else None,
             keys=(NamedColumn("key", _TICKS),),
-            payload=tuple(NamedColumn(f"input {place}", "") for place in range(len(self.inputs))),
+            payload=tuple(NamedColumn(name, "") for name in (*(f"input {place}" for place in range(inputs)), *of_rows)),
         )
         return checked_plan(
             Plan(
-                inputs=(Input(columns),),
+                inputs=(Input(columns, order=inputs if of_rows else None),),
                 axis=Axis.TICKS,
                 window=self.query.window,
                 clip=self.query.clip,
                 timestamps=self.query.timestamps,
                 emit=self.emit,
-                modules=tuple(map(self._plan_module, range(len(self.inputs)), self._fresh())),
+                modules=tuple(map(self._plan_module, range(inputs), self._fresh())),
+                expressions={name: inputs + place for place, name in enumerate(of_rows) if place},
                 wanted=evaluator,
             )
         )
@@ -153,6 +164,12 @@ class QueryUnderTest:
             computation.select(payload) if computation.accepts(payload) else None
             for computation in self.query.computations
         )
+
+    def read_by_windows(self, change: Insertion[Any] | Revision[Any]) -> tuple[Any, ...]:
+        """Return the order of a row, and what row windows read of its payload; nothing where windows are others."""
+        if self.rows is None:
+            return ()
+        return (self.ids[change.id], *(value_read(change.event.payload, name) for name in self.rows.reads))
 
     @cached_property
     def _is_revised(self) -> bool:
@@ -189,6 +206,11 @@ class QueryUnderTest:
         return ModulePlan(
             f"result {place}", module, {}, (place,), (reads,), itemgetter(place), any_result, form, (reads,)
         )
+
+
+def _keeps_its_end(change: Insertion[Any] | Revision[Any]) -> bool:
+    """Return True if a change inserts an event, or retracts it."""
+    return isinstance(change, Insertion) or change.new_end == change.event.start
 
 
 def _reads(computation: Computation, payloads: list[object]) -> Field:

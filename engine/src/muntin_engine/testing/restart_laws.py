@@ -9,15 +9,22 @@ import pytest
 from hypothesis import strategies as st
 
 from muntin import (
+    ClipPolicy,
     EarlyEmission,
     EmitPolicy,
     Module,
     Refinement,
+    RowOperator,
+    RowWindows,
     SupportsColumns,
     SupportsCombine,
     WindowKind,
+    WindowSpecification,
+    batch,
     count_by_start,
+    elapsed,
     hopping,
+    last,
     session,
     snapshot,
     tumbling,
@@ -28,6 +35,16 @@ from muntin.triggers import every_count
 from muntin_engine.testing.restart_trial import RestartTrial
 
 _REMEDY: Final = "keep all that a result depends on in the state, as plain data"
+
+
+def _follows_rows(module: Any) -> str | None:
+    return f"{module.name} follows rows" if isinstance(module, RowOperator) else None
+
+
+def _wants_other_windows(module: Any) -> str | None:
+    if ClipPolicy.NONE not in module.accepted_clips:
+        return f"{module.name} wants lifetimes clipped, and rows are points"
+    return f"{module.name} {lacking}" if (lacking := module.needs.lacks(last(2))) else None
 
 
 def _is_never_sliced(module: Any) -> str | None:
@@ -45,7 +62,7 @@ class RestartLaws(ModuleLaws):
     runs one: with a restart after each step, and with a crash in each.
 
     Attributes:
-        windows: What the axis may be cut by; some windows of each kind unless set.
+        windows: What the axis may be cut by, and row windows; some windows of each kind unless set.
 
     Example:
         >>> from muntin import Aggregate
@@ -58,7 +75,7 @@ class RestartLaws(ModuleLaws):
         >>> TestLargestRestarts().test_final_results_survive_restarts()
     """
 
-    windows: ClassVar[Sequence[WindowKind]] = (
+    windows: ClassVar[Sequence[WindowSpecification]] = (
         tumbling(8),
         hopping(10, 4),
         hopping(3, 5),
@@ -66,6 +83,10 @@ class RestartLaws(ModuleLaws):
         snapshot(),
         session(5),
         count_by_start(2),
+        last(2),
+        last(elapsed(9)).trigger(2),
+        batch(2),
+        batch(elapsed(8)),
     )
 
     _subject_type: ClassVar[type] = Module
@@ -78,25 +99,30 @@ class RestartLaws(ModuleLaws):
     @classmethod
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
         """Try a law once."""
-        windows = _merging(cls.windows) if law.name == _OVER_SLICES else cls.windows
+        windows: Sequence[WindowSpecification] = [each for each in cls.windows if isinstance(each, RowWindows)]
+        if law.name != _OVER_ROWS:
+            cutting = [each for each in cls.windows if isinstance(each, WindowKind)]
+            windows = _merging(cutting) if law.name == _OVER_SLICES else cutting
+        if not windows:
+            pytest.skip(f"does not apply: there are no such windows among {', '.join(map(str, cls.windows))}")
         body(cls(), RestartTrial(law, cls.subject(), cls._payload_strategy(), windows, cls.tolerance, data))
 
-    @law(_REMEDY)
+    @law(_REMEDY, does_not_apply=_follows_rows)
     def test_final_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in final results."""
         trial.survives("revised", EmitPolicy.FINAL)
 
-    @law(_REMEDY)
+    @law(_REMEDY, does_not_apply=_follows_rows)
     def test_speculative_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in results that may be retracted."""
         trial.survives("revised", EmitPolicy.SPECULATIVE)
 
-    @law(_REMEDY)
+    @law(_REMEDY, does_not_apply=_follows_rows)
     def test_eager_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in the results of windows that are open."""
         trial.survives("revised", EmitPolicy.EAGER)
 
-    @law(_REMEDY)
+    @law(_REMEDY, does_not_apply=_follows_rows)
     def test_early_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in results that a trigger emits early."""
         trial.survives("intervals", EarlyEmission(every_count(1), Refinement.RETRACT))
@@ -109,8 +135,14 @@ class RestartLaws(ModuleLaws):
         if kind == "points" and not is_tried:
             pytest.skip("does not apply: its payloads are of no type for which it has a columnar form")
 
+    @law(_REMEDY, does_not_apply=_wants_other_windows)
+    def test_results_of_row_windows_survive_restarts(self, trial: RestartTrial) -> None:
+        """A restart after any step, or a crash in it, does not show where windows follow rows, in either output."""
+        trial.survives("points", EmitPolicy.FINAL)
+
 
 _OVER_SLICES: Final = "results over slices survive restarts"
+_OVER_ROWS: Final = "results of row windows survive restarts"
 
 
 def _merging(windows: Sequence[WindowKind]) -> list[WindowKind]:

@@ -16,6 +16,7 @@ from muntin import (
     SupportsColumns,
     TimestampPolicy,
     WindowKind,
+    WindowSpecification,
 )
 from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law
@@ -34,7 +35,7 @@ class RestartTrial(Trial):
         law: Law,
         module: Any,
         payloads: SearchStrategy[Any],
-        windows: Sequence[WindowKind],
+        windows: Sequence[WindowSpecification],
         tolerance: float,
         data: Any,
     ) -> None:
@@ -67,8 +68,9 @@ class RestartTrial(Trial):
 
     def _tested(self, kind: str, emit: EmitPolicy | EarlyEmission) -> QueryUnderTest:
         window = self.draw(st.sampled_from(_sufficient(self._windows, self._module.needs)))
-        clip = self.draw(st.sampled_from([each for each in ClipPolicy if each in self._module.accepted_clips]))
-        timestamps = self.draw(st.sampled_from(_timestamps(self._module)))
+        clips = [each for each in ClipPolicy if each in self._module.accepted_clips]
+        clip = self.draw(st.sampled_from(clips)) if isinstance(window, WindowKind) else ClipPolicy.NONE
+        timestamps = self.draw(st.sampled_from(_timestamps(self._module, window)))
         query = WindowedQuery(window, [Computation(self._module)], clip, timestamps)
         return QueryUnderTest(self.draw(scripts(self._payloads, kind)), query, emit)
 
@@ -83,12 +85,13 @@ class RestartTrial(Trial):
         return LawError(self.law.name, self.law.statement, self.module, found.facts, found.drawing, found.remedy)
 
 
-def _sufficient(windows: Sequence[WindowKind], needs: Needs) -> list[WindowKind]:
+def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[WindowSpecification]:
     """Return the windows in which a module finds something, with the reach that it needs."""
     wide = [window.with_reach(needs.reach) for window in windows]
     return [window for window in wide if not needs.lacks(window)] or list(windows)
 
 
-def _timestamps(module: Any) -> list[TimestampPolicy]:
-    own = [TimestampPolicy.UNCHANGED] if module.is_time_sensitive and module.is_operator else []
+def _timestamps(module: Any, window: WindowSpecification) -> list[TimestampPolicy]:
+    sets_own = module.is_time_sensitive and module.is_operator and isinstance(window, WindowKind)
+    own = [TimestampPolicy.UNCHANGED] if sets_own else []
     return [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END, *own]

@@ -31,7 +31,7 @@ def row_windows(
     rows = sorted((event for event in events if event.start < complete_to), key=lambda event: event.start)
     members: dict[Hashable, dict[int, Event[Any]]] = {}
     for number, event in enumerate(rows, 1):
-        values = tuple(_value(event.payload, name) for name in windows.reads)
+        values = tuple(value_read(event.payload, name) for name in windows.reads)
         yield from _computed(windows.step(state, Row(number, event.start, values)), members, rows)
     rest = windows.close(state, horizon) if complete_to == INFINITY else windows.advance(state, complete_to)
     yield from _computed(rest, members, rows)
@@ -56,7 +56,7 @@ def operator_rows(
     run, found = RowOperatorRun(windows, module), list[Given]()
     before = (each for each in events if each[0].start < complete_to)
     for event, payload, is_accepted in sorted(before, key=lambda each: each[0].start):
-        values = tuple(_value(event.payload, name) for name in windows.reads)
+        values = tuple(value_read(event.payload, name) for name in windows.reads)
         found += run.take(event.start, values, payload, is_accepted=is_accepted)
     return [*found, *(run.close(horizon) if complete_to == INFINITY else run.advance(complete_to))]
 
@@ -76,5 +76,6 @@ def _computed(
             held.clear()
 
 
-def _value(payload: Any, name: str) -> Any:
+def value_read(payload: Any, name: str) -> Any:
+    """Return what windows read of a payload: the field of that name, or the attribute."""
     return payload[name] if isinstance(payload, Mapping) else getattr(payload, name)

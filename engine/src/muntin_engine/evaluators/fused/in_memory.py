@@ -30,6 +30,8 @@ from muntin_engine.state.kept_stores import KeptStores
 class SessionsInMemory(ABC):
     """Fuses sessions, and keeps decoded state between micro-batches, as a worker does."""
 
+    evicted: Sequence[tuple[Key, OutputChange]] = ()
+
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
         """Open a bucket around cells."""
         assert plan.gap is not None

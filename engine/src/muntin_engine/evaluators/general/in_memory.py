@@ -21,7 +21,7 @@ class GeneralInMemory:
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec, run: type[BatchRun] = BatchRun) -> None:
         query = plan.evaluator_query([Meter() for _ in plan.modules])
-        self.evicted: list[tuple[Key, OutputChange]] = []
+        self.evicted: Sequence[tuple[Key, OutputChange]] = ()
         self._bucket = Bucket(query, cells, codec, plan.identity(), run=run)
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:

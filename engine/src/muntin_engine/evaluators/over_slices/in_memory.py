@@ -22,6 +22,8 @@ from muntin_engine.state.kept_stores import KeptStores
 class SlicesInMemory(ABC):
     """Evaluates final results over slices, and keeps decoded state between micro-batches, as a worker does."""
 
+    evicted: Sequence[tuple[Key, OutputChange]] = ()
+
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
         self.grids: Sequence[Grid] = tuple(map(RangeGrid.of, plan.steps))
         if plan.input.lifetimes == "point":

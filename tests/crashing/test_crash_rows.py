@@ -1,0 +1,86 @@
+"""`crash_everywhere` over row windows: rows in their order, both outputs, and what it cannot be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin import Module, PolicyError, QueryError, batch, delta, elapsed, last, marker, on_row
+from muntin.rows import PartitionedRows, Row
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin_engine.testing import RestartError, crash_everywhere, measure
+from tests.crashing.modules import Calls, Departures, DeparturesOnSelf, Total, TotalOnSelf
+from tests.rows.following import Told
+from tests.rows.modules import Changes, Listed
+from tests.rows.random_rows import BY, LIMITED, bounded_by_rows, rows_for, sliding, tumbling
+
+POINTS = Script().point("a", 1, 2).point("b", 4, 3).punctuate(4).point("c", 7, 7, key="k").point("d", 4, 1).close()
+SETTINGS = settings(max_examples=25, derandomize=True, database=None, deadline=None)
+EITHER = st.one_of(BY, LIMITED)
+
+
+def query(module: Module, windows: Any) -> WindowedQuery:
+    return WindowedQuery(windows, [Computation(module)])
+
+
+@pytest.mark.parametrize("windows", [last(2), last(3).trigger(2), batch(2), batch(elapsed(3))], ids=str)
+@pytest.mark.parametrize("module", [Total(), Listed(), Changes(), Departures()], ids=lambda module: module.name)
+def test_a_module_that_keeps_all_in_its_state_survives(module: Module, windows: Any) -> None:
+    survived = crash_everywhere(POINTS, query(module, windows))
+    assert (survived.evaluators, survived.steps) == (("in_order",), 6)
+
+
+@pytest.mark.parametrize("module", [TotalOnSelf(), Calls(), DeparturesOnSelf()], ids=lambda module: module.name)
+def test_one_that_does_not_is_found(module: Module) -> None:
+    script = Script().point("a", 1, 2).point("b", 2, 3).punctuate(3).point("c", 4, 1).point("d", 5, 1).close()
+    with pytest.raises(RestartError, match=r"of last\(2\).trigger\(2\), evaluator in_order"):
+        crash_everywhere(script, query(module, last(2).trigger(2)))
+
+
+def test_rows_of_one_time_follow_one_another_as_their_ids_came() -> None:
+    script = Script().point("a", 1, 1).point("b", 1, 2).retract("a").point("a", 1, 3).close()
+    crash_everywhere(script, query(Listed(), last(2)))
+
+
+@SETTINGS
+@given(
+    st.one_of(sliding(EITHER), tumbling(EITHER), bounded_by_rows(EITHER)).flatmap(
+        lambda windows: st.tuples(st.just(windows), rows_for(windows, 9))
+    ),
+    st.sampled_from([Listed(), Told()]),
+)
+def test_random_row_windows_survive(drawn: tuple[PartitionedRows[Any], list[Row]], module: Module) -> None:
+    windows, rows = drawn
+    script = Script()
+    for row in rows:
+        payload = {"number": row.number, **dict(zip(windows.reads, row.values, strict=True))}
+        script = script.point(row.number, row.time, payload)
+        script = script.punctuate(row.time) if row.number % 3 == 0 else script
+    asked = WindowedQuery(windows, [Computation(module, lambda payload: payload["number"])])
+    crash_everywhere(script.close(), asked)
+
+
+def test_what_windows_read_is_a_field_of_the_payload() -> None:
+    script = Script()
+    for number in range(6):
+        script = script.point(number, number, {"v": number % 3, "m": number == 3, "n": number})
+    for windows in (last(delta("v", 1)), batch(marker("m")), last(2).trigger(on_row("m"))):
+        crash_everywhere(script.close(), WindowedQuery(windows, [Computation(Total(), lambda payload: payload["n"])]))
+
+
+def test_it_can_be_measured() -> None:
+    measured = measure(POINTS, query(Total(), batch(2)))
+    assert measured.evaluator == "in_order"
+    assert sorted(row.value[0] for rows in measured.output.values() for row in rows) == [1, 5, 7]
+
+
+def test_what_row_windows_cannot_do_is_refused() -> None:
+    with pytest.raises(
+        PolicyError, match=r"last\(2\) is computed when the watermark has passed the row, and emit='eager'"
+    ):
+        crash_everywhere(POINTS, query(Total(), last(2)), emit="eager")
+    with pytest.raises(QueryError, match="follows rows at points in time, and these are events with an end"):
+        crash_everywhere(Script().insert("a", 1, 5, 2).close(), query(Total(), last(2)))
