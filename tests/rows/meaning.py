@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin import Window
-from muntin.rows import CountPolicy, DeltaPolicy, ElapsedPolicy, LastRows, MarkerPolicy, PartitionedRows, Row
+from muntin.rows import (
+    ConditionPolicy,
+    CountPolicy,
+    DeltaPolicy,
+    ElapsedPolicy,
+    LastRows,
+    MarkerPolicy,
+    PartitionedRows,
+    Row,
+)
 from tests.rows.tracing import Computed
 
 
@@ -39,7 +48,8 @@ def _given(windows: PartitionedRows[Any], row: Row) -> Given:
     values = list(row.values)
     is_admitted = windows.admits is None or bool(values.pop())
     partition = values.pop(0) if windows.partitions is not None else 0
-    by_role = [values.pop(0) if isinstance(policy, DeltaPolicy | MarkerPolicy) else None for policy in windows.policies]
+    reads = DeltaPolicy | MarkerPolicy | ConditionPolicy
+    by_role = [values.pop(0) if isinstance(policy, reads) else None for policy in windows.policies]
     evict, trigger = (*by_role, None)[:2]
     return Given(row, partition, evict, trigger, is_admitted)
 
@@ -49,6 +59,9 @@ def _sliding(windows: LastRows, given: Sequence[Given], name: Hashable, tick: in
     triggers = windows.triggers
     if isinstance(triggers, CountPolicy):
         for count in range(triggers.size, len(own) + 1, triggers.size):
+            yield from _result(windows, own[:count], name, own[count - 1].row.time + 1)
+    elif isinstance(triggers, ConditionPolicy):
+        for count in [place for place, each in enumerate(own, 1) if each.trigger is True]:
             yield from _result(windows, own[:count], name, own[count - 1].row.time + 1)
     elif isinstance(triggers, DeltaPolicy):
         base = None
@@ -112,6 +125,7 @@ def _tumbling(windows: PartitionedRows[Any], given: Sequence[Given], name: Hasha
                 end = max(given[place].row.time, batch[-1].row.time + 1)
                 yield _batch(batch, name, batch[0].row.time, end)
     else:
+        assert isinstance(evicts, DeltaPolicy)
         rest = own
         while rest:
             known = [each.evict for each in rest if each.evict is not None]

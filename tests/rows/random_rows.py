@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from muntin.rows import (
+    ConditionPolicy,
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
@@ -23,6 +24,7 @@ COUNTS = st.builds(CountPolicy, st.integers(1, 5))
 TIMES = st.builds(ElapsedPolicy, st.integers(1, 9))
 DELTAS = st.builds(DeltaPolicy, st.just("v"), st.integers(0, 4))
 MARKERS = st.builds(MarkerPolicy, st.just("m"))
+ROWS = st.builds(ConditionPolicy, st.just("t"))
 BY = st.sampled_from([None, Partitions("p")])
 ADMITS = st.sampled_from([None, None, "a"])
 LIMITED = st.builds(
@@ -37,7 +39,7 @@ LIMITED = st.builds(
 
 def sliding(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
     either = st.one_of(COUNTS, TIMES, DELTAS)
-    return st.builds(LastRows, either, either, partitions=by, admits=ADMITS)
+    return st.builds(LastRows, either, st.one_of(either, ROWS), partitions=by, admits=ADMITS)
 
 
 def tumbling(by: Any = BY) -> st.SearchStrategy[PartitionedRows[Any]]:
@@ -61,6 +63,7 @@ def rows_for(windows: PartitionedRows[Any], most: int = 25) -> st.SearchStrategy
         "p": st.sampled_from(["a", "b", "c"]),
         "v": st.one_of(st.integers(0, 9), st.none()),
         "m": st.sampled_from([False, False, True, None]),
+        "t": st.sampled_from([False, True, None]),
         "a": st.sampled_from([True, True, False, None]),
         "o": st.sampled_from([False, True, True, None]),
         "c": st.sampled_from([False, False, True, None]),

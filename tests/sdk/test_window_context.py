@@ -24,6 +24,7 @@ from muntin import (
     landmark,
     last,
     marker,
+    on_row,
     session,
     snapshot,
     trailing,
@@ -66,6 +67,8 @@ ROWS: dict[RowWindows, WindowContext] = {
     last(4).trigger(elapsed(3)): FORWARD,
     last(delta("x", 3)): FORWARD,
     last(4).trigger(delta("x", 3)): FORWARD,
+    last(4).trigger(on_row("x > 5")): FORWARD,
+    last(elapsed(6)).trigger(on_row("x > 5")): FORWARD,
 }
 LIMIT = 40
 

@@ -46,5 +46,15 @@ def slide_by_row(rows: Sequence[Packet], length: int, every: int = 1) -> Extents
     return {end.at: [row for row in rows if end.at - length < row.at <= end.at] for end in ranked}
 
 
+def slide_by_arrival(rows: Sequence[Packet], length: int, every: int) -> Extents:
+    """RANGE in time, SLIDE in rows in the order of arrival (section 5.1.5), by the row at the end.
+
+    The ids of windows are the times of every n-th row that arrives. An extent is a matter of times alone: it has rows
+    that arrive later, and not those that came before and lie after it.
+    """
+    ends = [row.at for row in rows if row.row % every == every - 1]
+    return {end: [row for row in rows if end - length < row.at <= end] for end in ends}
+
+
 def _not_empty(extents: Extents) -> Extents:
     return {end: rows for end, rows in extents.items() if rows}

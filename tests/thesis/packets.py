@@ -24,6 +24,11 @@ class Packet(NamedTuple):
     row: int = 0
     rank: int = 0
 
+    @property
+    def is_fifth(self) -> bool:
+        """True of every fifth packet, in the order of arrival."""
+        return self.row % 5 == 4
+
 
 def random_packets(seed: int, count: int = 120) -> list[Packet]:
     """Return packets in order of arrival; no two have one time. The first has time 0, where the windows start."""

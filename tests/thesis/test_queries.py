@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from muntin import hopping, landmark, last, trailing, tumbling
+from muntin import elapsed, hopping, landmark, last, on_row, trailing, tumbling
 from muntin.rows import ActionKind, Row
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.testing import crash_everywhere
@@ -172,6 +172,25 @@ def test_q5_6_counts_the_packets_of_the_last_minutes_at_every_fifth_by_time(seed
     expected = meant(extents.slide_by_row(packets, 5 * MINUTE, 5), all_together(len))
     assert found == Counter((key, end + 1, count) for key, end, count in expected)
     assert len(found) == len(packets) // 5
+
+
+@ALL_DISORDER
+def test_th_16_counts_the_packets_of_the_last_minutes_at_every_fifth_that_arrives(seed: int) -> None:
+    """Count the packets of the past five minutes, at every fifth packet in the order of arrival (TH-16).
+
+    The order of arrival is a number in the data, which says which rows trigger; the windows follow time, so that a row
+    that comes late counts where it lies. A range of five minutes leaves out what lies five minutes back.
+    """
+    packets = random_packets(seed)
+    stream = stream_of(packets, seed)
+    windows = last(elapsed(5 * MINUTE - 1)).trigger(on_row("is_fifth"))
+    query = WindowedQuery(windows, [Computation(Count(), lambda packet: packet.length)])
+    found = {row.window.end - 1: row.value[0] for row in stream.run(query)[None]}
+    assert found == {end: len(rows) for end, rows in extents.slide_by_arrival(packets, 5 * MINUTE, 5).items()}
+    assert len(found) == len(packets) // 5
+    by_rank = extents.slide_by_row(packets, 5 * MINUTE, 5)
+    assert set(found) != set(by_rank), "in disorder these are other rows than every fifth by time"
+    crash_everywhere(stream_of(packets[:FEW], seed), query)
 
 
 def test_the_example_of_figure_6_5_counts_a_packet_that_comes_late() -> None:

@@ -63,7 +63,19 @@ from muntin.progress import (
     punctuate_every,
     punctuated,
 )
-from muntin.rows import LastRows, RowBatches, RowsBetween, RowWindows, batch, between, delta, elapsed, last, marker
+from muntin.rows import (
+    LastRows,
+    RowBatches,
+    RowsBetween,
+    RowWindows,
+    batch,
+    between,
+    delta,
+    elapsed,
+    last,
+    marker,
+    on_row,
+)
 from muntin.triggers import Decision, Trigger, TriggerView
 from muntin.windows import (
     CalendarWindows,
@@ -204,6 +216,7 @@ __all__ = [
     "last",
     "marker",
     "moment",
+    "on_row",
     "ordered",
     "punctuate_every",
     "punctuated",

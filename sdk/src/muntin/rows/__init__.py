@@ -1,7 +1,8 @@
 """Row windows: the last rows, batches of rows, and from a row that opens to one that closes, in an order that is data.
 
 `last(10).trigger(2)` and `batch(4)` read as in IBM's own Python API, `streamsx.topology`. Rows leave and windows are
-computed by count, by time of the axis, by the difference of an attribute, or where a marker row ends a batch.
+computed by count, by time of the axis, by the difference of an attribute, or where a row
+ends a batch or triggers a window.
 """
 
 from muntin.rows.action import Action, ActionKind, Row
@@ -9,6 +10,7 @@ from muntin.rows.last_rows import LastRows, last
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.partitions import Partitions, PartitionView
 from muntin.rows.policies import (
+    ConditionPolicy,
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
@@ -17,6 +19,7 @@ from muntin.rows.policies import (
     delta,
     elapsed,
     marker,
+    on_row,
 )
 from muntin.rows.row_batches import RowBatches, batch
 from muntin.rows.row_windows import RowWindows
@@ -26,6 +29,7 @@ from muntin.rows.view import MemberRow, RowsInWindow
 __all__ = [
     "Action",
     "ActionKind",
+    "ConditionPolicy",
     "CountPolicy",
     "DeltaPolicy",
     "ElapsedPolicy",
@@ -47,4 +51,5 @@ __all__ = [
     "elapsed",
     "last",
     "marker",
+    "on_row",
 ]

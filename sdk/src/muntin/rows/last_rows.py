@@ -12,6 +12,7 @@ from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.policies import (
+    ConditionPolicy,
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
@@ -33,7 +34,7 @@ class LastRows(PartitionedRows[Subwindow]):
 
     What happens when a row comes, by policy; `|` is what time alone does:
 
-    | rows leave by | trigger by count | by delta | by time |
+    | rows leave by | trigger by count, or by a row | by delta | by time |
     |---|---|---|---|
     | count, delta | evict, insert, trigger | trigger, evict, insert | evict, insert, `|` trigger |
     | time | insert, trigger, `|` evict | trigger, insert, `|` evict | insert, `|` evict, `|` trigger |
@@ -44,7 +45,7 @@ class LastRows(PartitionedRows[Subwindow]):
 
     Attributes:
         evicts: When rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
-        triggers: When the window is computed: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
+        triggers: When the window is computed: `CountPolicy`, `DeltaPolicy`, `ElapsedPolicy` or `ConditionPolicy`.
         waits_until_full: True if it is not computed before it was full once.
         partitions: How rows are partitioned.
         shows_empty: True if a window without rows is computed too.
@@ -65,13 +66,19 @@ class LastRows(PartitionedRows[Subwindow]):
                     f"sliding windows cannot be {role} by {policy.spell(Axis.TICKS)}\n"
                     "  a marker ends a whole window, and a sliding one has no end: use batch(marker(...))"
                 )
+        if isinstance(self.evicts, ConditionPolicy):
+            raise WindowError(
+                f"{self.evicts.spell(Axis.TICKS)} says when a window is computed, and not which rows leave it\n"
+                f"  write last(10).trigger({self.evicts.spell(Axis.TICKS)}), with the rows that stay"
+            )
 
     def trigger(self, when: RowPolicy | int | str | timedelta = 1) -> LastRows:
         """Return the same rows, computed at other times.
 
         Args:
-            when: After so many rows; every so much time, such as `"1 minute"`; or when an attribute has grown, with
-                `delta`. By time windows are computed at multiples of the period, counted from tick 0.
+            when: After so many rows; every so much time, such as `"1 minute"`; when an attribute has grown, with
+                `delta`; or at rows that meet a condition, with `on_row`. By time windows are computed at multiples of
+                the period, counted from tick 0.
 
         Raises:
             WindowError: It is no policy, or a marker.
@@ -139,11 +146,12 @@ class LastRows(PartitionedRows[Subwindow]):
         if isinstance(evicts, CountPolicy) and len(found.rows) == evicts.size and not found.is_full:
             found.is_full = True
             yield Action(ActionKind.FULL, partition)
+        is_due = isinstance(triggers, ConditionPolicy) and bool(values[-1])
         if isinstance(triggers, CountPolicy):
-            found.counted += 1
-            if found.counted == triggers.size:
-                found.counted = 0
-                yield from self._compute(state, partition, row.time)
+            found.counted = (found.counted + 1) % triggers.size
+            is_due = found.counted == 0
+        if is_due:
+            yield from self._compute(state, partition, row.time)
         yield from self._limit(state, row.time)
 
     def is_empty(self, state: Subwindows[Subwindow]) -> bool:

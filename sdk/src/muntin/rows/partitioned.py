@@ -11,7 +11,7 @@ from muntin.axis import INFINITY, Axis, Duration, ticks
 from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitions import Partitions, PartitionView
-from muntin.rows.policies import ElapsedPolicy, MarkerPolicy, RowPolicy, policy_from_dict
+from muntin.rows.policies import ConditionPolicy, ElapsedPolicy, MarkerPolicy, RowPolicy, policy_from_dict
 from muntin.rows.row_windows import RowWindows
 from muntin.rows.subwindows import Subwindow, Subwindows, W
 
@@ -136,9 +136,10 @@ class PartitionedRows(RowWindows, Generic[W]):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions of markers, and the one that admits a row."""
+        """The conditions of markers and triggers, and the one that admits a row."""
         admits = () if self.admits is None else (self.admits,)
-        return (*(policy.condition for policy in self.policies if isinstance(policy, MarkerPolicy)), *admits)
+        found = (policy.condition for policy in self.policies if isinstance(policy, MarkerPolicy | ConditionPolicy))
+        return (*found, *admits)
 
     @property
     @abstractmethod

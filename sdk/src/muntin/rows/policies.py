@@ -129,11 +129,37 @@ class MarkerPolicy:
         return f"marker({self.condition!r})"
 
 
-RowPolicy: TypeAlias = CountPolicy | ElapsedPolicy | DeltaPolicy | MarkerPolicy
+@dataclass(frozen=True, slots=True)
+class ConditionPolicy:
+    """A row that meets a condition, and is a member; made by `on_row`.
+
+    Attributes:
+        condition: An SQL expression over the columns of the input, of type boolean.
+    """
+
+    policy: ClassVar[str] = "condition"
+
+    condition: str
+
+    def __post_init__(self) -> None:
+        check_expression("on_row", self.condition)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The condition."""
+        return (self.condition,)
+
+    def spell(self, axis: Axis) -> str:
+        """Return it as a query writes it."""
+        del axis
+        return f"on_row({self.condition!r})"
+
+
+RowPolicy: TypeAlias = CountPolicy | ElapsedPolicy | DeltaPolicy | MarkerPolicy | ConditionPolicy
 """A policy that makes rows leave a window, or a window trigger."""
 
 _POLICIES: Final[Mapping[str, type[RowPolicy]]] = {
-    cls.policy: cls for cls in (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy)
+    cls.policy: cls for cls in (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy, ConditionPolicy)
 }
 
 
@@ -157,7 +183,8 @@ def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
         return CountPolicy(count)
     raise WindowError(
         f"{given!r} is no policy of row windows\n"
-        "  expected: a number of rows, a length of time such as '10 minutes', delta(...), elapsed(...) or marker(...)"
+        "  expected: a number of rows, a length of time such as '10 minutes', delta(...), elapsed(...), marker(...) or "
+        "on_row(...)"
     )
 
 
@@ -231,6 +258,25 @@ def marker(condition: str) -> MarkerPolicy:
         ("kind = 'end of file'",)
     """
     return MarkerPolicy(condition)
+
+
+def on_row(condition: str) -> ConditionPolicy:
+    """Return the policy of rows that trigger a sliding window, as members of it: `last("5 minutes").trigger(...)`.
+
+    A condition on a number that counts rows as they arrive, such as an offset, gives windows at every n-th of them in
+    that order, wherever their times lie. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide by n rows
+    over row numbers.)
+
+    Args:
+        condition: An SQL expression over the columns of the input, true of such rows, for example `"offset % 10 = 9"`.
+            Null is not true.
+
+    Example:
+        >>> from muntin.rows import last
+        >>> print(last("5 minutes").trigger(on_row("offset % 10 = 9")))
+        last(elapsed(300000000)).trigger(on_row('offset % 10 = 9'))
+    """
+    return ConditionPolicy(condition)
 
 
 def check_expression(call: str, expression: object) -> None:

@@ -12,6 +12,7 @@ from muntin.errors import WindowError
 from muntin.rows.action import Action, ActionKind, Row
 from muntin.rows.partitioned import PartitionedRows
 from muntin.rows.policies import (
+    ConditionPolicy,
     CountPolicy,
     DeltaPolicy,
     ElapsedPolicy,
@@ -47,6 +48,11 @@ class RowBatches(PartitionedRows[OpenBatch]):
     evicts: RowPolicy
 
     def __post_init__(self) -> None:
+        if isinstance(self.evicts, ConditionPolicy):
+            raise WindowError(
+                f"a batch does not end with {self.evicts.spell(Axis.TICKS)}\n"
+                f"  write between(closes={self.evicts.condition!r}) for batches that end with such a row"
+            )
         if self.shows_empty and self.partitions is not None:
             raise WindowError("a flushed partition is gone, so it has no empty windows: leave out .with_empty()")
         if self.shows_empty and not isinstance(self.evicts, ElapsedPolicy | MarkerPolicy):
