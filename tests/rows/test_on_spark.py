@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,30 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
         given.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted()
     assert "rows.told 1.0.0: told of each row that comes" in query.explain()
+
+
+def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: SparkSession, tmp_path: Path) -> None:
+    """Each trade that leaves the last three of its key is counted where it leaves, per ten ticks and over all keys."""
+    batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
+    given = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
+    query = given.window(last(3)).apply(module(Told, "seq"))
+    counted = query.as_events(buckets=2, output="evicted").window(tumbling(4)).aggregate(lines=module(Listed, "place"))
+    outcome = run(counted.named("second").results(), tmp_path / "checkpoint", "second")
+
+    watermark = 12 - 4
+    leaves: Counter[int] = Counter()
+    for key in {row[2] for row in ROWS}:
+        times = [time for time, _, of_key, *_ in sorted(ROWS) if of_key == key and time < watermark]
+        leaves.update(time // 4 * 4 for time in times[3:])
+    found = {row["window"]["start"]: len(row["lines"]) for row in outcome.rows}
+    assert found == {start: count for start, count in leaves.items() if start + 4 <= watermark}
+    assert found
+    assert outcome.total("late") == 0
+    assert "up to where the results of the query before are settled" in counted.explain()
+    with pytest.raises(QueryError, match=r"output='late' has no rows that can be events\n  there are 'results' and"):
+        query.as_events(output="late")
+    with pytest.raises(QueryError, match="gives nothing when rows leave"):
+        given.window(last(3)).aggregate(rows=module(Listed, "seq")).as_events(output="evicted")
 
 
 def test_times_are_timestamps_and_lengths_are_written_as_time(spark: SparkSession) -> None:

@@ -74,6 +74,7 @@ METRICS: Final = (
     Metric("rejected", Unit.ROWS),
     Metric("filtered", Unit.ROWS),
     Metric("results", Unit.ROWS),
+    Metric("evicted", Unit.ROWS),
     Metric("retractions", Unit.ROWS),
     Metric("early", Unit.ROWS),
     Metric("keys", Unit.KEYS),
@@ -190,6 +191,8 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         absent.add("filtered")
     if all(given.most_held is None for given in plan.inputs):
         absent.add("shed")
+    if not plan.evicted:
+        absent.add("evicted")
     if plan.emit is EmitPolicy.FINAL:
         absent.add("windows_revisable")
     if plan.early is None:

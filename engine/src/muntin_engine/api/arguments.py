@@ -268,6 +268,16 @@ def check_most_held(most_held: object) -> None:
         )
 
 
+def check_output(output: object) -> None:
+    """Refuse what is no output whose rows can be events.
+
+    Raises:
+        QueryError: It is another output, or none.
+    """
+    if output not in ("results", "evicted"):
+        raise QueryError(f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted'")
+
+
 def check_path(argument: str, path: object) -> None:
     """Refuse what is no path.
 

@@ -14,6 +14,7 @@ from muntin_engine.api.arguments import (
     check_dataframe,
     check_each,
     check_most_held,
+    check_output,
     check_period,
     check_specification,
     key_columns,
@@ -266,7 +267,13 @@ class WindowedStream(WindowRequest):
 class Query(Outputs):
     """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does."""
 
-    def as_events(self, *, key: ColumnLike | Sequence[ColumnLike] | None = None, buckets: int = 16) -> EventStream:
+    def as_events(
+        self,
+        *,
+        key: ColumnLike | Sequence[ColumnLike] | None = None,
+        buckets: int = 16,
+        output: str = "results",
+    ) -> EventStream:
         """Return the results as events of another query, in the same query of Spark's.
 
         An event has the lifetime of its result: the window, unless timestamps say otherwise. Results that are retracted
@@ -277,21 +284,24 @@ class Query(Outputs):
         Args:
             key: Columns of the results to group by, as in `events`.
             buckets: Over how many buckets the other query's keys are spread.
+            output: `"evicted"` for what rows gave when they left, in place of `"results"`. These are points at the
+                ticks at which rows left, and complete up to the watermark of this query's input.
 
         Raises:
-            QueryError: As `results`; or there are early results that are not retracted.
+            QueryError: As `results`; or there are early results that are not retracted, or there is no such output.
         """
         from muntin_engine.spark.chaining import roles
-        from muntin_engine.spark.pipeline import results_as_events
+        from muntin_engine.spark.pipeline import output_as_events
 
         keys = key_columns(key)
         check_buckets(buckets)
+        check_output(output)
         inner = replace(self, metrics_name=f"{self.metrics_name}.input")
         return EventStream(
-            df=results_as_events(inner),
+            df=output_as_events(inner, output),
             keys=keys,
             buckets=buckets,
             unit=self.plan.unit,
             inner=(*self.inner, self.plan),
-            **roles(self.plan),
+            **roles(self.plan, output),
         )

@@ -32,6 +32,7 @@ SHED: Final = "shed"
 REJECTED: Final = "rejected"
 EVICTED: Final = "evicted"
 ACCEPTED: Final = "accepted"
+WATERMARK: Final = "watermark"
 OUTPUT_WATERMARK: Final = "output_watermark"
 
 STREAMS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -140,7 +141,7 @@ def _metrics(task: TaskPayload, found: Evaluated, arrived: Arrived) -> dict[str,
     """Return the metrics of the evaluator, of progress as far as it is known, and of rows that were not accepted."""
     now = found.progress
     open = open_windows(task.window_grids, now.watermark, now.horizon)
-    of_progress = {"watermark": now.watermark, "newest": now.newest, "clock": now.clock}
+    of_progress = {WATERMARK: now.watermark, "newest": now.newest, "clock": now.clock}
     *unaccepted, filtered = map(sum, zip(*arrived.skipped, strict=True)) if arrived.skipped else (0,)
     counts = zip(task.choosy_labels, unaccepted, strict=False)
     skipped = {skipped_metric(label): count for label, count in counts if count} | {"filtered": filtered}

@@ -52,13 +52,14 @@ _COUNTS: Final = {
     "rejected": "rejected",
     "filtered": "filtered",
     "results": "results out",
+    "evicted": "evicted",
     "retractions": "retractions",
     "early": "early results",
     "keys": "keys touched",
     "windows_closed": "windows closed",
 }
 
-_SELDOM: Final = {"shed", "filtered", "retractions", "early"}
+_SELDOM: Final = {"shed", "filtered", "evicted", "retractions", "early"}
 """Not every query has these."""
 
 _TICKS: Final = {

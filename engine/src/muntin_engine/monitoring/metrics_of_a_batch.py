@@ -27,6 +27,7 @@ class BatchMetrics:
         rejected: Rows that make no sense where they came.
         filtered: New events that a filter left out.
         results: Emitted rows.
+        evicted: Rows of the second output, which rows gave that left their window.
         retractions: The number of these that retract an earlier result, or end it earlier.
         early: The number of them that are of windows that are not final.
         keys: Keys that the batch brought rows of.
@@ -59,6 +60,7 @@ class BatchMetrics:
     rejected: int = 0
     filtered: int = 0
     results: int = 0
+    evicted: int = 0
     retractions: int = 0
     early: int = 0
     keys: int = 0

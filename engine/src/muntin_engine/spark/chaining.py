@@ -1,4 +1,4 @@
-"""The results of a query as events of another one, in one query of Spark's.
+"""The results of a query, or its second output, as events of another one, in one query of Spark's.
 
 Each bucket of the first query is a source of the second: it says how far its own results are settled, and the second is
 as complete as the least complete bucket of the first.
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import QueryError, Refinement, TimestampPolicy
-from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
+from muntin_engine.exchange.bucket_task import EVICTED, OUTPUT_WATERMARK, RESULTS, WATERMARK
 from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
 from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
 
 
-def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
-    """Return results, and rows of punctuation among them.
+def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.StructType, output: str) -> DataFrame:
+    """Return the rows of an output, and rows of punctuation among them.
+
+    Rows that leave lie at the tick at which they do, never before what the watermark has been. So that output is
+    complete as far as the input is, which each bucket reports.
 
     Args:
         query: The query.
         blobs: What comes out of its buckets.
-        schema: That of its results.
+        schema: That of the output.
+        output: `results` or `evicted`.
 
     Raises:
         QueryError: Its results are no events: the same one may come several times.
@@ -44,14 +48,15 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
     fields = [spark_types.StructField(part.name, part.dataType) for part in schema]
     fields += [spark_types.StructField(name, text) for name in (CHANGE, SOURCE)]
     marked = spark_types.StructType(fields)
-    wanted = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
-    return wanted.mapInArrow(EventReader(arrow_schema_of(marked), query.plan.lifetime_column), marked)
+    complete_to = OUTPUT_WATERMARK if output == RESULTS else WATERMARK
+    wanted = blobs.where(F.col("stream").isin(output, complete_to)).select("bucket", "rows", "data")
+    return wanted.mapInArrow(EventReader(arrow_schema_of(marked), _lifetime_column(query.plan, output)), marked)
 
 
-def roles(plan: Plan) -> dict[str, Any]:
+def roles(plan: Plan, output: str) -> dict[str, Any]:
     """Return the columns of `event_rows` that make events, by the attributes of `InputRequest`."""
-    lifetime = plan.lifetime_column
-    is_point = plan.timestamps is TimestampPolicy.POINT_AT_END
+    lifetime = _lifetime_column(plan, output)
+    is_point = output == EVICTED or plan.timestamps is TimestampPolicy.POINT_AT_END
     named: dict[str, Any] = {"start": f"{lifetime}.start", "end": None if is_point else f"{lifetime}.end"}
     named |= {"change": CHANGE, "source": SOURCE, "sources": sources_of(plan)}
     if "event_id" in plan.added:
@@ -59,6 +64,10 @@ def roles(plan: Plan) -> dict[str, Any]:
     if "new_end" in plan.added:
         named["new_end"] = "new_end"
     return named
+
+
+def _lifetime_column(plan: Plan, output: str) -> str:
+    return plan.lifetime_column if output == RESULTS else "window"
 
 
 def sources_of(plan: Plan) -> tuple[str, ...]:

@@ -63,9 +63,10 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
 
 
 @in_session()
-def results_as_events(query: PlannedQuery) -> DataFrame:
-    """Return the results of a query as rows that say what they do, with the watermarks of its buckets."""
-    return event_rows(query, evaluated(query), result_schema(query))
+def output_as_events(query: PlannedQuery, output: str) -> DataFrame:
+    """Return an output of a query as rows that say what they do, with the watermarks of its buckets."""
+    schema = result_schema(query) if output == RESULTS else evicted_schema(query)
+    return event_rows(query, evaluated(query), schema, output)
 
 
 @in_session()
