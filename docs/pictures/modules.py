@@ -61,3 +61,13 @@ class Range(Aggregate[float, float]):
     def compute_result(self, payloads: Sequence[float]) -> float:
         """Return the difference."""
         return max(payloads) - min(payloads)
+
+
+class Names(Aggregate[str, str]):
+    """The members, in their order."""
+
+    name, version = "pictures.names", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[str]) -> str:
+        """Return their names."""
+        return ", ".join(payloads)

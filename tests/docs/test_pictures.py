@@ -14,7 +14,18 @@ from docs.pictures.album import FOLDER, album
 from docs.pictures.chart import Chart
 from docs.pictures.diagram import Diagram
 from docs.pictures.picture import Picture
-from muntin import ClipPolicy, EmitPolicy, LatePolicy, Refinement, TimestampPolicy, WindowKind, windows
+from muntin import (
+    ClipPolicy,
+    EmitPolicy,
+    LatePolicy,
+    Refinement,
+    TimestampPolicy,
+    WindowKind,
+    batch,
+    between,
+    last,
+    windows,
+)
 from muntin.named_windows import OWN_KINDS
 from muntin.testing import Bar, Look
 from tests.docs.pages import DOCS, PAGES, name_of
@@ -28,6 +39,7 @@ KINDS = [
     for _, function in inspect.getmembers(windows, inspect.isfunction)
     if function.__annotations__.get("return") in RETURNED
 ]
+OF_ROWS = [batch, between, last]
 REGENERATE = "make pictures"
 IMAGE = re.compile(r"!\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 IMAGES = [
@@ -51,7 +63,7 @@ def test_a_picture_is_shown_on_a_page(name: str) -> None:
     assert [name_of(page) for page, file, _ in IMAGES if file == FOLDER / f"{name}.svg"]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*KINDS, *OF_ROWS], ids=lambda kind: kind.__name__)
 def test_a_kind_of_window_has_a_picture(kind: Callable[..., object]) -> None:
     assert [picture.name for picture in ALBUM.values() if kind in picture.shows]
 
@@ -76,6 +88,19 @@ def test_a_kind_of_a_plugin_is_drawn_as_ours_are() -> None:
         "myplugin.visits"
     ]
     assert drawn == [(1, 11, "2"), (12, 16, "1")]
+
+
+def test_windows_that_follow_rows_are_drawn_with_the_rows_that_they_hold() -> None:
+    """Each list follows from the definition: at b, d and f the last three; three, three, and the rest at the end."""
+    drawn = {
+        name: [row.note for row in picture.rows if isinstance(row, Bar) and row.look is Look.WINDOW]
+        for name, picture in ALBUM.items()
+        if isinstance(picture, Picture)
+    }
+    assert drawn["last-rows"] == ["a, b", "b, c, d", "d, e, f"]
+    assert drawn["batches"] == ["a, b, c", "d, e, f", "g"]
+    assert drawn["partitions"] == ["x1", "x1, x2", "x2, x3", "y1", "y1, y2"]
+    assert drawn["between-rows"] == ["a, b, c", "e, f"]
 
 
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda member: f"{type(member).__name__}.{member.name}")
