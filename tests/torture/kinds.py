@@ -51,6 +51,13 @@ KINDS: Final = (
         seconds=300,
     ),
     Kind(
+        "row-windows",
+        "Random row windows over random rows, with a restart and a crash at each step: what their definitions say.",
+        Lane.PYTHON,
+        3,
+        "tests.torture.rows:row_windows",
+    ),
+    Kind(
         "illegal-rows",
         "Streams that break every rule: no row vanishes, and neither the order of a batch nor restarts change a thing.",
         Lane.PYTHON,

@@ -15,7 +15,8 @@ from muntin_engine.evaluators.general import key_store
 from muntin_engine.evaluators.general.key_state import SPECIAL
 from muntin_engine.state import log
 from tests.differential import slices
-from tests.differential.cases import GROWING, WINDOWS, Case, policies, until_closed
+from tests.differential.calendars import CALENDARS, on_the_calendar
+from tests.differential.cases import BY_NAME, GROWING, WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
 from tests.differential.forms import FORMS
@@ -47,7 +48,7 @@ def general(seed: int, folder: Path) -> Figures:
     """Run one of all queries over a random stream: named events, events without ids, or samples."""
     random = Random(seed)
     shape = random.choice(list(SHAPES))
-    window, emit = random.choice(list(WINDOWS | GROWING)), random.choice(list(EmitPolicy))
+    window, emit = random.choice(list(BY_NAME)), random.choice(list(EmitPolicy))
     if shape == "operator that looks back":
         clip = random.choice(list(ClipPolicy))
         case = Case(window, shape, clip, TimestampPolicy.UNCHANGED, emit, OutputContract.UNRESTRICTED)
@@ -58,6 +59,8 @@ def general(seed: int, folder: Path) -> Figures:
             Case(window, shape, clip, timestamps, emit), has_ids=inputs != "anonymous", is_edge=inputs == "samples"
         )
     stream = samples(seed) if case.is_edge else _stream(random, has_revisions=case.has_ids)
+    if window in CALENDARS:
+        stream = on_the_calendar(window, stream)
     if len(stream.steps) <= FEW:
         check(case, stream, run)
     else:
@@ -86,7 +89,7 @@ def early(seed: int, folder: Path) -> Figures:
     random = Random(seed)
     refinement = random.choice(list(Refinement))
     shape = random.choice([shape for shape in SHAPES if shape != "operator that looks back"])
-    window = random.choice(list(WINDOWS | GROWING) if refinement is Refinement.RETRACT else [*HOPPING, *GROWING])
+    window = random.choice(list(BY_NAME) if refinement is Refinement.RETRACT else [*HOPPING, *GROWING])
     clip, timestamps = random.choice(list(policies(shape)))
     has_ids = refinement is not Refinement.DISCARD and random.random() < 0.7
     case = EarlyCase(Case(window, shape, clip, timestamps, has_ids=has_ids), refinement, random.randrange(10**9))

@@ -1,0 +1,121 @@
+"""Random row windows: against their definitions, and on the engine with a restart and a crash at each step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from muntin import Module, RowsBetween
+from muntin.rows import (
+    ConditionPolicy,
+    CountPolicy,
+    DeltaPolicy,
+    ElapsedPolicy,
+    LastRows,
+    MarkerPolicy,
+    PartitionedRows,
+    Partitions,
+    Row,
+    RowBatches,
+)
+from muntin.testing import Computation, Script, WindowedQuery
+from muntin_engine.testing import crash_everywhere
+from tests.rows.following import Told
+from tests.rows.meaning import computed
+from tests.rows.meaning_between import computed_between
+from tests.rows.modules import Changes, Listed, Sliding
+from tests.rows.tracing import Trace
+from tests.torture.kind import Figures
+
+
+def row_windows(seed: int, folder: Path) -> Figures:
+    """Take random rows through random windows; what is computed is what the definition says, whatever happens."""
+    random = Random(seed)
+    windows = _windows(random)
+    rows = _rows(random, windows, random.choice((5, 12, 25)))
+    if windows.partitions is None or not windows.partitions.has_limits:
+        _as_defined(random, windows, rows)
+    module: Module = random.choice((Listed, Sliding, Changes, Told))()
+    script = _script(random, windows, rows)
+    query = WindowedQuery(windows, [Computation(module, lambda payload: payload["number"])])
+    survived = crash_everywhere(script, query)
+    return {"streams": 1, "changes": len(rows), "steps": survived.steps}
+
+
+def _as_defined(random: Random, windows: PartitionedRows[Any], rows: list[Row]) -> None:
+    """Compare the automata, restarted now and then, with definitions over the whole history that share no code."""
+    tick = (rows[-1].time if rows else 0) + random.randrange(12)
+    trace = Trace(windows)
+    for row in rows:
+        trace.rows(row)
+        if random.random() < 0.2:
+            trace.restart()
+    found = trace.advance(tick).computed
+    wanted = (
+        computed_between(windows, rows, tick) if isinstance(windows, RowsBetween) else computed(windows, rows, tick)
+    )
+    assert sorted(found, key=repr) == sorted(wanted, key=repr), f"{windows} of {rows} up to {tick}"
+
+
+def _windows(random: Random) -> PartitionedRows[Any]:
+    by = random.choice(
+        (
+            None,
+            Partitions("p"),
+            Partitions("p", random.choice((None, 3, 8)), random.choice((None, 1, 2)), random.choice((None, 2, 5))),
+        )
+    )
+    count, elapsed, delta = (
+        CountPolicy(random.randint(1, 5)),
+        ElapsedPolicy(random.randint(1, 9)),
+        DeltaPolicy("v", random.randint(0, 4)),
+    )
+    kind, admits = random.choice(("last", "last", "batch", "between")), random.choice((None, None, "a"))
+    if kind == "last":
+        triggers = (CountPolicy(random.randint(1, 4)), ElapsedPolicy(random.randint(1, 9)), delta, ConditionPolicy("t"))
+        return LastRows(random.choice((count, elapsed, delta)), random.choice(triggers), partitions=by, admits=admits)
+    if kind == "batch":
+        return RowBatches(random.choice((count, elapsed, delta, MarkerPolicy("m"))), partitions=by, admits=admits)
+    opens, closes = random.choice((("o", "c"), ("o", None), (None, "c")))
+    both = opens is not None and closes is not None
+    return RowsBetween(
+        opens,
+        closes,
+        closing_row=not both or random.random() < 0.5,
+        reopens=both and random.random() < 0.5,
+        within=random.choice((None, elapsed)),
+        closed_only=random.random() < 0.5,
+        partitions=by,
+    )
+
+
+def _rows(random: Random, windows: PartitionedRows[Any], count: int) -> list[Row]:
+    values: dict[str, tuple[Any, ...]] = {
+        "p": ("a", "b", "c"),
+        "v": (*range(10), None),
+        "m": (False, False, True, None),
+        "t": (False, True, None),
+        "a": (True, True, False, None),
+        "o": (False, True, True, None),
+        "c": (False, False, True, None),
+    }
+    time, rows = random.randint(-9, 9), list[Row]()
+    for number in range(1, count + 1):
+        time += random.choice((0, 0, 1, 1, 2, 7))
+        rows.append(Row(number, time, tuple(random.choice(values[name]) for name in windows.reads)))
+    return rows
+
+
+def _script(random: Random, windows: PartitionedRows[Any], rows: list[Row]) -> Script:
+    """Return rows of one key or two as a stream, with punctuation between them and some that are retracted."""
+    keys, script = random.choice(((None,), ("a", "b"))), Script()
+    for row in rows:
+        payload = {"number": row.number, **dict(zip(windows.reads, row.values, strict=True))}
+        key = random.choice(keys)
+        script = script.point(row.number, row.time, payload, key=key)
+        if random.random() < 0.1:
+            script = script.retract(row.number, key=key, start=row.time)
+        if random.random() < 0.3:
+            script = script.punctuate(row.time)
+    return script.close()
