@@ -305,17 +305,6 @@ class BatchRun:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
 
-    def _put(self, store: KeyStore, name: bytes, key: Key, state: KeyState, room: int, now: Progress) -> None:
-        """Write the changes of a key if there is room for them, or else all of it, with its timer."""
-        timer = self.timer_of(state, now)
-        changes = state.changes(self._kept, key) if room > 0 else None
-        data = b"" if changes is None else self._packed(key, state, changes)
-        is_whole = not 0 < len(data) <= room
-        if is_whole:
-            data = self._packed(key, state, state.to_data(self._kept, key))
-        if store.put(name, timer, data, state, is_whole=is_whole):
-            state.follow()
-
     def _state_of(self, key: Key, stored: StoredKey, room: int) -> KeyState:
         """Return the decoded state of a key; its changes are followed if there is room to append them."""
         state = stored.state
@@ -325,6 +314,17 @@ class BatchRun:
             if room > 0:
                 state.follow()
         return state
+
+    def _put(self, store: KeyStore, name: bytes, key: Key, state: KeyState, room: int, now: Progress) -> None:
+        """Write the changes of a key if there is room for them, or else all of it, with its timer."""
+        key_timer = self.timer_of(state, now)
+        changes = state.changes(self._kept, key) if room > 0 else None
+        data = b"" if changes is None else self._packed(key, state, changes)
+        is_whole = not 0 < len(data) <= room
+        if is_whole:
+            data = self._packed(key, state, state.to_data(self._kept, key))
+        if store.put(name, key_timer, data, state, is_whole=is_whole):
+            state.follow()
 
     def _packed(self, key: Key, state: KeyState, data: list[object]) -> bytes:
         try:
