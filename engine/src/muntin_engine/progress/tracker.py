@@ -227,11 +227,11 @@ class ProgressTracker:
 
 
 def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
-    """Return the progress by which a query closes windows and takes rows for late.
+    """Return the progress with the watermark after allowed lateness, by which windows close and rows are late.
 
-    Where late rows correct results, windows close the allowed lateness behind the input's watermark, and come into
-    sight as if they did not: by the max event time, or by the watermark alone if results wait for it. Windows on a grid
-    close at their ends and nowhere else, so a row is late if a window that it belongs to, or one before it, has closed.
+    It differs from the input's progress only where late rows correct results. Windows are then emitted on time: by the
+    max event time, or by the input's watermark if results wait for it. Windows on a grid close at their ends alone, so
+    a row is late if a window that it belongs to, or one before it, has closed.
     """
     if not query.corrects:
         return progress

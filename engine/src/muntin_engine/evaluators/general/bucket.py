@@ -1,8 +1,8 @@
-"""A bucket of keys: one micro-batch of changes in, the net change of the output out.
+"""Evaluate a bucket, a fixed share of all keys: a micro-batch of input changes gives the net change of the output.
 
-State lives in a log of the records of keys. A worker keeps them from batch to batch, so a batch decodes the keys alone
-that it touches or whose timer is due, and writes their records. The bucket's metadata holds the progress of the input,
-the log's own data and the soonest timer: a batch that brings nothing and has no timer due reads nothing else.
+State is a log of records, one or more for each key. A worker caches them between batches; a batch decodes and writes
+only the keys that have rows or whose timer is due. The bucket's metadata holds the progress of the input, the list of
+the log's entries and the soonest timer: a batch without rows and due timers reads nothing else.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
 
 _SAID: Final = ProgressTracker()
-"""Progress is what the input says, and no more."""
+"""Takes the progress that the input reports, without a progress policy."""
 
 
 class Work(NamedTuple):
@@ -57,7 +57,7 @@ class Work(NamedTuple):
     key_watermark: int = EARLIEST
 
     def add(self, rows: Sequence[InputChange], key_watermark: int) -> Work:
-        """Return it with more of the same key."""
+        """Return it with more rows of the same key, and the larger key watermark."""
         return Work(self.key, [*self.rows, *rows], max(self.key_watermark, key_watermark))
 
 
@@ -70,8 +70,8 @@ class BatchResult:
         evicted: The rows of the second output, key by key.
         rejections: The late and rejected rows, key by key. A row that waited for others may be rejected in a later
             batch than its own.
-        progress: The progress of the input now.
-        watermark: No later output of this bucket has a sync time below it.
+        progress: The progress of the input after the batch.
+        watermark: The output watermark: no later output of this bucket changes anything before it.
         accepted: The number of accepted rows; one that waits for other rows of its event counts when they came.
         keys: The number of keys that the batch brought rows of.
         windows_closed: The number of windows of keys, with members, that this batch made final.
@@ -112,16 +112,16 @@ class Bucket:
         """Open a bucket.
 
         Args:
-            query: What it evaluates.
-            cells: Its state.
-            codec: How the state is written.
-            identity: What the state depends on besides this class; a query that differs in it cannot read the state,
-                but for versions that its modules go on from.
-            tracker: What says how far the input is, besides the progress that arrives.
-            run: The way of a micro-batch through the bucket, if it is another one.
-            kept: Where this process keeps stores between batches; None to keep none.
-            name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
-            make_version: Makes a version of the state that was never used before.
+            query: The query.
+            cells: The cells that hold the state.
+            codec: Encodes and decodes the state.
+            identity: The parts of the query that the state depends on. A query with another identity cannot read the
+                state, except where only versions of modules differ and the newer ones continue from the older.
+            tracker: Computes the watermark from the progress that the input reports.
+            run: The class that processes a micro-batch; `BatchRun` by default.
+            kept: The cache of this process for key stores, between batches; None for no cache.
+            name: Identifies the bucket in that cache; of a tuple, the first part identifies the query.
+            make_version: Returns a version for the state that was never used before.
         """
         compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
         self._query = query
@@ -139,15 +139,15 @@ class Bucket:
         key_watermarks: Iterable[tuple[Key, int]] = (),
         signals: frozenset[str] = frozenset(),
     ) -> BatchResult:
-        """Take in a micro-batch.
+        """Process a micro-batch.
 
         Args:
-            changes: The rows of the batch by key. Order means nothing, neither of keys nor of rows.
-            arrived: What the batch says of the progress of the whole input. It holds after the batch: a row of the
-                batch is late only by the watermark of earlier batches.
-            observed: What the tasks of the batch have seen of each source of the input.
-            key_watermarks: Watermarks of single keys, which hold after the batch too.
-            signals: The names of the external events that it brings.
+            changes: The rows of the batch by key. The order of keys and of rows has no meaning.
+            arrived: The progress of the whole input that the batch reports. It takes effect after the batch: a row of
+                the batch is late only relative to the watermark of earlier batches.
+            observed: The observations of the batch's tasks for each source of the input.
+            key_watermarks: Watermarks of single keys, which also take effect after the batch.
+            signals: The names of the signals in the batch.
 
         Raises:
             ModuleFailedError: A module raised an exception. The state stays as it was.
@@ -187,13 +187,13 @@ class Bucket:
 
 
 class BatchRun:
-    """One micro-batch on its way through the keys.
+    """Process one micro-batch, key by key.
 
     Attributes:
-        result: What becomes of it.
-        emission: The strategy by which windows are emitted.
-        now: The progress after it by which windows close.
-        state_class: What it keeps of a key.
+        result: The result of the batch so far.
+        emission: The strategy that emits windows.
+        now: The progress after the batch, with the watermark after allowed lateness.
+        state_class: The class of a key's state.
     """
 
     state_class: ClassVar[type[KeyState]] = KeyState
@@ -226,7 +226,7 @@ class BatchRun:
         self._at = (self.now.watermark, visibility, now.clock, max_event_time)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return a tick below which the output does not change any more (the paper, section V.F).
+        """Return the output watermark: the output before it does not change any more (the paper, section V.F).
 
         Args:
             earliest: The smallest `KeyTimer.output_watermark` of any key that has a state.
@@ -243,15 +243,15 @@ class BatchRun:
         return first if self._extent is None else query.window.extent_start(first)
 
     def timer_of(self, state: KeyState, now: Progress) -> KeyTimer:
-        """Return the timer of a key, given the progress as it counts for the key."""
+        """Return the timer of a key, given the progress with the key's own watermark."""
         return timer(self._query, state, now)
 
     def has_work(self, timer: KeyTimer) -> bool:
-        """True if one of many keys has something to do, given their soonest timer."""
+        """True if any key has work, given the soonest of their timers."""
         return self.emission.is_signalled or timer.is_reached(*self._at)
 
     def run(self, store: KeyStore, work: Mapping[bytes, Work]) -> None:
-        """Process the keys that have rows or something to do."""
+        """Process the keys that have rows or a timer that is due."""
         self.result.keys = len(work)
         for name in sorted({*work, *store.due(self._at, is_signalled=self.emission.is_signalled)}):
             self._process_key(store, name, work.get(name) or Work(tuple(self._codec.unpack(name))))
@@ -306,7 +306,7 @@ class BatchRun:
             store.remove(name)
 
     def _state_of(self, key: Key, stored: StoredKey, room: int) -> KeyState:
-        """Return the decoded state of a key; its changes are followed if there is room to append them."""
+        """Return the decoded state of a key; its changes are tracked if `room` lets them be appended."""
         state = stored.state
         if state is None:
             records = [self._codec.unpack(record.data) for record in stored.records]

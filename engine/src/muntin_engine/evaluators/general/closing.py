@@ -1,4 +1,7 @@
-"""Closing: up to which tick no legal change alters a window, what is emitted then for good, and what is forgotten."""
+"""Close windows: find those that no legal change can alter, emit their final results, and drop their state.
+
+A change is legal if it is not late: its sync time, the earliest tick that it changes, is at the watermark or after it.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,20 @@ from muntin_engine.evaluators.general.key_state import KeyState
 
 
 def boundary_limit(query: EvaluatorQuery, watermark: int) -> int:
-    """Return the largest end of a window whose extent no legal change can alter.
+    """Return the tick up to which no legal change can move a window's boundary.
 
-    That is the watermark; one tick less where a boundary at the watermark can still move.
+    That is the watermark; one tick less for windows whose boundary at the watermark can still move.
     """
     is_movable = query.window.ends_move and watermark not in (EARLIEST, INFINITY)
     return watermark - 1 if is_movable else watermark
 
 
 def closing_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
-    """Return a tick such that no legal change can alter a window that ends there or before.
+    """Return the closing limit: no legal change can alter a window that ends at it or before.
 
-    Where results depend on ends outside the window, it is no later than the earliest membership of an event that can
-    still be prolonged. The paper's "every member has RE <= c" (section V.F) lets an event that ends at c be prolonged
-    after its window was dropped; a watermark is strict, so its end must lie below.
+    A module that sees ends outside its window holds the limit back: to the start of the earliest membership of an event
+    that can still be extended. The paper closes a window when "every member has RE <= c" (section V.F), but the
+    watermark is strict, so an event that ends at c can still be extended. Here every member has to end before c.
     """
     limit = boundary_limit(query, watermark)
     if not query.waits_for_ends or watermark in (EARLIEST, INFINITY):
@@ -43,17 +46,17 @@ def movable(state: KeyState, watermark: int) -> list[StoredEvent]:
 
 
 class ClosingWindows:
-    """Finds the windows that no legal change can alter any more.
+    """Finds the windows that close.
 
-    Cost: a key without one costs constant time, unless windows wait for the ends of events; the others one sweep over
-    the key's open events.
+    Cost: constant time for a key without such a window, unless windows wait for the ends of events; otherwise one sweep
+    over the key's open events.
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
         self._query = query
 
     def limit(self, state: KeyState, watermark: int) -> int | None:
-        """Return a tick at which, or before, windows that close now end; None if none closes."""
+        """Return the limit at which, or before which, windows that close now end; None if none closes."""
         if state.closes_out_of_order:
             limit = boundary_limit(self._query, watermark)
         else:
@@ -62,16 +65,16 @@ class ClosingWindows:
         return limit if first is not None and first.end <= limit else None
 
     def steps(self, state: KeyState, limit: int, before: int, now: Progress) -> Iterable[SweptWindow]:
-        """Sweep the windows that close now, and those that are empty after one that is not.
+        """Sweep over the windows that close now.
 
-        Windows close out of order where a module waits for the ends of members. One that is passed over then comes as
-        empty: a state that slides must not slide across it, as it never sees who enters and leaves there.
+        Where windows close out of order, every other window on the way comes without members. A state that slides then
+        starts anew after it, because it has not seen which events entered and left there.
 
         Args:
-            state: The key's state, which has taken the batch in.
-            limit: From `limit`.
+            state: The key's state, with the batch applied.
+            limit: The result of `limit`.
             before: The watermark before the batch.
-            now: The progress after it.
+            now: The progress after the batch.
         """
         events = state.events.overlapping(state.assigner.frontier, limit)
         steps = sweep(state.assigner.ending(events, EARLIEST, limit, now.horizon), events)
@@ -83,9 +86,9 @@ class ClosingWindows:
         )
 
     def has_closed(self, step: SweptWindow, watermark: int) -> bool:
-        """True if a window closed at a watermark, where they close out of order.
+        """True if a window was closed at a watermark, where windows close out of order.
 
-        What closed then has not changed since.
+        Its present members decide this for an earlier watermark too, because a closed window does not change.
         """
         if watermark == INFINITY:
             return True
@@ -94,10 +97,10 @@ class ClosingWindows:
 
 
 class FinalEmission(Emission):
-    """Emits closing windows, computed in one sweep. Between batches it keeps events and nothing else.
+    """Emits windows when they close, computed in one sweep. Between batches it keeps events alone.
 
-    Cost: a change costs its place in the index. A batch that closes windows costs the key's open events, plus for
-    each window what its modules cost: a constant per row for modules that slide, the members for the others.
+    Cost: a change is inserted into the index. A batch that closes windows goes through the key's open events once, and
+    calls the modules for each window: at a constant cost per row for modules that slide, otherwise with all members.
     """
 
     follows_windows = False
@@ -110,7 +113,7 @@ class FinalEmission(Emission):
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
         """Return the rows of the windows that close."""
-        del affected  # nothing is kept that it could alter
+        del affected  # nothing was emitted that could change
         limit = self._closing.limit(state, now.watermark)
         if limit is None:
             return []
@@ -124,10 +127,10 @@ class FinalEmission(Emission):
 
 
 def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int:
-    """Close windows and drop the events that belong to closed windows alone.
+    """Close windows, and drop the events that only closed windows need.
 
     Returns:
-        How many windows that were out are closed now.
+        The number of emitted windows that are closed now.
     """
     assigner = state.assigner
     forgotten: list[StoredEvent] = []
@@ -151,5 +154,5 @@ def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
 
 
 def _is_closed(waiting: Sequence[StoredEvent], limit: int, window: Window) -> bool:
-    """True if a window has ended, and has no member for whose end it waits."""
+    """True if a window has ended and waits for the end of no member."""
     return window.end <= limit and not any(e.since < window.end and e.until > window.start for e in waiting)

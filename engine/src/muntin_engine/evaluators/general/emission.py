@@ -1,4 +1,4 @@
-"""Emission: the contract of the strategies by which general evaluation emits windows."""
+"""The contract of emission strategies, which decide when the general evaluator emits a window."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from muntin_engine.evaluators.general.key_state import KeyState
 
 
 class Emission(ABC):
-    """Emits the windows of a key in a micro-batch, once its changes are in the indexes.
+    """Emits the windows of a key in a micro-batch, after its changes are applied to the indexes.
 
-    Windows that are closed are forgotten after it.
+    The caller then drops the state of closed windows.
 
     Attributes:
-        follows_windows: True if it keeps an entry for each window that is emitted or watched. It is then told which
-            windows a micro-batch affects.
-        is_signalled: True if every key must be looked at, whatever its timers say.
-        windows_closed: How many windows with members it has emitted for good, and of which it keeps no entry.
-        evicted: What rows of the last key gave when they left, where a module makes an output of that.
+        follows_windows: True if it keeps an entry for each window that was emitted or has a trigger. It then gets the
+            windows that a micro-batch affects.
+        is_signalled: True if every key has work, whatever its timer says, because of a signal.
+        windows_closed: The number of windows with members that it emitted as final and keeps no entry of.
+        evicted: The second output of the last key: what its module returned for rows that left.
     """
 
     follows_windows: ClassVar[bool] = True
@@ -38,9 +38,9 @@ class Emission(ABC):
 
         Args:
             key: The key.
-            state: Its state, which has taken the micro-batch in.
+            state: Its state, with the micro-batch applied.
             affected: The windows that the micro-batch affects, and those that become visible; empty unless it
                 follows windows.
-            before: The progress before the micro-batch, as it counts for the key.
-            now: The progress after it.
+            before: The progress before the micro-batch, with the key's own watermark.
+            now: The progress after the micro-batch, likewise.
         """

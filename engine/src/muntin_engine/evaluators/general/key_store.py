@@ -1,8 +1,8 @@
-"""The state of the keys of a bucket: in memory as bytes or decoded, and in a log as records.
+"""Store the states of a bucket's keys: in memory as bytes or decoded, and in a log as records.
 
-A key's state is a *whole* record and the changes after it. A batch writes the records of the keys that it touches, so
-what it writes grows with what changed and not with what a key holds. A worker keeps the store from batch to batch; it
-is made anew from the log where it was lost.
+A key's state is a *whole* record and records of the changes after it. A batch appends a record to each key that it
+touches, so it writes as much as changed and not as much as a key holds. A worker caches the store between batches, and
+rebuilds it from the log if it was lost.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
 
 KEY_GROUPS: Final = 64
-"""The number of groups of keys with a timer each, so that keys without work are not looked at one by one."""
+"""The number of key groups. Each has the soonest timer of its keys, so a batch skips groups in which none is due."""
 
 LARGE: Final = 1024
-"""A key with a whole record of so many bytes gets records of its changes; a smaller one is written whole, and a larger
-one is kept decoded where there is room."""
+"""The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
+allows; a smaller key is written whole each time."""
 
 DECODED: Final = 10
-"""A decoded state takes so many times the memory of its records, roughly."""
+"""The memory of a decoded state as a multiple of its records' size, roughly."""
 
 _HEAD: Final = 16
 """The size of a record besides its data, roughly."""
 
 _OBJECTS: Final = 512
-"""Memory that a key takes besides its data, roughly."""
+"""The memory of a key besides its data, roughly."""
 
 _NAME: Final = itemgetter(0)
 
@@ -45,7 +45,7 @@ class Record(NamedTuple):
     Attributes:
         number: The number of the batch that wrote it.
         is_whole: True if it replaces all records before it.
-        data: The state or the changes of it, as bytes; none if the key has no state any more.
+        data: The state, or its changes, as bytes; empty if the key has no state any more.
     """
 
     number: int
@@ -59,9 +59,9 @@ class StoredKey:
 
     Attributes:
         timer: Its timer.
-        records: Its whole record, and the changes after it.
-        size: The size of its records.
-        state: The decoded state, where that is kept.
+        records: Its whole record, and the records of changes after it.
+        size: The size of its records in bytes.
+        state: The decoded state; None if it is not cached.
     """
 
     timer: KeyTimer
@@ -71,21 +71,21 @@ class StoredKey:
 
     @property
     def room(self) -> int:
-        """The size of changes that may be appended before the state is to be written as a whole again."""
+        """The bytes of changes that may still be appended, until the state is written whole again."""
         whole = len(self.records[0].data)
         return 2 * whole - self.size if whole >= LARGE else 0
 
 
 class KeyStore:
-    """The keys of one bucket, by the bytes that name them.
+    """The states of one bucket's keys, by the encoded key.
 
-    Cost: a batch looks at the timers of all groups of keys, and at the keys of those groups where one is due.
+    Cost: a batch looks at the timers of all key groups, and at the keys of those groups where one is due.
 
     Attributes:
-        size: The size of all records that are not replaced.
-        memory: The same, with what decoded states take.
+        size: The size in bytes of all live records.
+        memory: The memory of the records and of decoded states, in bytes.
         timer: The soonest timer of all keys, as of the last `write`.
-        number: The number of the records of this batch, above that of all before.
+        number: The number that records of this batch get, larger than that of all earlier ones.
     """
 
     def __init__(self, codec: Codec) -> None:
@@ -101,16 +101,16 @@ class KeyStore:
         return sum(map(len, self._groups.values()))
 
     def items(self) -> Iterator[tuple[bytes, StoredKey]]:
-        """Yield all keys, by the bytes that name them."""
+        """Yield all keys, encoded, with their states."""
         for keys in self._groups.values():
             yield from keys.items()
 
     @classmethod
     def of(cls, codec: Codec, entries: Iterable[StoredEntry], keys: int) -> KeyStore:
-        """Return the store that wrote some entries.
+        """Rebuild a store from the entries of its log.
 
         Raises:
-            StateError: They are not of so many keys.
+            StateError: They do not have as many keys as the metadata says.
         """
         store = cls(codec)
         for name, (timer, records) in _joined(codec, entries).items():
@@ -125,7 +125,7 @@ class KeyStore:
         return store
 
     def due(self, at: Sequence[int], *, is_signalled: bool) -> list[bytes]:
-        """Return the names of the keys with work.
+        """Return the encoded keys that have work.
 
         Args:
             at: The progress, as `KeyTimer.is_reached` takes it.
@@ -161,7 +161,7 @@ class KeyStore:
         return key.state is not None
 
     def remove(self, name: bytes) -> None:
-        """Forget a key, if it is known."""
+        """Remove a key, if it has a state."""
         if self._take(name) is not None:
             self._written[name] = NEVER, Record(self.number, True, b"")
 
@@ -175,13 +175,13 @@ class KeyStore:
         return key
 
     def forget_decoded(self) -> None:
-        """Keep bytes alone."""
+        """Drop all decoded states, and keep their bytes."""
         for _, key in self.items():
             key.state = None
         self.memory = self.size + _OBJECTS * len(self)
 
     def write(self) -> list[Entry]:
-        """Return the records since the last call as entries of a few megabytes."""
+        """Return the records since the last call as log entries of a few megabytes."""
         if not self._written:
             return []
         self._settle({_group(name) for name in self._written})
@@ -189,17 +189,17 @@ class KeyStore:
         return self._entries([(name, timer, (record,)) for name, (timer, record) in written.items()])
 
     def whole(self) -> list[Entry]:
-        """Return all records that are not replaced, as entries."""
+        """Return all live records as log entries."""
         return self._entries((name, key.timer, key.records) for name, key in sorted(self.items(), key=_NAME))
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
-        """Return the same as some entries say, in as few as possible."""
-        del first_live  # keys come to an end one by one
+        """Merge some entries of the log into as few as possible."""
+        del first_live  # an entry has keys that end at any time
         joined = sorted(_joined(self._codec, entries).items(), key=_NAME)
         return self._entries((name, timer, records) for name, (timer, records) in joined)
 
     def _settle(self, groups: Iterable[int]) -> None:
-        """Bring the timers of some groups, and that of all keys, up to date; forget the groups without keys."""
+        """Update the timers of some key groups, and the soonest of all; drop the groups without keys."""
         for group in groups:
             if self._groups[group]:
                 self._timers[group] = soonest([key.timer for key in self._groups[group].values()])
@@ -236,7 +236,7 @@ def _group(name: bytes) -> int:
 
 
 def _joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
-    """Return the timer of each key and its records in order, without those that a whole one among them replaces."""
+    """Return the timer and the live records of each key, in order: the last whole record, and those after it."""
     found: dict[bytes, tuple[KeyTimer, list[Record]]] = {}
     for entry in entries:
         names, timers, counts, *columns = codec.unpack(entry.data)

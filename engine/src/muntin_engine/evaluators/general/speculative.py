@@ -21,7 +21,7 @@ from muntin_engine.evaluators.general.time_bound import ResultsAsKnown, replace_
 
 
 class Content(NamedTuple):
-    """The present content of a window: its number of members, the modules' states worth keeping, the rows."""
+    """The content of a window after a batch: its number of members, the module states to keep, and its output rows."""
 
     size: int
     states: list[Any]
@@ -32,10 +32,10 @@ _NOTHING = Content(0, [], [])
 
 
 class SpeculativeEmission(Emission):
-    """Keeps each window that is out up to date.
+    """Emits windows before they close, and keeps each emitted window up to date.
 
-    A window that becomes visible is computed as part of a sweep and keeps no state: most windows do not change
-    any more. One that does change gets a state, which later changes update.
+    A window that becomes visible is computed in a sweep and keeps no module state, because most windows never change
+    again. One that does change gets a state, which later changes update.
 
     Cost: a change costs the windows it affects. In each, an incremental module that has a state is updated with the
     change; any other is computed from the members, which one sweep finds for all windows of the batch.
@@ -51,8 +51,8 @@ class SpeculativeEmission(Emission):
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
     ) -> list[OutputChange]:
-        """Return the difference between the affected windows as they are now and what is live of them."""
-        del before, now  # all that they say is in the affected windows
+        """Return the difference between the new rows of the affected windows and their live rows."""
+        del before, now  # the affected windows depend on both already
         contents = self._contents(key, state, affected)
         output = self._shorten_past(state, affected, contents) if self._query.is_time_bound else []
         for window in sorted(contents, key=by_extent):
@@ -60,7 +60,7 @@ class SpeculativeEmission(Emission):
         return output
 
     def _contents(self, key: object, state: KeyState, affected: dict[Window, Affected]) -> dict[Window, Content]:
-        """Return the present content of the affected windows, without those that have not changed."""
+        """Return the content of the affected windows that have changed."""
         contents: dict[Window, Content] = {}
         stale: list[Window] = []
         starts = sorted(event.start for event in state.events) if self._query.is_cut_at_changes else []
@@ -98,7 +98,7 @@ class SpeculativeEmission(Emission):
                     slide.skip()
 
     def _is_last_piece(self, window: Window, change: Affected, starts: Sequence[int]) -> bool:
-        """True if a change alters a window from some tick on, and nothing more becomes known of it after that."""
+        """True if a change alters only the last piece of a time-bound window."""
         if not self._query.is_cut_at_changes or self._query.window.known_at(window) is not None:
             return not self._query.hides_later_ends
         since = max(window.start, change.sync_time)
@@ -129,7 +129,7 @@ class SpeculativeEmission(Emission):
         return Content(len(step.members), kept, self._stamper.rows(key, step.window, results))
 
     def _pieces(self, key: object, step: SweptWindow, entry: WindowEntry, change: Affected) -> list[OutputRow] | None:
-        """Return the rows of a window of which more becomes known tick by tick; None if one result is all."""
+        """Return the rows of a time-bound window that has several pieces; None if one result covers the window."""
         window, members = step.window, step.members.values()
         if self._query.is_cut_at_changes:
             ticks = self._as_known.ticks(window, members, change.sync_time if entry.size else window.start)
@@ -141,7 +141,7 @@ class SpeculativeEmission(Emission):
         return None
 
     def _updated(self, key: object, window: Window, entry: WindowEntry, change: Affected) -> Content:
-        """Return a window's content from its states alone."""
+        """Return a window's content from its module states, updated with a change."""
         pairs = list(zip(self._computations, entry.states, strict=True))
         states = [_update(computation, old, key, window, change) for computation, old in pairs]
         results = [new.result_of_state(state, key, window) for (new, _), state in zip(pairs, states, strict=True)]
