@@ -165,8 +165,8 @@ WORKS: Final = (
         aggregate="average",
         keys=10_000,
         windows=(Calendar("Europe/Berlin"), Hopping(86_400, 86_400)),
-        systems=(COLUMNAR, GENERAL, SPARK, "pyflink"),
-        files={COLUMNAR: 3, GENERAL: 1, SPARK: 3, "pyflink": 1},
+        systems=(COLUMNAR, SLICED, GENERAL, SPARK, "pyflink"),
+        files={COLUMNAR: 3, SLICED: 3, GENERAL: 1, SPARK: 3, "pyflink": 1},
         pace=AUTUMN,
     ),
     Work(

@@ -8,6 +8,7 @@ from benchmarks.question import Question
 from benchmarks.systems.muntin_query import muntin_results
 from benchmarks.systems.plain_aggregates import PLAIN
 from benchmarks.systems.system import SparkSystem
+from benchmarks.windows import Calendar, Hopping, Session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,6 +18,7 @@ class MuntinSliced(SparkSystem):
     """Python state over slices."""
 
     name = "muntin sliced"
+    has = (Hopping, Session, Calendar)
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""

@@ -54,6 +54,9 @@ SLICED: dict[str, tuple[CalendarWindows, str, int]] = {
 }
 """The same for evaluation over slices, without a reach."""
 
+LASTING = [name for name in SLICED if name != "a day that was skipped"]
+"""Those over events with lifetimes, too: a range of the others would have an empty window in it."""
+
 CALENDARS: dict[str, WindowKind] = {name: kind for name, (kind, _, _) in SCALES.items()}
 
 

@@ -18,7 +18,7 @@ from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.columnar import counting, ranges, window_closing
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import Average
-from tests.differential.calendars import SLICED, spread
+from tests.differential.calendars import LASTING, SLICED, spread
 from tests.differential.drive import check, failure
 from tests.differential.slices import SliceCase, as_point, run
 
@@ -28,11 +28,8 @@ def sliced(name: str, number: int = 0, *, is_point: bool = True, forms: str = "a
     return SliceCase((kind,), forms, is_point, number, spread=(origin, scale))
 
 
-LIFETIMES = [name for name in SLICED if name != "a day that was skipped"]  # a range of windows would have an empty one
-
-
 @pytest.mark.parametrize(
-    ("name", "is_point"), [*((name, True) for name in SLICED), *((name, False) for name in LIFETIMES)]
+    ("name", "is_point"), [*((name, True) for name in SLICED), *((name, False) for name in LASTING)]
 )
 def test_the_output_is_that_of_the_reference_after_every_batch(name: str, is_point: bool) -> None:
     for number in range(2):

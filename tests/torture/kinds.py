@@ -37,7 +37,7 @@ KINDS: Final = (
     ),
     Kind(
         "slices",
-        "Columnar evaluation over random grids, on several tasks, with batches that fail and run again.",
+        "Columnar evaluation over random grids and calendars, on several tasks, with batches that fail and run again.",
         Lane.PYTHON,
         3,
         "tests.torture.streams:sliced",

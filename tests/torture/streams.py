@@ -15,7 +15,7 @@ from muntin_engine.evaluators.general import key_store
 from muntin_engine.evaluators.general.key_state import SPECIAL
 from muntin_engine.state import log
 from tests.differential import slices
-from tests.differential.calendars import CALENDARS, on_the_calendar
+from tests.differential.calendars import CALENDARS, LASTING, SLICED, on_the_calendar
 from tests.differential.cases import BY_NAME, GROWING, WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
@@ -106,12 +106,25 @@ def without_special_assigners(seed: int, folder: Path) -> Figures:
 
 
 def sliced(seed: int, folder: Path) -> Figures:
-    """Run columnar modules over one or several grids."""
+    """Run columnar modules over one or several grids, or over a calendar."""
     random = Random(seed)
+    if random.random() < 0.3:
+        return _sliced_calendar(random)
     count = random.choice((1, 1, 2, 3))
     windows = tuple(random.choice(list(GRIDS.values())) for _ in range(count))
     is_point = count > 1 or random.random() < 0.6
     case = slices.SliceCase(windows, random.choice(list(FORMS)), is_point, random.randrange(10**9))
+    stream = case.stream
+    check(case, stream, slices.run)
+    return _figures(stream)
+
+
+def _sliced_calendar(random: Random) -> Figures:
+    name = random.choice(list(SLICED))
+    kind, origin, scale = SLICED[name]
+    is_point = name not in LASTING or random.random() < 0.6
+    forms, number = random.choice(list(FORMS)), random.randrange(10**9)
+    case = slices.SliceCase((kind,), forms, is_point, number, spread=(origin, scale))
     stream = case.stream
     check(case, stream, slices.run)
     return _figures(stream)
