@@ -1,8 +1,8 @@
-"""The events and the windows of one key, each in an index.
+"""The indexes of one key: its events, by membership, and its windows that were emitted or have a trigger state.
 
-What is indexed of an event is its *membership*: the stretch `[since, until)` of the axis that makes it a member of each
-window the stretch overlaps. For the plain overlap rule that is its lifetime; a reach prolongs it, and a count window's
-membership is the one tick that is counted. Windows are indexed that have been emitted, or that a trigger follows.
+The *membership* of an event is an interval `[since, until)` of the axis: the event is a member of each window that
+overlaps it. For snapshot and hopping windows that is the lifetime, extended by a reach; for count windows it is the one
+tick that is counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class StoredEvent(NamedTuple):
         end: First tick after it.
         payload: The tuple of input values.
         since: First tick of its membership.
-        until: First tick after it; equal to `since` for an event that is a member of nothing yet.
+        until: First tick after it; equal to `since` for an event that is not a member of any window yet.
     """
 
     id: Hashable
@@ -37,12 +37,12 @@ class StoredEvent(NamedTuple):
 
     @property
     def is_member(self) -> bool:
-        """True if some window may have it."""
+        """True if it can be a member of a window."""
         return self.since < self.until
 
     @property
     def is_filtered(self) -> bool:
-        """True if a filter left it out: it is a member of nothing for good, and kept for its revisions alone."""
+        """True if a filter left it out: it is never a member, and is kept only so that its revisions find it."""
         return self.until == EARLIEST
 
     def filtered(self) -> StoredEvent:
@@ -51,43 +51,43 @@ class StoredEvent(NamedTuple):
 
     @property
     def is_endless(self) -> bool:
-        """True if it has not stopped being a member."""
+        """True if its membership has no end."""
         return self.until == INFINITY
 
 
 stored_event: Final = cast("Callable[[tuple[Any, ...]], StoredEvent]", partial(tuple.__new__, StoredEvent))
-"""Makes an event of its fields, without a step in Python: a key's events are read in every batch that touches it."""
+"""Makes an event from its fields without a Python call: a key's events are decoded in each batch that touches it."""
 
 by_start: Final = attrgetter("start")
-"""An event's order by its lifetime."""
+"""Sort key: the start of the lifetime."""
 
 by_since: Final = attrgetter("since")
-"""An event's order among those that become members."""
+"""Sort key: the start of the membership."""
 
 by_until: Final = attrgetter("until")
-"""An event's order among those that stop being members."""
+"""Sort key: the end of the membership."""
 
 in_order: Final = attrgetter("until", "since")
-"""An event's order in an index."""
+"""Sort key: the order of events in an index."""
 
 _MANY: Final = 32
-"""A part of so many of the events is put into the list one by one; more are put in and sorted."""
+"""At most one event in so many is inserted one by one; more are appended, and the list is sorted."""
 
 
 class EventIndex:
-    """The events of one key, and which of them changed since they were stored, where that is followed.
+    """The events of one key, and the changes since they were stored, if these are tracked.
 
-    Cost: finding a place takes time logarithmic in the number of events. A change moves what is behind its place in a
-    plain sorted list, which is one copy of memory; many changes at once sort a list that is almost sorted.
+    Cost: a search is logarithmic in the number of events. They are a plain sorted list, so an insertion copies the
+    memory behind its place; many insertions at once sort a list that is almost sorted.
 
     Attributes:
-        ordered: The events, in order of end, then start, of membership; to be read alone.
-        gone: The ids of stored events that are gone, or are others now; None until changes are followed.
+        ordered: The events, by end, then by start, of membership; callers only read it.
+        gone: The ids of stored events that were removed or replaced; None if changes are not tracked.
         new: The events that are not stored, by id.
     """
 
     def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
-        """Take in stored events that are in order already, as iterating over an index gives them."""
+        """Make an index of events that are in its order already."""
         self.ordered = list(events)
         self._by_id: dict[Hashable, StoredEvent] | None = None
         self.gone: dict[Hashable, None] | None = None
@@ -107,7 +107,7 @@ class EventIndex:
         return self._by_id.get(id)
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        """Forget some events and take in others."""
+        """Remove some events and insert others."""
         ordered, few = self.ordered, len(self.ordered) // _MANY
         if len(gone) <= few:
             for event in gone:
@@ -126,7 +126,7 @@ class EventIndex:
         self._note(gone, new)
 
     def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
-        """Forget the events whose membership ends at a tick or before, except those needed; return the forgotten."""
+        """Remove the events whose membership ends at a tick or before, except those needed; return the removed."""
         candidates = self.until_at_most(until)
         if not candidates:
             return []
@@ -141,7 +141,7 @@ class EventIndex:
         return forgotten
 
     def follow(self) -> None:
-        """Take all events for stored as they are, and follow their changes from now on."""
+        """Regard all events as stored, and track their changes from now on."""
         self.gone, self.new = {}, {}
 
     def _note(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
@@ -179,16 +179,16 @@ class EventIndex:
 
 
 class TriggerState(NamedTuple):
-    """The trigger's state of one window, and what has become of its firings.
+    """The trigger state of one window.
 
     Attributes:
         state: The trigger's own state; None once it is finished.
         is_finished: True if the trigger is not called again.
-        clock: The reading of the clock at which it wakes up.
-        max_event_time: The max event time at which it wakes up.
+        clock: The clock reading at which the trigger is due.
+        max_event_time: The max event time at which the trigger is due.
         firings: The number of firings so far.
-        is_changed: True if its members changed since the last firing.
-        since: The last number that its key had given out then: what came later has a larger one.
+        is_changed: True if the window's members changed since the last firing.
+        since: The key's last serial number at that firing: events that came later have larger ones.
     """
 
     state: Any = None
@@ -200,12 +200,12 @@ class TriggerState(NamedTuple):
     since: int = EARLIEST
 
     def wakes(self, clock: int, max_event_time: int) -> bool:
-        """True if the trigger wakes up."""
+        """True if the trigger is due."""
         return self.clock <= clock or self.max_event_time <= max_event_time
 
 
 by_extent: Final = attrgetter("start", "end")
-"""The order of windows."""
+"""Sort key: the order of windows."""
 
 
 class Stretch(Protocol):
@@ -257,7 +257,7 @@ class WindowEntry(NamedTuple):
 
 
 NEW: Final = WindowEntry(0, [], [])
-"""The entry of a window that has none."""
+"""The entry of a window that is not in the index: no members and no output."""
 
 
 class WindowIndex:
@@ -267,12 +267,12 @@ class WindowIndex:
     there are new ones: linear, since they are almost sorted.
 
     Attributes:
-        entries: The entries by window, in no order; to be read alone.
-        changed: The windows whose entries changed since they were stored; None until changes are followed.
+        entries: The entries by window, in no order; callers only read it.
+        changed: The windows whose entries changed since they were stored; None if changes are not tracked.
     """
 
     def __init__(self, *, keeps_history: bool = False) -> None:
-        """Start an index; it keeps replaced windows where output is shortened and not retracted."""
+        """Make an index; one that keeps history has replaced windows too, whose output is shortened, not retracted."""
         self._keeps_history = keeps_history
         self.entries: dict[Window, WindowEntry] = {}
         self._order: list[Window] | None = None
@@ -290,7 +290,7 @@ class WindowIndex:
         return self.entries.get(window, NEW)
 
     def put(self, window: Window, entry: WindowEntry) -> None:
-        """Set the entry of a window; one without members and live rows is forgotten."""
+        """Set the entry of a window; an entry without members and live rows is removed."""
         if not entry.size and not entry.live:
             self._discard(window)
             return
@@ -301,13 +301,13 @@ class WindowIndex:
             self.changed.add(window)
 
     def follow(self) -> None:
-        """Take all entries for stored as they are, and follow their changes from now on."""
+        """Regard all entries as stored, and track their changes from now on."""
         self.changed = set()
 
     def shown_in(self, stretches: Sequence[T]) -> list[tuple[Window, list[T]]]:
-        """Return the windows with members that share a tick with some stretches `[start, end)`, each with these.
+        """Return the windows with members that overlap some stretches `[start, end)`, each with its stretches.
 
-        Cost: for each stretch a logarithmic step and its windows; all windows, where replaced windows are kept.
+        Cost: a binary search and the windows found, for each stretch; all windows, where replaced windows are kept.
         """
         if not self.entries or not stretches:
             return []
@@ -324,15 +324,15 @@ class WindowIndex:
         return [(window, some) for window, some in zip(order, found, strict=True) if some]
 
     def close(self, frontier: int, watermark: int, is_closed: Callable[[Window], bool] | None = None) -> int:
-        """Forget the windows that are closed, and the final output of replaced windows.
+        """Remove the closed windows, and the final output of replaced windows.
 
         Args:
-            frontier: Existing windows that start before it are closed.
+            frontier: Windows that start before it are closed.
             watermark: Where output is shortened and not retracted, rows that end at it or before are final.
-            is_closed: True for those of the others that are closed too; none unless given.
+            is_closed: Returns True for a later window that is closed too; None if no later one is.
 
         Returns:
-            The number of windows that are closed now and were not before.
+            The number of windows that closed.
         """
         order = self._in_order()
         place = bisect_left(order, frontier, key=by_start)
@@ -347,13 +347,13 @@ class WindowIndex:
         return len(closed)
 
     def unsettled(self) -> Iterable[int]:
-        """Return, for each replaced window, the tick at which its output is final."""
+        """Return, for each replaced window, the watermark at which all its output is final."""
         if not self._keeps_history:
             return ()
         return [max(out.row.end for out in entry.live) for entry in self.entries.values() if not entry.size]
 
     def wake_ups(self) -> tuple[int, int]:
-        """Return the first wake-ups of all triggers: a reading of the clock and a max event time."""
+        """Return the clock reading and the max event time at which the first trigger is due."""
         trigger_states = [entry.trigger_state for entry in self.entries.values() if entry.trigger_state is not None]
         if not trigger_states:
             return INFINITY, INFINITY

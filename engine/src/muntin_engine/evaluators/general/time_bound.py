@@ -1,4 +1,7 @@
-"""Correcting live output: in full, or from a tick on where no result may start before its cause."""
+"""Correct live output: by retracting whole rows or, for time-bound results, from the tick of a change on.
+
+A time-bound result never changes output before its cause: rows are shortened instead of retracted.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ from muntin_engine.evaluators.general.indexes import LiveRow, OutputRow, StoredE
 def replace_rows(
     window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
-    """Return the live rows once a window's rows are these, and the changes that lead there.
+    """Replace a window's live rows by its new rows; return the rows that are live then, and the output changes.
 
-    A row that is live already keeps its id and causes no change; the others are retracted in full.
+    A row that is live already keeps its id and causes no change; other live rows are retracted in full.
     """
     kept, obsolete, missing = _match(live, rows)
     changes = [_retraction(window, out) for out in obsolete]
@@ -32,7 +35,7 @@ def replace_rows(
 def replace_rows_from(
     since: int, window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
-    """Do the same from a tick on: output before it stays live, and rows are shortened instead of retracted."""
+    """Replace a window's live rows from a tick on: output before it stays, and rows across it are shortened."""
     wanted = [OutputRow(max(row.start, since), row.end, row.value) for row in rows if row.end > since]
     past = [out for out in live if out.row.end <= since]
     reaching = {out.id: out for out in live if out.row.end > since}
@@ -82,9 +85,10 @@ def _insertion(window: Window, out: LiveRow) -> OutputChange:
 def shortened(
     query: EvaluatorQuery, index: WindowIndex, affected: dict[Window, Affected], changed: Collection[Window]
 ) -> dict[Window, int]:
-    """Return the new ends of the live output of replaced windows, by window.
+    """Return the tick at which the live output of each replaced window has to end.
 
-    The successor's output begins at that end: its own sync time in `affected` is moved back to it.
+    A replaced window no longer exists; its successor took its place. The successor's output begins at that tick, so its
+    sync time in `affected` is moved back to it.
 
     Args:
         query: The query.
@@ -113,7 +117,7 @@ def shortened(
 def _successors(
     query: EvaluatorQuery, past: Iterable[tuple[Window, WindowEntry]], existing: Iterable[Window]
 ) -> Iterator[tuple[Window, Window]]:
-    """Yield the replaced windows with their successors, if these are among the existing ones."""
+    """Yield the replaced windows whose successor exists, each with its successor."""
     successors = sorted(existing, key=by_start)
     for window, entry in past:
         starts = query.window.successor(window, min(out.row.start for out in entry.live))
@@ -126,10 +130,10 @@ def _successors(
 
 
 class ResultsAsKnown:
-    """Computes a window piece by piece, between the ticks at which more becomes known.
+    """Computes a time-bound window in pieces: the result of each piece uses what is known at its start.
 
-    Cost: an incremental module takes each member in once and gives a result for each piece. Any other, and one that
-    reads ends which may move, is computed from the members known so far, for each piece.
+    Cost: an incremental module adds each member once, and computes a result per piece. A module that is not
+    incremental, or that reads ends which may move, is computed for each piece from all members known so far.
     """
 
     def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation], stamper: Stamper) -> None:
@@ -138,7 +142,7 @@ class ResultsAsKnown:
         self._stamper = stamper
 
     def ticks(self, window: Window, members: Iterable[StoredEvent], since: int) -> list[int]:
-        """Return the ticks at which more becomes known of a window, from one on; none if that is past its end."""
+        """Return the ticks of a window at which more becomes known, from a tick on; none if it is past the end."""
         at_once = self._query.window.known_at(window)
         if at_once is not None:
             return [at_once]
@@ -151,7 +155,7 @@ class ResultsAsKnown:
     def rows(
         self, key: object, window: Window, members: Iterable[StoredEvent], ticks: Sequence[int]
     ) -> list[OutputRow]:
-        """Return the rows of a window from the first of the ticks on; a value that stays is one row."""
+        """Return the rows of a window from the first of the ticks on; neighbouring pieces of one value are one row."""
         ordered = sorted(members, key=by_start)
         states: list[Any] = [None] * len(self._computations)
         rows: list[OutputRow] = []
@@ -174,9 +178,10 @@ class ResultsAsKnown:
         return rows
 
     def rows_around(self, key: object, window: Window, members: Iterable[StoredEvent], since: int) -> list[OutputRow]:
-        """Return the rows of a window that was never out and that a batch changes from a tick inside it on.
+        """Return the rows of a window that is emitted for the first time, with a change at a tick inside it.
 
-        Before the tick stand those of the members that it begins with. A row that both times have is one row.
+        Before the tick they are computed from the members that the window starts with, and from it on from all members.
+        Equal rows on both sides are one row.
         """
         all_members = list(members)
         first = [as_of(event, window.start) for event in all_members if event.start <= window.start]
@@ -199,7 +204,7 @@ class ResultsAsKnown:
         states: list[object],
         tick: int,
     ) -> list[object]:
-        """Return the results from the members that are known at a tick; states move on from one tick to the next."""
+        """Return the results from the members known at a tick; `states` are updated from one tick to the next."""
         if not known:
             return []
         if self._query.hides_later_ends:
@@ -219,5 +224,5 @@ class ResultsAsKnown:
 
 
 def as_of(event: StoredEvent, tick: int) -> StoredEvent:
-    """Return an event as it is known at a tick: without an end, if that lies later."""
+    """Return an event as it is known at a tick: without an end, if the end lies after the tick."""
     return event._replace(end=INFINITY) if event.end > tick else event

@@ -1,7 +1,7 @@
 """Early output: final results, and results of open windows whenever a trigger fires.
 
-A micro-batch has one order: the changes are taken in, the windows that close are emitted for good, and the triggers of
-the open windows that changed or are due are called, once each. The final rows are computed as if there were no trigger.
+A micro-batch has a fixed order: its changes are applied, the windows that close are emitted as final, and the triggers
+of the open windows that changed or are due are called once each. Final results do not depend on the trigger.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from muntin_engine.evaluators.general.key_state import KeyState
 
 
 class TriggerCall:
-    """Steps the triggers of a batch's windows. A failure inside one names it, the key, the window and the method.
+    """Calls the trigger for the windows of a batch. An exception names the trigger, key, window and method.
 
     Attributes:
         is_signalled: True if the batch brought a signal that the trigger listens to.
@@ -125,7 +125,7 @@ class TriggerCall:
 
 
 class _Happening(NamedTuple):
-    """The effect of a batch on an open window."""
+    """The effect of a batch on an open window: its size now, the members that came, and the number that left."""
 
     size: int
     is_change: bool = False
@@ -134,11 +134,11 @@ class _Happening(NamedTuple):
 
 
 class TriggeredEmission(Emission):
-    """Keeps a trigger's state for each open window with members, and evaluates the windows that fire in one sweep.
+    """Keeps a trigger state for each open window with members, and computes the windows that fire in one sweep.
 
-    Cost: a change costs the windows it is a member of, each a step of the trigger. A firing costs what closing the
-    window would: windows that fire together share the sweep, and nothing is kept of what was computed. Open windows
-    that did not change and are not due cost reading and writing their trigger's state.
+    Cost: a change costs one trigger call for each window that it is a member of. A firing costs as much as closing the
+    window: windows that fire together share the sweep, and no module state is kept. An open window that did not change
+    and is not due costs reading and writing its trigger state.
     """
 
     def __init__(
@@ -148,9 +148,9 @@ class TriggeredEmission(Emission):
 
         Args:
             query: The query.
-            results: Its results.
-            emission: Its emission.
-            signals: The names of the external events that the batch brings.
+            results: Computes its windows.
+            emission: Its trigger and its refinement.
+            signals: The names of the signals in the batch.
         """
         self._query = query
         self._refinement = emission.refinement
@@ -179,7 +179,7 @@ class TriggeredEmission(Emission):
         return output
 
     def _retract_removed(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
-        """Retract the live output of windows that were removed or lost all their members, and forget these windows."""
+        """Retract the live output of windows that no longer exist or lost all members, and drop their entries."""
         output: list[OutputChange] = []
         for window in sorted(affected, key=by_extent):
             entry, change = state.windows.get(window), affected[window]
@@ -192,7 +192,7 @@ class TriggeredEmission(Emission):
     def _happenings(
         self, state: KeyState, affected: dict[Window, Affected], closed: set[Window], now: Progress
     ) -> dict[Window, _Happening]:
-        """Return the open windows whose trigger is to be called, with the effect of the batch on them."""
+        """Return the open windows whose trigger has to be called, with the effect of the batch on them."""
         happenings: dict[Window, _Happening] = {}
         new: list[Window] = []
         for window, change in affected.items():
@@ -225,7 +225,7 @@ class TriggeredEmission(Emission):
     def _step_triggers(
         self, key: object, state: KeyState, happenings: dict[Window, _Happening], now: Progress
     ) -> list[Window]:
-        """Step the triggers of some windows; return the windows that fire."""
+        """Call the trigger for some windows; return the windows that fire."""
         firing: list[Window] = []
         for window in sorted(happenings, key=by_extent):
             happening, entry = happenings[window], state.windows.get(window)
@@ -272,7 +272,7 @@ class TriggeredEmission(Emission):
 
 
 def _sweep(state: KeyState, windows: list[Window]) -> Iterator[SweptWindow]:
-    """Go through some open windows with their members; those in between that are none of them are passed over."""
+    """Sweep over some open windows with their members."""
     ordered = sorted(windows, key=by_extent)
     return sweep(ordered, state.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])
 
