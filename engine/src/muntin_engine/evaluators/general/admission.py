@@ -1,11 +1,11 @@
 """Admit the changes of one micro-batch to an event index, in whatever order they came.
 
-An event is named by its key, its id and its start. Its rows are grouped by event and chained, independent of their
-order (see `row_chain`). Rows that do not connect to the others yet wait, until the rows between can no longer come
-legally. Rows that cannot be applied are rejected with a reason; none disappears.
+An event is identified by its key, its id and its start. Rows are grouped by event and chained, whatever their order
+(see `row_chain`). A row that does not connect to the others waits until the missing rows would be late. A row that
+cannot be applied is rejected with a reason; no row is lost.
 
-A filter tests insertions alone: rows of punctuation and of revisions have no payload. An event that it leaves out is
-admitted as any other, so that its revisions find it, and is a member of no window until it can no longer be revised.
+A filter tests insertions alone, because rows of punctuation and revisions have no payload. An event that it leaves out
+is admitted, and kept as long as it can be revised, so that its revisions find it; but it is never a member of a window.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Admission:
         self._axis = axis
 
     def admit(self, changes: Sequence[InputChange], now: int) -> None:
-        """Take the changes of the batch; the index itself stays as it is until `settle`.
+        """Admit the changes of the batch; the index itself stays as it is until `settle`.
 
         Args:
             changes: In any order.
@@ -89,7 +89,7 @@ class Admission:
         self._state.replace(gone, self.inserted + new if new else self.inserted)
 
     def _insert_anonymous(self, changes: Sequence[InputChange]) -> Sequence[InputChange]:
-        """Take the insertions that have an end, no id and nothing wrong; return the other rows."""
+        """Admit the valid insertions that have an end and no id; return the other rows."""
         least = self._watermark
         plain = [
             change
@@ -109,7 +109,7 @@ class Admission:
     def _insert(
         self, change: InputChange, fresh: dict[Identity, InputChange], others: dict[Identity, list[InputChange]]
     ) -> None:
-        """Take an insertion, or gather it if its event has other rows."""
+        """Admit an insertion, or gather it if its event has other rows."""
         id, start, end, payload, *_ = change
         if end is None:
             end = INFINITY
@@ -183,7 +183,7 @@ class Admission:
         return True
 
     def _follow(self, identity: Identity, rows: Iterable[InputChange], now: int) -> None:
-        """Apply the rows of one event, with those that waited."""
+        """Chain the rows of one event, with those that waited, and apply them."""
         event, pending = self._state.events.get(identity), self._state.pending.pop(identity, _NOTHING)
         base = self._before(identity, event, [*pending.rows, *rows], now)
         end = base.end if event is None else event.end
@@ -226,7 +226,7 @@ class Admission:
             self.touched[identity] = (event, StoredEvent(identity, start, end, kept, since, until))
 
     def _is_in_time(self, change: InputChange, start: int) -> bool:
-        """Return True if a revision is not late, and reject it if it is; its sync time follows from itself alone."""
+        """Return True if a revision is not late, and reject it if it is, by the sync time of the row alone."""
         alters = sync_time(start, change)
         if alters < self._watermark:
             self._reject_late(change, alters)
@@ -279,15 +279,15 @@ class Admission:
 class Filter:
     """The filter of a query.
 
-    Cost: a look at each event that a batch touches.
+    Cost: one test for each event that a batch touches.
     """
 
     def __init__(self, keeps: Callable[[object], bool]) -> None:
-        """Make a filter of what says whether a payload is kept."""
+        """Make a filter from a predicate of payloads."""
         self._keeps = keeps
 
     def leave_out(self, state: KeyState, admission: Admission) -> None:
-        """Take the events out of an admission that are left out, and put them into the state as such."""
+        """Move the events that the filter leaves out from an admission to the state, marked as filtered."""
         gone: list[StoredEvent] = []
         new = [event.filtered() for event in admission.inserted if not self._keeps(event.payload)]
         admission.inserted = [event for event in admission.inserted if self._keeps(event.payload)]

@@ -1,4 +1,4 @@
-"""The windows that a batch affects, and the changes of their members."""
+"""Find the windows that a batch affects, with the changes of their members."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Affected:
     """The effect of a batch on one window.
 
     Attributes:
-        exists: True if the window exists now and is visible.
-        removed: Changed members as they were before the batch, if the window has been emitted.
-        added: Changed members as they are now, if the window has been emitted.
-        sync_time: The earliest tick of the axis that changed.
-        is_new: True if the window becomes visible now, even without a change in it.
+        exists: True if, after the batch, the window exists and is visible: the query emits it before it closes.
+        removed: Changed members as they were before the batch, if the window was emitted.
+        added: Changed members as they are after the batch, if the window was emitted.
+        sync_time: The earliest tick that the batch changes.
+        is_new: True if the batch makes the window visible, with or without a change in it.
     """
 
     exists: bool = False
@@ -35,12 +35,12 @@ class Affected:
 
     @property
     def touches_members(self) -> bool:
-        """True if the members that a module sees have changed."""
+        """True if the members have changed, as a module sees them."""
         return bool(self.added or self.removed)
 
 
 class _Shown(NamedTuple):
-    """A change of an event, with the stretch `[start, end)` of the axis on which it shows."""
+    """A change of an event, with the stretch `[start, end)` of the axis in which it can affect windows."""
 
     before: StoredEvent | None
     after: StoredEvent | None
@@ -49,7 +49,7 @@ class _Shown(NamedTuple):
 
     @property
     def sync_time(self) -> int:
-        """The earliest tick at which the event's lifetime changes."""
+        """The earliest tick that the change alters."""
         if self.before is not None and self.after is not None and _is_revision(self.before, self.after):
             return min(self.before.end, self.after.end)
         event = self.before if self.before is not None else self.after
@@ -57,10 +57,9 @@ class _Shown(NamedTuple):
 
 
 class AffectedWindows:
-    """Finds the windows that a batch affects, before and after the index has taken the batch in.
+    """Finds the windows that a batch affects: those that were emitted before it, and those that are visible after it.
 
-    Cost: for each change, the emitted windows on the stretch of the axis where it shows; for all changes together, the
-    visible windows on these stretches.
+    Cost: the emitted windows on the stretch of each change, and the visible windows on all these stretches together.
     """
 
     def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation]) -> None:
@@ -89,11 +88,11 @@ class AffectedWindows:
         return affected
 
     def _shown(self, before: StoredEvent | None, after: StoredEvent | None) -> _Shown:
-        """Find the stretch of the axis on which a change of an event shows.
+        """Find the stretch of the axis in which a change of an event can affect windows.
 
-        Where a module sees ends outside its window, a new end shows in every window of the event, also in those
-        that lie before both ends; the paper's rule covers the windows between the ends alone. Where a boundary may
-        come or go, the windows on both sides of it are affected.
+        By the paper's rule a new end affects the windows between the old and the new end. Where a module sees ends
+        outside its window, it affects every window of the event. Where a boundary may come or go, the windows on both
+        sides of it are affected.
         """
         versions = [event for event in (before, after) if event is not None and event.is_member]
         first = min((event.since for event in versions), default=INFINITY)
@@ -132,8 +131,8 @@ class AffectedWindows:
     ) -> None:
         """Mark the windows that exist on the stretches of changes.
 
-        Windows that do not wait for events exist up to the horizon, and as far as an event with an end is a member: the
-        end of a sample, which its successor sets, may lie behind the horizon by the reach of the windows.
+        Windows that do not wait for events exist up to the horizon, or up to the last end of a membership if that is
+        later: a reach extends the membership of a sample that its successor ended.
         """
         assigner = state.assigner
         limit = now.max_event_time if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
@@ -152,7 +151,7 @@ class AffectedWindows:
     def _newly_visible(
         self, state: KeyState, changes: Sequence[_Shown], before: Progress, now: Progress
     ) -> list[Window]:
-        """Return the windows that become visible, also those without a change."""
+        """Return the windows that become visible, with or without a change in them."""
         assigner = state.assigner
         if self._query.emit is EmitPolicy.SPECULATIVE:
             events = [
@@ -186,7 +185,7 @@ def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _is_revision(before: StoredEvent | None, after: StoredEvent | None) -> bool:
-    """Tell whether an event has another end and nothing else; one that was inserted again has another payload."""
+    """True if the end of an event changed and nothing else; an event that was inserted again has another payload."""
     return before is not None and after is not None and before.payload is after.payload
 
 

@@ -1,4 +1,4 @@
-"""Calling modules on windows, under the query's policies: one window by itself, or many in one sweep."""
+"""Compute windows by calling modules under the query's policies: one window by itself, or many in one sweep."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ T = TypeVar("T")
 
 
 Extent: TypeAlias = Callable[[Window], Window]
-"""Returns the window that modules see and results report of one that is cut."""
+"""Maps a window that the engine works with to its extent: the window that modules see and results report."""
 
 
 def extent_of(query: EvaluatorQuery) -> Extent | None:
-    """Return the function from a window that is cut to the one that modules see and results report.
+    """Return the function from windows to their extents; None if each window is its own extent.
 
-    None if they are the same. The last extents are kept, so that calls on one window have one extent.
+    The last extents are cached, so that all calls for a window get the same object.
     """
     kind = query.window
     if type(kind).extent_start is WindowKind.extent_start:
@@ -45,14 +45,14 @@ def extent_of(query: EvaluatorQuery) -> Extent | None:
 
 
 class ModuleComputation:
-    """One module of a query. A failure inside it names module, version, key, window and method.
+    """One module of a query. An exception inside it names module, version, key, window and method.
 
     Attributes:
         module: The module.
         is_incremental: True if it keeps a state.
         can_remove: True if events can be taken out of a state again.
-        can_slide: True if the state of one window can become that of the next, at least if no event leaves: what the
-            module sees of an event does not depend on the window.
+        can_slide: True if the state of a window can be updated to that of the next, at least if no event leaves. That
+            is so if the module's view of an event does not depend on the window.
     """
 
     def __init__(self, binding: Binding, clip: ClipPolicy, extent: Extent | None = None) -> None:
@@ -75,7 +75,7 @@ class ModuleComputation:
     def see(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return members as the module sees them: their payloads, or events with clipped lifetimes.
 
-        Those that it does not accept are left out.
+        Members whose input it skips, such as a null, are left out.
         """
         select = self._select
         if not self._is_time_sensitive:
@@ -91,7 +91,7 @@ class ModuleComputation:
     def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
         """Return a member's lifetime as the module sees it.
 
-        A member by count or by reach may lie wholly outside the window; it is then left alone on that side.
+        A member by count or by reach may lie wholly outside the window; it is then not clipped on that side.
         """
         if self._extent is not None:
             window = self._extent(window)
@@ -100,7 +100,7 @@ class ModuleComputation:
         return clipped_start, clipped_end
 
     def looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
-        """True if the module's result cannot depend on which of two versions of an event a window has."""
+        """True if two versions of an event are the same to the module, so that its result for the window stays."""
         return not self._reads_times or (
             self.lifetime(before.start, before.end, window) == self.lifetime(after.start, after.end, window)
         )
@@ -121,7 +121,7 @@ class ModuleComputation:
         return self.add(state, members, key, window)
 
     def upgrade(self, state: object, version: str, key: object, window: Window) -> object:
-        """Return today's state of one that an older version of the module wrote."""
+        """Convert a state that an older version of the module wrote."""
         return self._call("upgrade_state", key, window, self._called.upgrade_state, (state, version))
 
     def result_of_state(self, state: object, key: object, window: Window) -> object:
@@ -139,7 +139,7 @@ class ModuleComputation:
         return self._call(name, key, window, method, arguments)
 
     def _compute_plain(self, *arguments: object) -> object:
-        """Return a result as plain data, where the module's own may be something else."""
+        """Return a result as plain data."""
         result = self._called.compute_result(*arguments)
         if self.module.is_operator:
             return list(result) if self._plain is None else [self._plain(row) for row in result]
@@ -229,8 +229,8 @@ class SweptWindow(NamedTuple):
     Attributes:
         window: The window.
         members: All its members, by id. The next step changes it.
-        entered: Those the previous window did not have.
-        left: Members of the previous window that this one has not.
+        entered: The members that the previous window did not have.
+        left: The members of the previous window that this one does not have.
     """
 
     window: Window
@@ -240,14 +240,14 @@ class SweptWindow(NamedTuple):
 
 
 def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[SweptWindow]:
-    """Yield the windows that have members, or had some just before, with their members.
+    """Yield windows in order, each with its members, unless neither it nor the window before it has any.
 
     Args:
         windows: Ordered by start and by end.
-        events: All that may be members, in any order.
+        events: All events that may be members, in any order.
 
     Cost:
-        Sorting the events; then each enters once and leaves once, whatever the overlap of windows. The members of a
+        Sorting the events; then each enters once and leaves once, however much the windows overlap. The members of a
         window are not copied.
     """
     entering = sorted([event for event in events if event.since < event.until], key=by_since)
@@ -267,10 +267,10 @@ def sweep(windows: Iterable[Window], events: Iterable[StoredEvent]) -> Iterator[
 
 
 class Slide:
-    """The results of one module along a sweep, from whatever is cheapest for it.
+    """Computes the results of one module along a sweep, in the cheapest way that the module allows.
 
-    A state that does not depend on the window slides: what left is removed, what entered is added. Otherwise, where
-    more left than stayed, and where something left that cannot be removed, it is built anew from the members.
+    A state that does not depend on the window slides: events that left are removed, events that entered are added. It
+    is rebuilt from the members where more events left than stayed, or where the module cannot remove those that left.
     """
 
     def __init__(self, computation: ModuleComputation, key: object) -> None:
@@ -295,7 +295,7 @@ class Slide:
         return self._computation.result_of_state(self._state, self._key, step.window)
 
     def skip(self) -> None:
-        """Pass a step whose members it does not need; the next one starts anew."""
+        """Skip a step; the state is rebuilt at the next one."""
         self._state, self._is_at_step = None, False
 
 
@@ -303,7 +303,7 @@ class WindowResults:
     """Computes the results of windows and gives them lifetimes.
 
     Attributes:
-        extent: Returns the window that modules see and results report of one that is cut; None if it is the same.
+        extent: The function from windows to their extents; None if each window is its own extent.
         computations: The modules of the query.
         stamper: Gives results their lifetimes.
     """

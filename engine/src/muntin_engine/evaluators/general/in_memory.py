@@ -1,4 +1,4 @@
-"""The general evaluator in memory, for restart tests."""
+"""Run the general evaluator without Spark, for restart tests."""
 
 from __future__ import annotations
 

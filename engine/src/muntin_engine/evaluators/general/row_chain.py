@@ -32,7 +32,7 @@ class EventState(NamedTuple):
 
 
 class PendingRows(NamedTuple):
-    """The rows of an event that wait for missing ones.
+    """The rows of an event that wait for rows that are still missing.
 
     Attributes:
         rows: The rows that wait.

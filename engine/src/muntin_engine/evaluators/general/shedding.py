@@ -24,11 +24,11 @@ _by_start = itemgetter(0)
 class Shedding:
     """Takes as many new events of a batch as a key has room for, those that start earliest.
 
-    The room is what is left of the limit after the events that the key held before the batch. Late and empty insertions
-    and those of an event that is alive take none of it: they are rejected for what they are. Revisions and retractions
-    pass; one of an event that was shed is one of an event that never came.
+    The room is the limit less the events that the key held before the batch. Late and empty insertions, and those of an
+    event that is alive, take no room: they are rejected with a reason of their own. Revisions and retractions are never
+    shed; for them, an event that was shed is an event that never came.
 
-    Cost: a comparison where all rows of the batch have room; otherwise a look at each insertion, and sorting them.
+    Cost: one comparison if all rows of the batch have room; otherwise a test of each insertion, and sorting.
     """
 
     def __init__(self, most_held: int, *, adjusts: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The contract of assigners, which cut the axis, and the plainest one: a fixed grid that no event changes."""
+"""The contract of assigners, which cut the axis into windows, and the simplest one: a grid that no event changes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent, by
 
 
 class Assigner(ABC):
-    """The windows of one key. It hears of the events that come and go, and keeps what it needs of them.
+    """Cuts the axis into the windows of one key. Events may cut windows, so it is told of all that come and go.
 
-    Windows are ordered by start, and so by end too. Those that start before the *frontier* are closed: they have
-    been emitted as final and are never mentioned again.
+    Windows are ordered by start, and so by end too. Windows that start before the *frontier* are closed: they were
+    emitted as final, and no method returns them.
 
     Attributes:
         frontier: The start of the earliest window that may still change.
@@ -27,9 +27,9 @@ class Assigner(ABC):
 
     @abstractmethod
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch of the axis that makes a lifetime a member of the windows it overlaps.
+        """Return the membership of an event with a lifetime: it is a member of the windows that overlap this stretch.
 
-        An empty stretch means: of none, yet.
+        An empty stretch: it is not a member of any window yet.
         """
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
@@ -38,20 +38,20 @@ class Assigner(ABC):
         return [since for since, _ in pairs], [until for _, until in pairs]
 
     def add(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027  # a grid does not depend on events
-        """Hear of events."""
+        """Take note of new events."""
 
     def remove(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027
-        """Hear that events are gone."""
+        """Take note of removed events."""
 
     @abstractmethod
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
-        """Return the open windows that share a tick with `[start, end)` and end at `limit` or before, in order.
+        """Return the open windows that overlap `[start, end)` and end at `limit` or before, in order.
 
-        Where windows do not wait for events, a stretch without an end has no end of windows.
+        There are infinitely many over a stretch without an end, unless windows wait for events.
         """
 
     def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> Iterable[Window]:
-        """Yield the windows of `overlapping` for each of some disjoint stretches in order, some perhaps repeatedly."""
+        """Yield the windows of `overlapping` for each of some disjoint stretches in order; one may come repeatedly."""
         for start, end in stretches:
             yield from self.overlapping(start, end, limit)
 
@@ -59,8 +59,8 @@ class Assigner(ABC):
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the open windows of events that end after `after`, and at `limit` or before, in order.
 
-        There may be some without a member among them, but not more than a few for each event. Those that do not wait
-        for events start before the horizon, if their members have no end.
+        A few windows without a member may be among them, in proportion to the number of events. An event without an end
+        counts up to the horizon, unless windows wait for events.
         """
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Assigner(ABC):
         """Return the frontier once everything that ends at `limit` or before is closed."""
 
     def close(self, limit: int) -> None:
-        """Close everything that ends at `limit` or before. The events of closed windows may go right after that."""
+        """Close everything that ends at `limit` or before. The caller then drops the events of closed windows."""
         self.frontier = self.frontier_at(limit)
 
     @abstractmethod
@@ -89,51 +89,51 @@ class Assigner(ABC):
 
     @abstractmethod
     def next_end(self, events: EventIndex, after: int) -> int:
-        """Return a tick after `after` and at or before the next end of an open window with a member."""
+        """Return a lower bound of the ends after `after` of open windows with a member."""
 
     def next_horizon(self, horizon: int) -> int:
-        """Return the least horizon past this one that another window starts before, if they do not wait for events."""
+        """Return the next horizon before which one more window starts; `INFINITY` if windows wait for events."""
         return INFINITY
 
     def start_after(self, watermark: int) -> int:
-        """Return a tick at or before the start of every window that only future events will open."""
+        """Return a lower bound of the starts of all windows that have future events alone."""
         return watermark
 
     def release(
         self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
-        """Return the events that closed windows alone have, where windows close out of order; by default none.
+        """Return the events that only closed windows need, where windows close out of order.
 
-        They are kept until the frontier passes them.
+        The others are kept until the frontier passes them; by default all are.
 
         Args:
-            events: Those of the key.
-            movable: Those for whose end their windows wait.
-            watermark: No later event counts before it.
+            events: The events of the key.
+            movable: The events for whose end their windows wait.
+            watermark: The watermark.
         """
         del events, movable, watermark
         return []
 
     @property
     def outlives_events(self) -> bool:
-        """True if it has to be kept for a key without events."""
+        """True if its state has to be kept for a key without events."""
         return False
 
     def to_data(self) -> list[object]:
-        """Return its state besides the stored events."""
+        """Return its state without the events, as plain data."""
         return [self.frontier]
 
     def restore(self, data: Sequence[Any]) -> None:
-        """Go on from what `to_data` returned."""
+        """Restore the state that `to_data` returned."""
         (self.frontier,) = data
 
     def end_after(self, watermark: int) -> int:
-        """Return a tick at or before the end of every window that only future events will open."""
+        """Return a lower bound of the ends of all windows that have future events alone."""
         return watermark
 
 
 _FEW: Final = 4
-"""Windows per event that are listed before looking which of them have members."""
+"""Up to so many windows per event are listed whether or not they have members; of more, those with members alone."""
 
 
 class GridAssigner(Assigner):
@@ -152,7 +152,7 @@ class GridAssigner(Assigner):
         self._has_gaps = specification.hop > specification.size
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
+        """Return the lifetime, extended by the reach; an empty stretch for an event between two windows."""
         until = end if end == INFINITY else end + self._reach
         if self._has_gaps and self._next_start(start) >= until:
             return start, start

@@ -1,4 +1,4 @@
-"""Windows of any kind: its methods are called, and nothing else is known of it."""
+"""The assigner for any kind of windows: it knows nothing of the kind but the methods of `WindowKind`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
 
 
 class GeneralAssigner(Assigner):
-    """The windows of one key, cut by a `WindowKind`.
+    """Cuts the windows of one key by a `WindowKind`.
 
-    Cost: taking events in or out is linear in their number. The stretches are sorted when windows are asked for after a
-    change; then each question costs what the kind's `cut` does up to the windows that are returned.
+    Cost: adding and removing events is linear in their number. The first call for windows after a change sorts the
+    stretches; each call costs as much as the kind's `cut` up to the windows that are returned.
     """
 
     def __init__(self, kind: WindowKind) -> None:
@@ -70,7 +70,7 @@ class GeneralAssigner(Assigner):
         return next_frontier(self._kind, self._stretches(), limit)
 
     def close(self, limit: int) -> None:
-        """Move the frontier, and keep of the past what the kind needs of it."""
+        """Move the frontier, and keep what the kind carries over from the past."""
         frontier = self.frontier_at(limit)
         if frontier > self.frontier:
             self._carried = self._kind.carried(self._stretches(), frontier)
@@ -127,15 +127,15 @@ class GeneralAssigner(Assigner):
 
     @property
     def outlives_events(self) -> bool:
-        """True if what the kind carries of the past still matters."""
+        """True if what the kind carries over from the past still matters."""
         return self.frontier < INFINITY and self._kind.outlives(self._carried)
 
     def to_data(self) -> list[object]:
-        """Return the frontier, and what the kind carries of the past."""
+        """Return the frontier, and what the kind carries over from the past."""
         return [self.frontier, self._carried]
 
     def restore(self, data: Sequence[Any]) -> None:
-        """Go on from what `to_data` returned."""
+        """Restore the state that `to_data` returned."""
         self.frontier, self._carried = data
         self._known = None
 

@@ -1,4 +1,4 @@
-"""Windows between times at which something happens: snapshots and count windows."""
+"""Assigners for windows that the times of events cut: snapshot windows and count windows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
 
 
 class Marks:
-    """A bag of ticks, in order.
+    """A sorted multiset of ticks, which is sorted when it is next read after a change.
 
-    Changes are taken as they come; the order is brought up to date when it is next asked for.
-
-    Cost: taking ticks in or out is linear in their number; then bringing the order up to date is linear in the
-    number of distinct ticks, and finding a place logarithmic.
+    Cost: adding and removing ticks is linear in their number; sorting afterwards is linear in the number of distinct
+    ticks, as they are almost sorted, and a search logarithmic.
     """
 
     def __init__(self) -> None:
@@ -69,7 +67,7 @@ class Marks:
 
 
 class SnapshotAssigner(Assigner):
-    """Windows between neighbouring endpoints. The frontier stays a boundary after the events that made it are gone.
+    """Cuts windows between neighbouring endpoints. The frontier stays a boundary when the events that made it are gone.
 
     Cost: as `Marks`, plus the windows returned.
     """
@@ -137,10 +135,10 @@ class SnapshotAssigner(Assigner):
 
 
 class CountAssigner(Assigner):
-    """Windows over n distinct times. Membership is the one tick that is counted.
+    """Cuts windows over n distinct times. Membership is the one tick that is counted.
 
-    A window may close before an earlier one. The times that only closed windows count are then forgotten, and a *break*
-    is left at the next time that is not: no window reaches across it, since every window that did is closed.
+    A window may close before an earlier one. The times that only closed windows count are then dropped, and the next
+    time that is kept becomes a *break*: no window reaches across it, since every window that did is closed.
 
     Cost: as `Marks`, plus the windows returned.
     """
@@ -202,12 +200,12 @@ class CountAssigner(Assigner):
     def release(
         self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
-        """Return the events that only closed windows count, and leave breaks where they were."""
+        """Return the events that only closed windows count, and set breaks in their place."""
         needed = self._needed({event.since for event in movable}, watermark)
         return [event for event in events if event.is_member and event.since not in needed]
 
     def _needed(self, waiting: Iterable[int], watermark: int) -> set[int]:
-        """Return the counted times that a window counts which may still change, and leave breaks where others were."""
+        """Return the counted times of windows that may still change, and set breaks where the others are dropped."""
         ticks, more = self._marks.all(), self._count - 1
         starts = [0, *(self._marks.place(tick) for tick in self._breaks)]
         needed: set[int] = set()
@@ -225,7 +223,7 @@ class CountAssigner(Assigner):
         return [self.frontier, *self._breaks]
 
     def restore(self, data: Sequence[Any]) -> None:
-        """Go on from what `to_data` returned."""
+        """Restore the state that `to_data` returned."""
         self.frontier, *self._breaks = data
 
     def _windows(self, first: int, stop: int) -> list[Window]:
