@@ -11,7 +11,9 @@ from typing import Any
 from muntin import (
     EARLIEST,
     INFINITY,
+    CalendarWindows,
     EmitPolicy,
+    Event,
     HoppingWindows,
     Lateness,
     LatePolicy,
@@ -19,6 +21,7 @@ from muntin import (
     Window,
     WindowKind,
 )
+from muntin.testing import reference
 from muntin.testing.batches import Batch
 from muntin.testing.scripts import Script
 from muntin_engine.core.changes import Progress, Timing
@@ -26,6 +29,8 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.testing.meaning import progress_of
 from tests.differential.early import EarlyCase, Engine, Line, Meaning, Reached, finals, tell
 from tests.differential.progress import key_watermarks, moved
+
+DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,13 @@ class Course:
 
 def last_end(window: WindowKind, watermark: int) -> int:
     """Return the last end of a window that a watermark has reached, if events are members of what they overlap."""
-    if watermark in (EARLIEST, INFINITY) or not isinstance(window, HoppingWindows) or window.reach:
+    if watermark in (EARLIEST, INFINITY) or window.reach:
+        return watermark
+    if isinstance(window, CalendarWindows):
+        longest = (window.size + window.hop) * (1 if window.unit == "day" else 31) * DAY
+        known = reference.windows(window, [Event(watermark - 2 * longest, watermark + 1, None)], watermark + 1)
+        return max(cut.end for cut in known if cut.end <= watermark)
+    if not isinstance(window, HoppingWindows):
         return watermark
     first = window.offset + window.size
     return next(at for at in range(watermark, watermark - window.hop, -1) if (at - first) % window.hop == 0)

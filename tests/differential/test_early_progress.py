@@ -20,6 +20,7 @@ from muntin_engine.core.changes import Timing
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.state.bucket_state import KeyTimer
+from tests.differential.calendars import SCALES
 from tests.differential.cases import WINDOWS, Case, policies
 from tests.differential.drive import check, failure
 from tests.differential.early import EarlyCase, put_out
@@ -63,6 +64,16 @@ def stream_of(case: EarlyCase, course: Course) -> Script:
 def test_final_results_are_what_late_rows_have_made_of_results_without_a_trigger(window: str) -> None:
     for case, stream in cases(window, CORRECTING):
         check(case, stream, partial(run_on, CORRECTING))
+
+
+@pytest.mark.parametrize("window", ["days", "days without midnight", "months"])
+def test_late_rows_correct_the_results_of_a_calendar_until_its_windows_are_past(window: str) -> None:
+    kind, _, scale = SCALES[window]
+    course = Course(correct(6 * scale))
+    assert kind.grid() is not None
+    for number, shape in enumerate(["aggregate", "time-sensitive aggregate"]):
+        case = EarlyCase(Case(window, shape, has_ids=False), Refinement.RETRACT, number)
+        check(case, stream_of(case, course), partial(run_on, course))
 
 
 @EVERY_WINDOW

@@ -36,8 +36,8 @@ def correct(allowed: Duration) -> Lateness:
     The result of a window is emitted when the watermark passes its end. Each row that is late by at most the allowed
     time corrects it, with a retraction. A row that is later still goes to the side output of late rows.
 
-    Over hopping and tumbling windows of events without ids lateness is counted from the ends of windows: a row
-    corrects all of its windows until the watermark is the allowed time past the end of the first one.
+    Over hopping, tumbling and calendar windows of events without ids lateness is counted from the ends of windows: a
+    row corrects all of its windows until the watermark is the allowed time past the end of the first one.
 
     Args:
         allowed: The allowed lateness.

@@ -129,7 +129,7 @@ def check_specification(window: object, argument: str = "") -> None:
 
     Args:
         window: What is given.
-        argument: The name under which it is given, if there are several; they are hopping or tumbling.
+        argument: The name under which it is given, if there are several.
 
     Raises:
         QueryError: It is something else.

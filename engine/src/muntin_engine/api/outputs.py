@@ -79,8 +79,8 @@ class Outputs(PlannedQuery):
             watermark: The name of a column to add, the start of the result's lifetime, with a watermark of Spark's that
                 follows the output's watermark even where no window has a result. Spark's own windows, joins and
                 de-duplication over that column then make progress and drop nothing. A Spark query has one watermark
-                column on its way, so it must not set another. For final results of hopping and tumbling windows over
-                timestamps of events without ids; others do not come in the order of their windows.
+                column on its way, so it must not set another. For final results of hopping, tumbling and calendar
+                windows over timestamps of events without ids; others do not come in the order of their windows.
 
         Raises:
             QueryError: The input is a stream that never says how complete it is, or contains another query whose counts

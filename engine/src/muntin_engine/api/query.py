@@ -192,7 +192,8 @@ class EventStream(InputRequest):
         Args:
             unnamed: None: each specification has a name.
             timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`; unsaid, as for `window`.
-            specifications: By name, hopping or tumbling windows.
+            specifications: By name, hopping or tumbling windows, or calendar windows of one zone that are made of
+                days, or of months.
 
         Raises:
             QueryError: There is no specification.

@@ -64,6 +64,6 @@ def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
     if not plan.steps or plan.early is not None:
         raise QueryError(
             "the results of this query do not come in the order of their windows, so Spark would drop some as late\n"
-            "  use hopping or tumbling windows with emit='final' and events without ids; or results() and a delay:\n"
-            "  .withWatermark(..., '1 hour')"
+            "  use hopping, tumbling or calendar windows with emit='final' and events without ids;\n"
+            "  or results() and a delay: .withWatermark(..., '1 hour')"
         )
