@@ -6,7 +6,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from muntin import INFINITY, Axis, Lateness, LatePolicy, tumbling
+from muntin import EARLIEST, INFINITY, Axis, Lateness, LatePolicy, tumbling
 from muntin_engine.core.changes import InputChange
 from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
@@ -213,6 +213,30 @@ def test_an_adjusted_start_stays_when_the_event_is_restored_and_revised() -> Non
     assert (again.events, again.rejected) == ({"a": (6, 10)}, [])
     again.take([revision("a", 3, 10, 3)], 8, adjusts=True)
     assert again.rejected == [("a", "late")]
+
+
+@pytest.mark.parametrize("new_end", [1, 10])
+def test_a_revision_from_where_an_adjusted_event_would_start_is_of_none(new_end: int) -> None:
+    """
+                  0    5    10
+    punctuation         !            6: an insertion that comes now starts at 6 or later
+    revised        [----)---)        from 6 to 10, or retracted; what ends at 6 has not come, and can come no more
+    """
+    found = revision("a", 1, 6, new_end)
+    at_once, later = Taken(state=KeyState(ADJUSTING)), Taken(state=KeyState(ADJUSTING))
+    at_once.take([found], EARLIEST, 6, adjusts=True)
+    later.take([found], EARLIEST, 5, adjusts=True)
+    assert (later.rejected, later.state.waiting_count) == ([], 1)
+    later.take([], 5, 6, adjusts=True)
+    for taken in (at_once, later):
+        assert (taken.events, taken.rejected, taken.state.pending) == ({}, [("a", "unknown event")], {})
+
+
+def test_what_is_left_of_an_adjusted_event_at_its_start_is_nothing_to_revise() -> None:
+    taken = Taken(state=KeyState(ADJUSTING))
+    rows = [row("a", 1, 20, 4), revision("a", 1, 20, 6), revision("a", 1, 6, 10)]
+    taken.take(rows, 6, adjusts=True)
+    assert (taken.events, taken.rejected) == ({}, [("a", "unknown event")])
 
 
 def test_a_lifetime_without_a_tick_is_refused() -> None:

@@ -43,6 +43,13 @@ def test_two_samples_at_one_time_cannot_both_hold() -> None:
     assert reasons(feed.batch(row(None, 2))) == ["duplicate id"]
 
 
+def test_which_of_two_samples_at_one_time_holds_does_not_depend_on_their_order() -> None:
+    for rows in permutations([row(None, 2, value=7), row(None, 2, value=3), row(None, 5, value=0)]):
+        feed = Feed(EDGES)
+        assert [rejection.change.payload for _, rejection in feed.batch(*rows).rejections] == [(7,)]
+        assert spelled(feed.batch(watermark=10)) == ["+3 [0,10) (0, 3)"]
+
+
 def test_a_sample_behind_the_punctuation_is_late() -> None:
     feed = Feed(EDGES)
     feed.batch(row(None, 2), watermark=5)

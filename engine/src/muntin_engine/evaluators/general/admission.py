@@ -66,7 +66,7 @@ class Admission:
         samples, known = self._state.samples, self._state.pending
         fresh: dict[Identity, InputChange] = {}
         others: dict[Identity, list[InputChange]] = {}
-        for change in changes if samples is not None else self._insert_anonymous(changes):
+        for change in _samples_in_order(changes) if samples is not None else self._insert_anonymous(changes):
             if samples is not None:
                 self._take_sample(change, samples)
             elif change.new_end is not None:
@@ -187,11 +187,17 @@ class Admission:
         event, pending = self._state.events.get(identity), self._state.pending.pop(identity, _NOTHING)
         base = self._before(identity, event, [*pending.rows, *rows], now)
         end = base.end if event is None else event.end
-        taken = list(pending.rows)
+        start = (pending.base or base).start
+        taken: list[InputChange] = []
+        for row in pending.rows:
+            if self._may_fit(row, start):
+                taken.append(row)
+            else:
+                self._reject_unknown(row)
         for row in rows:
             if row.new_end is not None and not self._is_in_time(row, base.start):
                 continue
-            if row.new_end is not None and end < self._watermark:
+            if row.new_end is not None and (end < self._watermark or not self._may_fit(row, start)):
                 self._reject_unknown(row)
             else:
                 taken.append(row)
@@ -231,6 +237,11 @@ class Admission:
         if alters < self._watermark:
             self._reject_late(change, alters)
         return alters >= self._watermark
+
+    @staticmethod
+    def _may_fit(row: InputChange, start: int) -> bool:
+        """Return False for a revision from an end at which nothing is left of an event whose start was adjusted."""
+        return row.new_end is None or row.end is None or row.end > start
 
     def _current(self, id: Hashable) -> StoredEvent | None:
         return self.touched[id][1] if id in self.touched else self._state.events.get(id)
@@ -274,6 +285,16 @@ class Admission:
         if late_by is not None:
             where = f"is {self._axis.spell_length(late_by)} behind the watermark {spell(self._watermark)}"
         self.rejections.append(Rejection(Reason.LATE, f"event time {spell(sync_time)} {where}", change, late_by))
+
+
+def _samples_in_order(changes: Sequence[InputChange]) -> Sequence[InputChange]:
+    """Return samples in an order in which of several at one time the same one always comes first.
+
+    Cost: sorting by all that they hold, as text, only where there are several.
+    """
+    if len({change.start for change in changes}) == len(changes):
+        return changes
+    return sorted(changes, key=lambda change: (change.start, repr(change)))
 
 
 class Filter:
