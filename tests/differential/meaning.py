@@ -22,8 +22,9 @@ from muntin import (
     Window,
 )
 from muntin.testing import reference
+from muntin.testing.lives import lives_of
 from muntin_engine.core.changes import Progress
-from muntin_engine.testing.meaning import live_output, windows_with_members
+from muntin_engine.testing.meaning import live_output
 from tests.differential.cases import Case, Described
 
 Row = tuple[Window, int, int, Hashable]
@@ -82,12 +83,14 @@ def least_promise(case: Case, histories: Histories, now: Progress) -> int:
 def _unsettled(case: Case, events: Sequence[Event[Any]], now: Progress) -> Iterable[tuple[int, int]]:
     """Return the extents of the windows that may still change; for count windows, also of those still to come."""
     query = case.reference
-    for window, members in windows_with_members(query, events, now.horizon):
-        if not reference.is_closed(query, window, members, now.watermark):
+    for life, window, members in reference.windows_with_members(query, events, now.horizon):
+        if now.watermark < life.end and not reference.is_closed(query, window, members, now.watermark):
             yield window.start, window.end
-    if isinstance(query.window, CountWindows):
-        counted = {event.start if query.window.by == "start" else event.end for event in events} - {INFINITY}
-        places = range(0, len(counted), query.window.every)
+    lives = lives_of(events, query.forget_keys_after) if isinstance(query.window, CountWindows) else []
+    for life in lives:
+        assert isinstance(query.window, CountWindows)
+        counted = {event.start if query.window.by == "start" else event.end for event in life.events} - {INFINITY}
+        places = range(0, len(counted) if now.watermark < life.end else 0, query.window.every)
         waiting = [place for place in places if place > len(counted) - query.window.count]
         yield from ((sorted(counted)[place], INFINITY) for place in waiting)
 

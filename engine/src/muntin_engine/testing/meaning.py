@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, Window, WindowSpecification
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event, Insertion, WindowSpecification
 from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, reference
 from muntin_engine.core.changes import Progress
 
@@ -37,19 +37,10 @@ def live_output(
         return reference.evaluate(query, events, now.watermark, now.horizon)
     visible = INFINITY if emit is EmitPolicy.EAGER else now.max_event_time
     output: list[OutputEvent] = []
-    for window, members in windows_with_members(query, events, now.horizon):
+    for _, window, members in reference.windows_with_members(query, events, now.horizon):
         if window.end <= visible:
             output += reference.evaluate_window(query, window, members)
     return output
-
-
-def windows_with_members(
-    query: WindowedQuery, events: Sequence[Event[object]], horizon: int
-) -> list[tuple[Window, list[Event[object]]]]:
-    """Return the windows that have members, with these."""
-    found = reference.windows(query.kind, events, horizon)
-    pairs = [(window, [e for e in events if reference.belongs(query.kind, e, window)]) for window in found]
-    return [(window, members) for window, members in pairs if members]
 
 
 def _ends_of(step: KeyedChange) -> list[int]:

@@ -8,7 +8,7 @@ against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from muntin.modules.row_operator import RowOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
+from muntin.testing.lives import Life, lives_of
 from muntin.testing.row_operator_run import Given
 from muntin.testing.row_reference import operator_rows, row_windows
 from muntin.testing.window_meaning import meaning_of
@@ -54,6 +55,8 @@ class WindowedQuery:
         keeps: The query's filter: True of a payload whose event is kept. The query ignores all others, except that
             the horizon is that of the whole input.
         ends_move: True if events may be revised, or are samples that last until the next one.
+        forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
+            a key is never forgotten.
 
     Raises:
         PolicyError: A module cannot find what it looks for in such windows.
@@ -65,6 +68,7 @@ class WindowedQuery:
     timestamps: TimestampPolicy = TimestampPolicy.ALIGN
     keeps: Callable[[Any], bool] = lambda payload: True
     ends_move: bool = True
+    forget_keys_after: int | None = None
 
     def __post_init__(self) -> None:
         check_needs([computation.module for computation in self.computations], self.window)
@@ -128,11 +132,27 @@ def evaluate(
         for window, members in row_windows(query.window, history, complete_to, limit):
             output += _evaluate_once(query, window, members)
         return output
-    for window in windows(query.kind, history, limit):
-        members = [event for event in history if belongs(query.kind, event, window)]
-        if members and is_closed(query, window, members, complete_to):
+    for life, window, members in windows_with_members(query, history, limit):
+        if complete_to >= life.end or is_closed(query, window, members, complete_to):
             output += evaluate_window(query, window, members)
     return output
+
+
+def windows_with_members(
+    query: WindowedQuery, events: Iterable[Event[object]], horizon: int
+) -> Iterator[tuple[Life, Window, list[Event[object]]]]:
+    """Yield the windows of one key that have members, with the life that they are of and with these members.
+
+    Args:
+        query: The windows, and how long a key may be silent.
+        events: The events of the key that the query's filter keeps.
+        horizon: As for `evaluate`.
+    """
+    for life in lives_of(events, query.forget_keys_after):
+        for window in life.cut(windows(query.kind, life.events, horizon)):
+            members = [event for event in life.events if belongs(query.kind, event, window)]
+            if members:
+                yield life, window, members
 
 
 def evaluate_evicted(
