@@ -191,13 +191,15 @@ class Feed:
         return stored_states(self.query, self.cells, self.codec, self.identity)
 
 
-def stored_states(query: EvaluatorQuery, cells: Cells, codec: Codec, identity: QueryIdentity) -> list[KeyState]:
+def stored_states(
+    query: EvaluatorQuery, cells: Cells, codec: Codec, identity: QueryIdentity, state_class: type[KeyState] = KeyState
+) -> list[KeyState]:
     """Return the states in a bucket's cells."""
     compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
     state = BucketState(cells, codec, compatibility)
     kept = KeptStates(query, codec, state.metadata.schema_versions)
     return [
-        KeyState.from_data(query, [codec.unpack(record.data) for record in key.records], kept, ())
+        state_class.from_data(query, [codec.unpack(record.data) for record in key.records], kept, ())
         for _, key in KeyStore.of(codec, state.log.read(), state.metadata.held.keys).items()
     ]
 

@@ -116,7 +116,12 @@ class Case:
 
     def __str__(self) -> str:
         policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}, contract {self.contract}"
-        return f"{self.shape} over {self.window} ({BY_NAME[self.window]}), {policies}"
+        return f"{self.shape} over {self.window} ({self.kind}), {policies}"
+
+    @property
+    def kind(self) -> WindowKind:
+        """The windows."""
+        return BY_NAME[self.window]
 
     @property
     def seed(self) -> int:
@@ -128,16 +133,14 @@ class Case:
         """The query as the oracle reads it."""
         computations = [reference.Computation(remembered(module)) for module in SHAPES[self.shape]]
         ends_move = self.has_ids or self.is_edge
-        return reference.WindowedQuery(
-            BY_NAME[self.window], computations, self.clip, self.timestamps, ends_move=ends_move
-        )
+        return reference.WindowedQuery(self.kind, computations, self.clip, self.timestamps, ends_move=ends_move)
 
     @property
     def query(self) -> EvaluatorQuery:
         """The query as the evaluator reads it."""
         bindings = tuple(Binding(module, first_column) for module in SHAPES[self.shape])
         return EvaluatorQuery(
-            BY_NAME[self.window],
+            self.kind,
             bindings,
             self.clip,
             self.timestamps,

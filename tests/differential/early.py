@@ -27,7 +27,8 @@ from muntin.testing.scripts import Script
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.evaluators.general.bucket import BatchRun, Bucket
+from muntin_engine.evaluators.general.lives.run import LivesRun
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
@@ -253,7 +254,8 @@ class Engine:
         refused: int = 0,
     ) -> Counter[Line]:
         """Run a batch, of which some rows are to be refused; return what it inserts."""
-        bucket = Bucket(self._query, self._cells, Codec(), {})
+        run = BatchRun if self._query.forget_keys_after is None else LivesRun
+        bucket = Bucket(self._query, self._cells, Codec(), {}, run=run)
         rows, said = by_key(self._case.case, batch, self._random), [((key,), at) for key, at in key_watermarks.items()]
         result = bucket.process(rows, arrived, key_watermarks=said, signals=signals)
         assert len(result.rejections) == refused, f"refused {result.rejections}"

@@ -40,9 +40,9 @@ def test_what_is_stored_is_written_the_same_when_it_was_read(window: str, emit: 
             assert Codec().pack(Codec().unpack(data)) == data
 
 
-def outcome(case: Case, stream: Script, *, restarts: bool) -> list[tuple[dict[str, bytes], Any]]:
+def outcome(case: Case, stream: Script, *, restarts: bool, kind: type[Run] = Run) -> list[tuple[dict[str, bytes], Any]]:
     """Return the state after each batch, and what the batch gave."""
-    running = Run(case)
+    running = kind(case)
     steps: list[tuple[dict[str, bytes], Any]] = []
     for batch in stream.batches():
         result = running.take(replace(batch, restart_before=restarts))

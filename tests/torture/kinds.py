@@ -29,6 +29,13 @@ KINDS: Final = (
         "tests.torture.streams:early",
     ),
     Kind(
+        "lives",
+        "Queries that forget keys: whatever is joined, split and cut, each life gives what the reference gives for it.",
+        Lane.PYTHON,
+        2,
+        "tests.torture.streams:lives",
+    ),
+    Kind(
         "window-kinds",
         "Muntin's kinds of windows without their fast assigners: the general one says what the reference says.",
         Lane.PYTHON,

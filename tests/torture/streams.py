@@ -16,10 +16,12 @@ from muntin_engine.evaluators.general.key_state import SPECIAL
 from muntin_engine.state import log
 from tests.differential import slices
 from tests.differential.calendars import CALENDARS, LASTING, SLICED, on_the_calendar
-from tests.differential.cases import BY_NAME, GROWING, WINDOWS, Case, policies, until_closed
+from tests.differential.cases import BY_NAME, GROWING, RANKED, TRAILING, WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
 from tests.differential.forms import FORMS
+from tests.differential.lives import OWN, LivesCase
+from tests.differential.lives import run as run_lives
 from tests.differential.modules import SHAPES
 from tests.differential.test_early import HOPPING
 from tests.differential.test_inputs import insertions, samples, some_policies
@@ -99,10 +101,32 @@ def early(seed: int, folder: Path) -> Figures:
 
 
 @of_any_size
+def lives(seed: int, folder: Path) -> Figures:
+    """Run a query that forgets keys."""
+    random = Random(seed)
+    shape = random.choice([shape for shape in SHAPES if shape != "operator that looks back"])
+    clip, timestamps = random.choice(list(policies(shape)))
+    window, emit = random.choice(list(WINDOWS | GROWING | TRAILING | RANKED | OWN)), random.choice(list(EmitPolicy))
+    case = LivesCase(
+        window,
+        shape,
+        clip,
+        timestamps,
+        emit,
+        has_ids=random.random() < 0.7,
+        age=random.randint(1, 30),
+        is_filtered=random.random() < 0.3,
+    )
+    stream = _stream(random, has_revisions=case.has_ids)
+    check(case, stream, run_lives)
+    return _figures(stream)
+
+
+@of_any_size
 def without_special_assigners(seed: int, folder: Path) -> Figures:
     """Run one of the above with Muntin's own kinds of windows cut by the general assigner."""
     with patch.dict(SPECIAL, clear=True):
-        return (general, general, time_bound, early)[seed % 4](seed, folder)
+        return (general, general, time_bound, early, lives)[seed % 5](seed, folder)
 
 
 def sliced(seed: int, folder: Path) -> Figures:

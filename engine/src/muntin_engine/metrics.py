@@ -79,6 +79,7 @@ METRICS: Final = (
     Metric("early", Unit.ROWS),
     Metric("keys", Unit.KEYS),
     Metric("windows_closed", Unit.WINDOWS),
+    Metric("keys_forgotten", Unit.KEYS),
     Metric("windows_open", Unit.EXTENTS, Total.LARGEST, is_level=True),
     Metric("windows_revisable", Unit.WINDOWS, is_level=True),
     Metric("keys_held", Unit.KEYS, is_level=True),
@@ -197,6 +198,8 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         absent.add("windows_revisable")
     if plan.early is None:
         absent.add("early")
+    if plan.forget_keys_after is None:
+        absent.add("keys_forgotten")
     if any(window.grid() is None for window in plan.windows):
         absent.add("windows_open")
     labels = plan.module_labels

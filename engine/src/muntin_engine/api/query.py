@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Never
 
 from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, QueryError, TimestampPolicy, WindowSpecification
+from muntin.axis import ticks
 from muntin.policies import parse_policy
 from muntin_engine.api.arguments import (
     check_call,
@@ -145,6 +146,7 @@ class EventStream(InputRequest):
         clip: ClipPolicy | str | None = None,
         timestamps: TimestampPolicy | str | None = None,
         emit: EmitPolicy | EarlyEmission | str = EmitPolicy.FINAL,
+        forget_keys_after: Duration | None = None,
         evaluator: str = "auto",
     ) -> WindowedStream:
         """Cut the axis into windows.
@@ -158,6 +160,12 @@ class EventStream(InputRequest):
             emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time
                 passes its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
+            forget_keys_after: For how long a key may be silent, for example `"30 days"`; by default for ever. An event
+                that starts more than that after the last tick of all earlier ones of its key begins a new life of the
+                key, which is evaluated as a key of its own. The windows of a life end with it: none starts, and none
+                ends, more than a tick later than that. When the watermark passes this tick, its results are final and
+                nothing of the key is kept. An event that has not ended keeps its key. Not for windows that follow rows,
+                whose partitions can be evicted, samples, time-bound results, or early ones that are not retracted.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"` or `"general"`: in that way, for tests and comparisons. A
                 checkpoint remembers it.
@@ -165,6 +173,7 @@ class EventStream(InputRequest):
         Raises:
             QueryError: The specification is none.
             PolicyError: A policy's or an evaluator's text names none.
+            DurationError: The time for which a key may be silent cannot be read.
         """
         check_specification(specification)
         emission = emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit)
@@ -175,6 +184,7 @@ class EventStream(InputRequest):
             None if timestamps is None else parse_policy(TimestampPolicy, timestamps),
             emission,
             parse_evaluator(evaluator),
+            forget_keys_after=None if forget_keys_after is None else ticks(forget_keys_after),
         )
 
     def windows(

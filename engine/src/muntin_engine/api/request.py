@@ -114,6 +114,7 @@ class WindowRequest:
         emit: The emission of results.
         evaluator: The name of the evaluator that is asked for; None to have the cheapest.
         named: Where there are several specifications, all of them by name; `specification` is the first.
+        forget_keys_after: For how long a key may be silent before it is forgotten; None if it never is.
         beside: Further event streams, for an evaluator that takes several. The keys of all are spread as those of
             `events`.
     """
@@ -125,6 +126,7 @@ class WindowRequest:
     emit: EmitPolicy | EarlyEmission = EmitPolicy.FINAL
     evaluator: str | None = None
     named: Mapping[str, WindowSpecification] = field(default_factory=dict)
+    forget_keys_after: int | None = None
     beside: tuple[InputRequest, ...] = ()
 
     @property

@@ -199,6 +199,8 @@ class EvaluatorQuery(MakesOnce):
         order: How an event's payload gives its place among the rows of its time; None if the input names none.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
         most_held: How many events a key may hold before new ones are shed; None if none are.
+        forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
+            a key is not forgotten.
     """
 
     window: WindowKind
@@ -216,6 +218,7 @@ class EvaluatorQuery(MakesOnce):
     order: Callable[[Any], Any] | None = None
     keeps: Callable[[Any], bool] | None = None
     most_held: int | None = None
+    forget_keys_after: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.emit, EarlyEmission):

@@ -57,9 +57,10 @@ _COUNTS: Final = {
     "early": "early results",
     "keys": "keys touched",
     "windows_closed": "windows closed",
+    "keys_forgotten": "keys forgotten",
 }
 
-_SELDOM: Final = {"shed", "filtered", "evicted", "retractions", "early"}
+_SELDOM: Final = {"shed", "filtered", "evicted", "retractions", "early", "keys_forgotten"}
 """Not every query has these."""
 
 _TICKS: Final = {

@@ -32,6 +32,7 @@ class BatchMetrics:
         early: The number of them that are of windows that are not final.
         keys: Keys that the batch brought rows of.
         windows_closed: Windows of keys, with members, that are final since this batch.
+        keys_forgotten: Keys of which nothing is kept since this batch, as they were silent for long enough.
         windows_open: Windows that have begun and are not complete.
         windows_revisable: Windows of keys that are out and may still be corrected, or whose trigger waits.
         keys_held: Keys that have state.
@@ -65,6 +66,7 @@ class BatchMetrics:
     early: int = 0
     keys: int = 0
     windows_closed: int = 0
+    keys_forgotten: int = 0
     windows_open: int | None = None
     windows_revisable: int | None = None
     keys_held: int | None = None

@@ -13,6 +13,7 @@ from muntin import (
     LatePolicy,
     Module,
     Needs,
+    OutputContract,
     PolicyError,
     QueryError,
     TimestampPolicy,
@@ -97,6 +98,42 @@ def check_time_bound(plan: Plan) -> None:
             f"{sensitive[0]} sees its window, and where a window of {plan.window} ends is not known while it lasts, "
             "so timestamps='time_bound' has no result to start with\n"
             "  use timestamps='align', or another window"
+        )
+
+
+def check_forgetting(plan: Plan) -> None:
+    """Refuse to forget keys that are never silent, or whose windows cannot be cut.
+
+    Raises:
+        PolicyError: The time for which a key may be silent is not above zero, events are samples, windows follow rows,
+            results are time-bound, or early ones are not retracted.
+    """
+    age = plan.forget_keys_after
+    if age is None:
+        return
+    written = f"forget_keys_after={plan.spell_length(age)!r}"
+    if age <= 0:
+        raise PolicyError(f"{written} would forget a key while it has events\n  expected: a length above zero")
+    if plan.rows is not None:
+        raise PolicyError(
+            f"{written} is for windows that cut the axis, and {plan.spelled_window} follows rows\n"
+            f"  have its partitions evicted: {plan.spelled_window}.partition('<expression>', age=...)"
+        )
+    if any(given.is_edge for given in plan.inputs):
+        raise PolicyError(
+            f"{written} has nothing to forget: a sample lasts until the next one of its key, so no key is ever silent\n"
+            "  leave it out; or give events an end of their own, with edge=False"
+        )
+    if plan.early is not None and not plan.early.may_retract:
+        raise PolicyError(
+            f"{written} cuts windows elsewhere when a key has another event, and "
+            f"refinement={str(plan.early.refinement)!r} would never retract what was emitted of them\n"
+            "  use refinement='retract'"
+        )
+    if plan.contract is OutputContract.TIME_BOUND:
+        raise PolicyError(
+            f"{written} cuts windows where a key has been silent for long enough, which is not known any earlier, "
+            "so results cannot be time-bound\n  use timestamps='align'"
         )
 
 

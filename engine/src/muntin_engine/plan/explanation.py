@@ -30,11 +30,12 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 
     The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
     are spread; `where`, what new events must meet, if there is a filter; `progress`, what says how complete the input
-    is; `late`, what becomes of rows that come behind that; `shedding`, when a key takes no more events, if it ever does
-    so; `context`, what the windows of an event follow from;
-    `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`, when open
-    windows are emitted, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound;
-    `output`, when a window is complete; and `lag`, how far the output's watermark is behind the input's, and why.
+    is; `late`, what becomes of rows that come behind that; `shedding`, when a key takes no more events, and
+    `forgetting`, after which silence it is forgotten, if it ever does or is; `context`, what the windows of an event
+    follow from; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`,
+    when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and
+    its bound; `output`, when a window is complete; and `lag`, how far the output's watermark is behind the input's, and
+    why.
     """
     plans = [*inner, plan]
     told = [
@@ -63,7 +64,8 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         ("key", _explain_key(plan)),
         *([("order", _explain_order(plan))] if plan.rows is not None else []),
         *of_inputs,
-        ("context", _CONTEXTS[plan.window.context]),
+        *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
+        ("context", _CONTEXTS[_context(plan)]),
         ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
         *(("module", f"{_name(module)}: {evaluator.explain_module(plan, module)}") for module in plan.modules),
         *([("early", _explain_early(plan.early))] if plan.early is not None else []),
@@ -81,6 +83,16 @@ def _topics_of_input(plan: Plan, given: Input, *, is_chained: bool) -> list[tupl
         ("late", _explain_late(plan, given)),
         *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
     ]
+
+
+def _context(plan: Plan) -> WindowContext:
+    """Return what the windows of an event follow from; where they are cut follows from events after it."""
+    return plan.window.context if plan.forget_keys_after is None else WindowContext.FORWARD
+
+
+def _explain_forgetting(plan: Plan) -> str:
+    age = plan.spell_length(plan.forget_keys_after or 0)
+    return f"a key that is silent for longer than {age} after its last event: its windows end then, and nothing is kept"
 
 
 _CONTEXTS: Final = {

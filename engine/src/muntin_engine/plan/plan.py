@@ -61,6 +61,7 @@ class Plan:
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
         from_modules: The policies that the query does not name, and that its modules are made for.
         written_emit: The emission, as it is written in the query, with lengths of time in words.
+        forget_keys_after: For how long a key may be silent before it is forgotten, in ticks; None if it never is.
         choice: The evaluator that the planner gave it.
     """
 
@@ -80,6 +81,7 @@ class Plan:
     keeps_late_rows: bool = False
     from_modules: frozenset[str] = frozenset()
     written_emit: str = field(default="", compare=False)
+    forget_keys_after: int | None = None
     choice: Choice = field(default=OPEN, compare=False)
 
     @property
@@ -224,6 +226,8 @@ class Plan:
         if self.early is None and self.emit is not EmitPolicy.FINAL:
             return f"emit={str(self.emit)!r} emits results that may change"
         (given,) = self.inputs
+        if self.forget_keys_after is not None:
+            return "keys are forgotten, so where a window ends depends on all events of its key"
         if given.progress.by_key:
             return "keys may punctuate themselves, so each closes windows of its own"
         if given.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
@@ -299,6 +303,7 @@ class Plan:
             keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
             most_held=given.most_held,
             waits_for_watermark=given.late.corrects and self.emit is EmitPolicy.FINAL,
+            forget_keys_after=self.forget_keys_after,
         )
 
     def compatibility(self) -> Compatibility:
@@ -322,6 +327,7 @@ class Plan:
             **({"several": several} if len(several) > 1 else self.input.identity()),
             "results": self._retractable(),
             "buckets": self.buckets,
+            **({} if self.forget_keys_after is None else {"forget_keys_after": self.forget_keys_after}),
             "evaluator": self.choice.evaluator,
             "modules": [module.identity() for module in self.modules],
             "components": [

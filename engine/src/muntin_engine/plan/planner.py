@@ -10,6 +10,7 @@ from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan.checks import (
     check_buckets,
+    check_forgetting,
     check_inputs,
     check_names,
     check_needs,
@@ -45,6 +46,7 @@ def checked_plan(plan: Plan) -> Plan:
     for module in plan.modules:
         check_policies(module.module, plan.clip, plan.timestamps)
     check_rows(plan)
+    check_forgetting(plan)
     check_time_bound(plan)
     if plan.early is not None:
         plan.early.check(plan.window, is_revised=plan.ends_move)

@@ -196,6 +196,7 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
             expressions=expressions,
             named_windows={name: scale.resolve(window) for name, window in request.named.items()},
             wanted=request.evaluator,
+            forget_keys_after=scale.resolve(request.forget_keys_after, "forget_keys_after"),
             from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
         )
     )

@@ -147,6 +147,14 @@ def _late(value: object, identity: QueryIdentity) -> str:
     return f"correct({spell_ticks(int(allowed)) if is_span else allowed})"
 
 
+def _length(value: Any, identity: QueryIdentity) -> str:
+    """Return a length on the axis, in words where that is time."""
+    places = _places(identity)
+    if places is not None:
+        return str(DecimalLength.of(value, places))
+    return str(value) if identity.get("times") == "ticks" else spell_ticks(value)
+
+
 def _places(identity: QueryIdentity) -> int | None:
     """Return the decimal places of times, if they are decimals."""
     found = _DECIMALS.fullmatch(str(identity.get("times")))
@@ -185,6 +193,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
     "late": _late,
     "components": _components,
     "several": _names,
+    "forget_keys_after": _length,
     **dict.fromkeys(
         ("id", "where", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts
     ),
@@ -194,6 +203,7 @@ _FOLLOWING: Final = ("results", "components")
 """Parts that only some queries have, and parts that depend on their modules or their evaluator."""
 
 _SUBJECTS: Final = {
+    "forget_keys_after": "silence after which keys are forgotten",
     "inputs": "columns that modules read",
     "id": "type of the id",
     "where": "conditions of where",

@@ -155,6 +155,7 @@ class QueryUnderTest:
                 modules=tuple(map(self._plan_module, range(inputs), self._fresh())),
                 expressions={name: inputs + place for place, name in enumerate(of_rows) if place},
                 wanted=evaluator,
+                forget_keys_after=self.query.forget_keys_after,
             )
         )
 

@@ -11,30 +11,26 @@ is admitted, and kept as long as it can be revised, so that its revisions find i
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from muntin import INFINITY, Axis
 from muntin.axis import AnyAxis
 from muntin_engine.core.changes import InputChange, Reason, Rejection
 from muntin_engine.evaluators.general.indexes import StoredEvent, stored_event
 from muntin_engine.evaluators.general.key_state import Identity, KeyState, Neighbour, Samples
+from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows, chain_rows, sync_time
 
 _NOTHING: Final = PendingRows()
 
-Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]
-"""An event before a batch and after it. None: it did not, or does not, exist."""
 
-
-class Admission:
+class Admission(NetChanges):
     """Admits the changes of one batch for one key.
 
     Cost: constant time for each change, logarithmic for a sample; linear in the rows of the batch and the waiting ones
     for an event that has several. Insertions without an id, which nothing can refer to, are taken all at once.
 
     Attributes:
-        inserted: New events that no other row can be about.
-        touched: The other net changes by event: an event revised twice in a batch appears once.
         rejections: The late and rejected rows.
     """
 
@@ -47,10 +43,8 @@ class Admission:
             axis: The axis, for the messages of rejections.
             adjusts: Let a late insertion that ends after the watermark start there.
         """
-        self.inserted: list[StoredEvent] = []
-        self.touched: dict[Hashable, Versions] = {}
+        super().__init__(state)
         self.rejections: list[Rejection] = []
-        self._state = state
         self._watermark = watermark
         self._is_closed = watermark == INFINITY
         self._adjusts = adjusts
@@ -81,12 +75,6 @@ class Admission:
                 self._follow(identity, rows, now)
         for identity in [identity for identity in known if identity not in others]:
             self._follow(identity, [], now)
-
-    def settle(self) -> None:
-        """Bring the index and the windows up to date with what was admitted."""
-        gone = [before for before, _ in self.touched.values() if before is not None]
-        new = [after for _, after in self.touched.values() if after is not None]
-        self._state.replace(gone, self.inserted + new if new else self.inserted)
 
     def _insert_anonymous(self, changes: Sequence[InputChange]) -> Sequence[InputChange]:
         """Admit the valid insertions that have an end and no id; return the other rows."""
@@ -125,7 +113,7 @@ class Admission:
         else:
             identity, count, known = (id, change.start), len(fresh), self._state.pending
             fresh.setdefault(identity, change)
-            if len(fresh) > count and (self._state.events.get(identity) or (known and identity in known)):
+            if len(fresh) > count and (self._state.event(identity) or (known and identity in known)):
                 del fresh[identity]
                 count = len(fresh)
             if len(fresh) > count:
@@ -184,7 +172,7 @@ class Admission:
 
     def _follow(self, identity: Identity, rows: Iterable[InputChange], now: int) -> None:
         """Chain the rows of one event, with those that waited, and apply them."""
-        event, pending = self._state.events.get(identity), self._state.pending.pop(identity, _NOTHING)
+        event, pending = self._state.event(identity), self._state.pending.pop(identity, _NOTHING)
         base = self._before(identity, event, [*pending.rows, *rows], now)
         end = base.end if event is None else event.end
         start = (pending.base or base).start
@@ -244,7 +232,7 @@ class Admission:
         return row.new_end is None or row.end is None or row.end > start
 
     def _current(self, id: Hashable) -> StoredEvent | None:
-        return self.touched[id][1] if id in self.touched else self._state.events.get(id)
+        return self.touched[id][1] if id in self.touched else self._state.event(id)
 
     def _put_new(self, id: Hashable, start: int, end: int, payload: tuple[object, ...]) -> None:
         event = StoredEvent(id, start, end, payload, *self._state.assigner.membership(start, end))

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from muntin import INFINITY, EmitPolicy, Window
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.computation import ModuleComputation
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.net_changes import NetChanges
 
 
 @dataclass(slots=True)
@@ -66,21 +66,21 @@ class AffectedWindows:
         self._query = query
         self._computations = computations
 
-    def find(self, state: KeyState, admission: Admission, before: Progress, now: Progress) -> dict[Window, Affected]:
-        """Settle an admission, and return the windows that it affects and those that become visible."""
+    def find(self, state: KeyState, net: NetChanges, before: Progress, now: Progress) -> dict[Window, Affected]:
+        """Settle net changes, and return the windows that they affect and those that become visible."""
         shows = self._query.window.shows
-        changes = [self._shown(*versions) for versions in admission.touched.values()]
+        changes = [self._shown(*versions) for versions in net.touched.values()]
         changes += [
-            _Shown(None, event, *shows(event.since, event.until))
-            for event in admission.inserted
-            if event.since < event.until
+            _Shown(None, event, *shows(event.since, event.until)) for event in net.inserted if event.since < event.until
         ]
-        affected: dict[Window, Affected] = {}
+        if net.recut is not None:
+            changes.append(_Shown(None, None, *net.recut))
+        affected: dict[Window, Affected] = {window: Affected() for window in net.replaced}
         for window, shown in state.windows.shown_in(changes):
             affected[window] = found = Affected()
             for change in shown:
                 self._note(found, window, change)
-        admission.settle()
+        net.settle()
         self._mark_existing(state, changes, now, affected)
         for window in self._newly_visible(state, changes, before, now):
             found = affected.setdefault(window, Affected())

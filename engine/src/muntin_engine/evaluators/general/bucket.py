@@ -33,6 +33,7 @@ from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
+from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.timers import timer
@@ -75,6 +76,7 @@ class BatchResult:
         accepted: The number of accepted rows; one that waits for other rows of its event counts when they came.
         keys: The number of keys that the batch brought rows of.
         windows_closed: The number of windows of keys, with members, that this batch made final.
+        keys_forgotten: The number of lives of keys that ended in this batch, so that nothing is kept of them.
         held: The sizes of the bucket's state now.
     """
 
@@ -86,6 +88,7 @@ class BatchResult:
     accepted: int = 0
     keys: int = 0
     windows_closed: int = 0
+    keys_forgotten: int = 0
     held: HeldState = field(default_factory=HeldState)
 
 
@@ -262,7 +265,7 @@ class BatchRun:
         query, key, stored = self._query, work.key, store.get(name)
         room = 0 if stored is None else stored.room
         state = self.state_class(query, self._serial) if stored is None else self._state_of(key, stored, room)
-        events, windows, waiting = state.held_count, len(state.windows.entries), state.waiting_count
+        events, windows, waiting = state.held_count, state.held_windows, state.waiting_count
         before, now = self._before, self.now
         if state.key_watermark > EARLIEST:
             before = effective(query, for_key(self._inputs_before, state.key_watermark))
@@ -277,13 +280,7 @@ class BatchRun:
         if self._filter is not None:
             self._filter.leave_out(state, admission)
             rejections, count = self._filter.shown(rejections), count - self._filter.count(work.rows)
-        affected: dict[Window, Affected] = {}
-        if self._affected is None:
-            admission.settle()
-        else:
-            affected = self._affected.find(state, admission, before, now)
-        output = self.emission.emit(key, state, affected, before, now)
-        self.result.windows_closed += forget_closed(query, state, now.watermark)
+        output = self.evaluate(key, state, admission, before, now)
         if output:
             if (extent := self._extent) is not None:
                 output = [change._replace(window=extent(change.window)) for change in output]
@@ -298,12 +295,33 @@ class BatchRun:
         is_held = not state.is_empty
         self._keys_held += is_held - (stored is not None)
         self._events_held += state.held_count - events
-        self._windows_held += len(state.windows.entries) - windows
+        self._windows_held += state.held_windows - windows
         if is_held:
             self._put(store, name, key, state, room, now)
         else:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
+
+    def evaluate(
+        self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Take the net changes of a key in, forget what is closed then, and return the changes of its output.
+
+        Args:
+            key: The key.
+            state: Its state, without the changes.
+            net: The changes.
+            before: The progress before the batch, as it counts for the key.
+            now: The progress after it.
+        """
+        affected: dict[Window, Affected] = {}
+        if self._affected is None:
+            net.settle()
+        else:
+            affected = self._affected.find(state, net, before, now)
+        output = self.emission.emit(key, state, affected, before, now)
+        self.result.windows_closed += forget_closed(self._query, state, now.watermark)
+        return output
 
     def _state_of(self, key: Key, stored: StoredKey, room: int) -> KeyState:
         """Return the decoded state of a key; its changes are tracked if `room` lets them be appended."""
@@ -330,6 +348,6 @@ class BatchRun:
         try:
             return self._codec.pack(data)
         except StateError as error:
-            rows = ((window, out.row.value) for window, entry in state.windows.items() for out in entry.live)
+            rows = ((window, out.row.value) for window, entry in state.entries for out in entry.live)
             found = (self._kept.why_unstorable(value, key, window) for window, value in rows)
             raise next(filter(None, found), error) from error

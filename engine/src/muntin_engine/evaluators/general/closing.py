@@ -147,9 +147,8 @@ def forget_closed(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
     if past:
         assigner.remove(past)
         forgotten += past
-    if state.samples is not None:
-        for event in forgotten:
-            state.samples.discard(event.start)
+    if forgotten:
+        state.forgot(forgotten)
     return closed
 
 

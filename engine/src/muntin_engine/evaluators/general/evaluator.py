@@ -62,11 +62,14 @@ class GeneralEvaluator(Evaluator):
             kept += ", with its last output" if plan.early.may_retract else ""
         elif plan.emission is not EmitPolicy.FINAL:
             kept += ", and the last output of each window that may change"
+        if plan.forget_keys_after is not None:
+            kept += ", until the key has been silent for long enough"
         return f"{kept}, in a log per bucket: a batch appends the changes of the keys that have rows or a timer"
 
     def load(self) -> None:
         """Import what micro-batches need."""
         import muntin_engine.evaluators.general.bucket
+        import muntin_engine.evaluators.general.lives.run
         import muntin_engine.evaluators.general.result_tables  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
@@ -78,7 +81,7 @@ class GeneralEvaluator(Evaluator):
 
         KEPT.most = task.worker.kept_bytes
         (said,), (given,), emit = batch.reports, task.inputs, task.query.emit
-        run, kept, name = self._run_class(), None if task.is_static else KEPT, (task.name, bucket)
+        run, kept, name = self._run_class(task.plan), None if task.is_static else KEPT, (task.name, bucket)
         result = Bucket(task.query, cells, task.codec, task.identity, given.tracker, run, kept, name).process(
             batch.changes,
             said.progress,
@@ -89,6 +92,7 @@ class GeneralEvaluator(Evaluator):
         metrics = {
             "keys": result.keys,
             "windows_closed": result.windows_closed,
+            "keys_forgotten": result.keys_forgotten,
             "windows_revisable": result.held.windows,
             "keys_held": result.held.keys,
             "events_held": result.held.events,
@@ -112,13 +116,14 @@ class GeneralEvaluator(Evaluator):
         """Return the evaluator of a query as a new process has it."""
         from muntin_engine.evaluators.general.in_memory import GeneralInMemory
 
-        return GeneralInMemory(plan, cells, codec, self._run_class())
+        return GeneralInMemory(plan, cells, codec, self._run_class(plan))
 
-    def _run_class(self) -> type[BatchRun]:
+    def _run_class(self, plan: Plan) -> type[BatchRun]:
         """Return the way of a micro-batch through a bucket."""
         from muntin_engine.evaluators.general.bucket import BatchRun
+        from muntin_engine.evaluators.general.lives.run import LivesRun
 
-        return BatchRun
+        return BatchRun if plan.forget_keys_after is None else LivesRun
 
 
 def _slides(planned: ModulePlan) -> bool:

@@ -241,6 +241,20 @@ class KeyState:
         """The number of events that are kept."""
         return len(self.events.ordered)
 
+    @property
+    def held_windows(self) -> int:
+        """The number of windows that are kept."""
+        return len(self.windows.entries)
+
+    @property
+    def entries(self) -> list[tuple[Window, WindowEntry]]:
+        """The windows that are kept, each with its entry."""
+        return self.windows.items() if self.windows.entries else []
+
+    def event(self, id: Hashable) -> StoredEvent | None:
+        """Return the event of an id, or None."""
+        return self.events.get(id)
+
     def next_serial(self) -> int:
         """Return a number this key has not used yet."""
         self.serial += 1
@@ -263,6 +277,12 @@ class KeyState:
         if kept:
             self.assigner.add(kept)
         self.events.replace(gone, kept)
+
+    def forgot(self, events: Iterable[StoredEvent]) -> None:
+        """Hear that the index has forgotten events for good."""
+        if self.samples is not None:
+            for event in events:
+                self.samples.discard(event.start)
 
     def to_data(self, kept: KeptStates, key: object) -> list[object]:
         """Return the state as plain data, events column by column, and what modules keep of windows as bytes.

@@ -62,7 +62,7 @@ class Shedding:
                 if state.samples is not None:
                     name, is_known = change.start, state.samples.has(change.start)
                 else:
-                    is_known = change.id is not None and state.events.get(name) is not None
+                    is_known = change.id is not None and state.event(name) is not None
                 if not is_known:
                     new.setdefault(name, (change.start, []))[1].append(change)
         if len(new) <= room:

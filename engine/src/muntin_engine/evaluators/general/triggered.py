@@ -6,7 +6,7 @@ of the open windows that changed or are due are called once each. Final results 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from muntin import (
@@ -176,6 +176,17 @@ class TriggeredEmission(Emission):
             output += self._emit_window(state, step.window, rows, Timing.EARLY)
         for window in closed:
             state.windows.put(window, NEW)
+        return output
+
+    def rename(self, state: KeyState, renamed: Mapping[Window, Window]) -> list[OutputChange]:
+        """Give windows other extents: their triggers go on, and what is live of them is retracted."""
+        output: list[OutputChange] = []
+        for before, after in renamed.items():
+            entry = state.windows.get(before)
+            output += _retractions(before, entry)
+            trigger_state = entry.trigger_state and entry.trigger_state._replace(is_changed=True)
+            state.windows.put(before, NEW)
+            state.windows.put(after, entry._replace(live=[], trigger_state=trigger_state))
         return output
 
     def _retract_removed(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:

@@ -50,9 +50,10 @@ class RowsEvaluator(GeneralEvaluator):
         super().load()
         import muntin_engine.evaluators.rows.processing  # noqa: F401
 
-    def _run_class(self) -> type[BatchRun]:
+    def _run_class(self, plan: Plan) -> type[BatchRun]:
         from muntin_engine.evaluators.rows.processing import RowsRun
 
+        del plan
         return RowsRun
 
 

@@ -1,0 +1,71 @@
+"""A micro-batch of a bucket whose keys are forgotten once they have been silent for long enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from muntin import EARLIEST, INFINITY, TimestampPolicy
+from muntin_engine.core.changes import Key, OutputChange, Progress
+from muntin_engine.evaluators.general.bucket import BatchRun
+from muntin_engine.evaluators.general.closing import forget_closed
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.lives.dividing import Division
+from muntin_engine.evaluators.general.lives.state import KeyLives
+from muntin_engine.evaluators.general.net_changes import NetChanges
+from muntin_engine.evaluators.general.timers import timer
+from muntin_engine.evaluators.general.triggered import TriggeredEmission
+from muntin_engine.state.bucket_state import KeyTimer, soonest
+
+
+class LivesRun(BatchRun):
+    """A micro-batch on its way through the keys, each of which has lives.
+
+    Rows are admitted for the key; each life then is evaluated as a key is. A life that is over when the watermark has
+    passed it is evaluated as at the end of a stream, and gone.
+    """
+
+    state_class: ClassVar[type[KeyState]] = KeyLives
+
+    def evaluate(
+        self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Take the net changes of a key in, forget what is closed then, and return the changes of its output."""
+        assert isinstance(state, KeyLives)
+        has_triggers = isinstance(self.emission, TriggeredEmission)
+        output: list[OutputChange] = []
+        for net_of_life in Division(state, net, has_triggers=has_triggers).changes:
+            life = net_of_life.life
+            life.serial = state.serial
+            is_over = life.over_at <= now.watermark or net_of_life.is_joined
+            if isinstance(self.emission, TriggeredEmission):
+                output += self.emission.rename(life, net_of_life.renamed)
+            at = replace(now, watermark=INFINITY) if is_over else now
+            output += super().evaluate(key, life, net_of_life, before, at)
+            state.serial = life.serial
+            # a later event cannot end before those that it would join, and nothing else of them matters
+            if not net_of_life.is_joined and (is_over or (life.is_empty and life.span.end <= now.watermark)):
+                state.lives = [other for other in state.lives if other is not life]
+                self.result.keys_forgotten += 1
+        forget_closed(self._query, state, now.watermark)
+        return output
+
+    def output_watermark(self, earliest: int) -> int:
+        """Return a tick below which the output does not change any more.
+
+        A life that is not over ends after the watermark, and so does one that a later event begins.
+        """
+        found, watermark = super().output_watermark(earliest), self.now.watermark
+        if self._query.timestamps is not TimestampPolicy.POINT_AT_END or watermark in (EARLIEST, INFINITY):
+            return found
+        return min(found, watermark + 1)
+
+    def timer_of(self, state: KeyState, now: Progress) -> KeyTimer:
+        """Return the timer of a key: the soonest of its lives, and of what waits."""
+        assert isinstance(state, KeyLives)
+        timers = [timer(self._query, state, now)]
+        for life in state.lives:
+            found = timer(self._query, life, now)
+            over_at = life.span.end if life.is_empty else life.over_at
+            timers.append(found._replace(closing=min(found.closing, over_at)))
+        return soonest(timers)
