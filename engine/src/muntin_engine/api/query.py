@@ -39,12 +39,11 @@ class EventStream(InputRequest):
     def where(self, condition: ColumnLike) -> EventStream:
         """Leave out the events that do not meet a condition.
 
-        New events are tested. What is said later of one that is left out, a new end or that it is deleted, goes with
-        it, although such rows have no payload that could be tested. All other rows pass: punctuation, readings of a
-        clock, signals and the end of the stream. So the input stays as complete as its rows say, those that are left
-        out included, and a sample that is left out ends the one before it.
+        Only insertions are tested, because other rows have no payload. Revisions and retractions of an event that is
+        left out are left out with it. Punctuation, clock readings, signals and the end of the stream pass. All rows
+        advance the watermark, those that are left out too, and a sample that is left out still ends the one before it.
 
-        Several conditions hold together. The metric `filtered` counts the insertions that were left out.
+        Several calls are combined with "and". The metric `filtered` counts the insertions that were left out.
 
         Args:
             condition: A condition on the columns of a row, as text or as a column. Null leaves an event out, as in SQL.
@@ -60,25 +59,25 @@ class EventStream(InputRequest):
         return replace(self, conditions=(*self.conditions, condition_of(self.df, condition)))
 
     def shedding(self, *, most_held: int) -> EventStream:
-        """Limit the events that a key holds, so that one hot key cannot eat the memory of a worker.
+        """Limit the events that a key holds, so that one hot key cannot use up the memory of a worker.
 
         A micro-batch takes as many new events of a key as the key has room for: `most_held`, less the events that it
         held before. The ones that start earliest are taken. The others are shed: they are counted by the metric `shed`
         and go to `late()`, with the reason `shed`. There is room again when windows close and their events leave.
 
-        Results of such a key are of a part of its events, and which ones these are depends on how the input is cut into
+        Results of such a key cover a part of its events, and which ones these are depends on how the input is cut into
         micro-batches. A micro-batch that is repeated after a failure sheds the same events.
 
-        Revisions and retractions always pass. One of an event that was shed waits for it as one of an event that never
-        came does, and is rejected when it can no longer come.
+        Revisions and retractions are never shed. A revision of an event that was shed waits for the event, and is
+        rejected when the event would be late.
 
-        The general evaluator runs such a query, or that of row windows: others hold no events. A static input is one
-        batch after which nothing is held, so nothing of it is shed. A checkpoint goes on with another limit. Called
-        again, the last limit counts.
+        The general evaluator runs such a query, or the one for row windows: no other holds events. A static input is
+        one batch after which nothing is held, so nothing of it is shed. A query may continue from its checkpoint with
+        another limit. If called again, the last limit counts.
 
         Args:
-            most_held: How many, well above what one window of a key needs: a window that cannot become complete never
-                makes room. The metric `events_held` says how many all keys hold now.
+            most_held: The limit; well above what one window of a key needs, because a window that cannot become
+                complete never makes room. The metric `events_held` counts the events that all keys hold now.
 
         Raises:
             QueryError: It is no whole number above zero.
@@ -92,15 +91,16 @@ class EventStream(InputRequest):
     def with_heartbeat(
         self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None
     ) -> EventStream:
-        """Let another stream say how complete this one is.
+        """Advance the watermark of this stream by the rows of another one.
 
-        Each of its rows is punctuation: nothing will change any more before its time less the delay.
+        Each row of the other stream is punctuation: nothing will change any more before its time less the delay.
 
         Args:
             df: The other stream; streaming if this one is.
             at: The column with the time, of the kind of the events' times.
-            delay: How far behind it the input is complete.
-            source: Names the source that a row speaks for, if the input has sources; without it, it speaks for all.
+            delay: How far the watermark stays behind that time.
+            source: The column with the source that a row is punctuation for, if the input has sources; by default it is
+                punctuation for all of them.
 
         Raises:
             PolicyError: The delay is negative.
@@ -115,8 +115,8 @@ class EventStream(InputRequest):
     def with_clock(self, clock: DataFrame | None = None, *, every: Duration = "10 seconds") -> EventStream:
         """Give the stream a clock, so that time passes and micro-batches happen also without rows.
 
-        A reading moves nothing by itself: it tells for how long a source has been idle, and when a timer is due. Where
-        times are integers, readings are microseconds since the epoch.
+        A reading does not advance the watermark: it is processing time, by which sources become idle and timers are
+        due. Where times are integers, readings are microseconds since the epoch.
 
         Args:
             clock: A stream whose only column holds readings, as timestamps. None: the clock of the machine that runs
@@ -153,10 +153,9 @@ class EventStream(InputRequest):
 
         Args:
             specification: For example `hopping("1 hour", "10 minutes")`, `snapshot()` or `last(10).trigger(2)`.
-            clip: What time-sensitive modules see of lifetimes that leave the window. Unsaid, it is the one that the
-                modules are made for; `"none"` if they do not mind.
-            timestamps: Which lifetime the output gets. Unsaid, it is the one that the modules are made for; `"align"`
-                if they do not mind.
+            clip: How lifetimes are cut to the window before time-sensitive modules see them. By default the clip that
+                the modules need, or `"none"`.
+            timestamps: Which lifetime the output gets. By default the one that the modules need, or `"align"`.
             emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time
                 passes its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
@@ -195,9 +194,9 @@ class EventStream(InputRequest):
     ) -> WindowedStream:
         """Cut the axis in several ways at once.
 
-        Each row is merged once, into slices that all of them share, so another window costs little more than its
-        results. These have a column `window_name`. A row that is late for one of the windows is late for all: they
-        show the same rows. Queries of their own, whose results are united, decide each by itself.
+        Each row is merged once, into slices that all specifications share, so one more costs little more than its
+        results. Results have a column `window_name`. A row that is late for one of the windows is late for all, so that
+        all results come from the same rows; write separate queries if each should decide by itself.
 
         Args:
             unnamed: None: each specification has a name.
@@ -230,8 +229,8 @@ class WindowedStream(WindowRequest):
     def aggregate(self, *unnamed: Never, **modules: ModuleCall) -> Query:
         """Compute one row per window and key, with a column per module.
 
-        Each decides for its own input: a row with a null that one of them does not read is not given to that one, and
-        to the others it is. Where none is left its result is null.
+        Each module decides about nulls in its own input: it skips a row with a null that it does not accept, and the
+        other modules still get the row. The result of a module that skipped all rows of a window is null.
 
         Args:
             unnamed: None: each result column has a name.
@@ -287,16 +286,15 @@ class Query(Outputs):
     ) -> EventStream:
         """Return the results as events of another query, in the same query of Spark's.
 
-        An event has the lifetime of its result: the window, unless timestamps say otherwise. Results that are retracted
-        or revised are retracted or revised events. The input of the other query is complete as far as the results of
-        this one are settled, in the very micro-batch in which they are, also where no window has a result. `explain()`
-        says how far that is behind the input of this one.
+        An event has the lifetime of its result: the window, unless `timestamps` differs. Retracting or revising a
+        result retracts or revises the event. The watermark of the other query is the output watermark of this one, in
+        the same micro-batch, also while no window has a result. `explain()` shows how far it is behind the input.
 
         Args:
             key: Columns of the results to group by, as in `events`.
-            buckets: Over how many buckets the other query's keys are spread.
-            output: `"evicted"` for what rows gave when they left, in place of `"results"`. These are points at the
-                ticks at which rows left, and complete up to the watermark of this query's input.
+            buckets: The number of buckets over which the other query's keys are spread.
+            output: `"results"`, or `"evicted"` for the second output of a `RowOperator`: points at the ticks at which
+                rows left their windows, with the watermark of this query's input.
 
         Raises:
             QueryError: As `results`; or there are early results that are not retracted, or there is no such output.

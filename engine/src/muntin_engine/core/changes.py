@@ -76,7 +76,7 @@ class OutputChange(NamedTuple):
 
     Attributes:
         kind: Insertion, revision of the end, or retraction.
-        id: Names the output event among those of its key, once and for all.
+        id: Identifies the output event among those of its key; never used twice.
         window: The window it was computed from.
         start: Start of its lifetime.
         end: End of its lifetime; for a revision or retraction, the end so far.
@@ -114,13 +114,13 @@ class Reason(StrEnum):
     DUPLICATE_ID = "duplicate id"
     """An event of that id is alive, or a sample at that time exists."""
     UNKNOWN_EVENT = "unknown event"
-    """A revision of an event that never came, and can no longer come legally."""
+    """A revision of an event that never came, and would be late now."""
     STALE_REVISION = "stale revision"
     """A revision that expects another end than the event has."""
     EMPTY_LIFETIME = "empty lifetime"
     """The end does not lie after the start, or the new end lies before it."""
     SHED = "shed"
-    """Its key holds as many events as the query lets it."""
+    """Its key already holds as many events as the query allows."""
 
 
 @dataclass(frozen=True, slots=True)

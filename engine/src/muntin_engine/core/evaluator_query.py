@@ -181,7 +181,7 @@ class EvaluatorQuery(MakesOnce):
     """A windowed query in the terms of the evaluator.
 
     Attributes:
-        window: How the axis is cut.
+        window: The kind of windows.
         bindings: One operator, or any number of aggregates.
         clip: What time-sensitive modules see of their events.
         timestamps: Which lifetime the output gets.
@@ -192,9 +192,9 @@ class EvaluatorQuery(MakesOnce):
         is_edge: True if events are samples that last until the next one of their key.
         has_ids: True if the input names its events, so that it may revise them.
         expressions: How an event's payload gives the values that the trigger of early results reads, by expression.
-        late: What becomes of late rows.
-        waits_for_watermark: True if a window becomes visible when the watermark passes its end, and not before. It
-            needs `emit=SPECULATIVE`.
+        late: The policy for late rows.
+        waits_for_watermark: True if a window is first emitted when the watermark passes its end. It needs
+            `emit=SPECULATIVE`.
         axis: What ticks measure; only messages depend on it.
         order: How an event's payload gives its place among the rows of its time; None if the input names none.
         keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.

@@ -50,12 +50,12 @@ class Evaluated:
     Attributes:
         tables: Yields the results as tables of the query's result schema, once.
         accepted: The number of rows that took effect.
-        output_watermark: No later output of the bucket has a sync time below it.
+        output_watermark: No later output of the bucket changes anything before it.
         progress: The progress of all inputs together, after the micro-batch.
         metrics: Values of the metrics that the evaluator reports, by name.
         rejections: The rows that were rejected, or late, by key.
         late: The number of further late rows, where rows are not kept.
-        evicted: Yields what rows that left gave, as tables of the schema of that output, once.
+        evicted: Yields the second output, as tables of its schema, once.
     """
 
     tables: Iterator[pa.Table]

@@ -33,14 +33,14 @@ LAYOUT: Final = 5
 class KeyTimer(NamedTuple):
     """The timer of a key, or the soonest of many: the progress at which it has work, and its output watermark.
 
-    A tick may be earlier than necessary, never later.
+    Each may be earlier than necessary, never later.
 
     Attributes:
-        closing: The smallest watermark at which a window closes or something can be forgotten.
+        closing: The smallest watermark at which a window closes or state can be dropped.
         visibility: The smallest max event time (horizon, for eager output) at which a window becomes visible.
-        output_watermark: The least time of an output that the stored state may still make or change.
-        clock: The smallest reading of the clock at which a trigger wakes up.
-        max_event_time: The smallest max event time at which a trigger wakes up.
+        output_watermark: The tick before which the stored state emits and changes nothing.
+        clock: The smallest clock reading at which a trigger is due.
+        max_event_time: The smallest max event time at which a trigger is due.
     """
 
     closing: int
@@ -66,11 +66,11 @@ class KeyTimer(NamedTuple):
 
 
 NEVER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
-"""The timer of what never has work again."""
+"""The timer of a key that has work only when it gets rows."""
 
 
 def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
-    """Return the smallest of each.
+    """Return the smallest value of each field.
 
     Example:
         >>> soonest([KeyTimer(3, 5, 0), KeyTimer(4, 2, 1)])[:3]

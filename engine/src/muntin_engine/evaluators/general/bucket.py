@@ -157,14 +157,14 @@ class Bucket:
             StateMismatchError: The state was written by another query.
         """
         state, codec = self._state(), self._codec
-        metadata, punctuated = state.metadata, list(key_watermarks)
-        said = seen_to(arrived, [key_watermark for _, key_watermark in punctuated]) if punctuated else arrived
-        now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, said, observed)
+        metadata, of_keys = state.metadata, list(key_watermarks)
+        reported = seen_to(arrived, [key_watermark for _, key_watermark in of_keys]) if of_keys else arrived
+        now, tracked = self._tracker.advance(metadata.progress, metadata.tracked, reported, observed)
         work: dict[bytes, Work] = {}
-        for named, rows, key_watermark in chain(
-            [(key, rows, EARLIEST) for key, rows in changes], [(key, (), tick) for key, tick in punctuated]
+        for given, rows, key_watermark in chain(
+            [(key, rows, EARLIEST) for key, rows in changes], [(key, (), watermark) for key, watermark in of_keys]
         ):
-            key = canonical(named)
+            key = canonical(given)
             name = codec.pack(list(key))
             known = work.get(name)
             work[name] = Work(key, rows, key_watermark) if known is None else known.add(rows, key_watermark)

@@ -1,4 +1,4 @@
-"""Everything the evaluator remembers of one key between micro-batches."""
+"""The state of one key between micro-batches: its events, windows, waiting rows and assigner."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
     SnapshotWindows: SnapshotAssigner,
     CountWindows: lambda kind: CountAssigner(kind) if kind.every == 1 else GeneralAssigner(kind),
 }
-"""Assigners that are faster than the general one and make the same windows; tests also run without them."""
+"""Faster assigners for some kinds; the general one makes the same windows, and tests run both."""
 
 
 def assigner_of(kind: WindowKind) -> Assigner:
-    """Return a fresh assigner for one key's events."""
+    """Return a new assigner for the windows of one key."""
     return SPECIAL.get(type(kind), GeneralAssigner)(kind)
 
 
@@ -57,11 +57,11 @@ class Samples:
         self._ids: SortedDict[int, Hashable] = SortedDict(samples)
 
     def add(self, at: int, id: Hashable) -> None:
-        """Take in a sample."""
+        """Add a sample."""
         self._ids[at] = id
 
     def discard(self, at: int) -> None:
-        """Forget a sample, if it is known."""
+        """Remove the sample at a time, if there is one."""
         self._ids.pop(at, None)
 
     def has(self, at: int) -> bool:
@@ -77,12 +77,14 @@ class Samples:
 
 
 class KeptStates:
-    """Writes and reads states, each module's for itself, whichever schema version of the query wrote them.
+    """Serializes the module states of windows, and reads those of older schema versions too.
 
-    Cost: a state of an older version is upgraded when its key is touched, and written in today's shape with that key.
+    The states of each module are encoded by themselves, so that an error names the module.
+
+    Cost: a state of an older schema version is upgraded when its key is touched, and then written in the present one.
 
     Attributes:
-        schema_version: The number of the schema version that writes.
+        schema_version: The number of the present schema version.
     """
 
     def __init__(
@@ -95,8 +97,8 @@ class KeptStates:
 
         Args:
             query: The query.
-            codec: How states are written.
-            schema_versions: Those that may have written what is read, the present one last.
+            codec: Encodes and decodes states.
+            schema_versions: The versions that may have written the stored states, the present one last.
         """
         self.schema_version: Final = len(schema_versions) - 1
         self._codec = codec
@@ -109,11 +111,11 @@ class KeptStates:
         return self._query.once(WindowResults).computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
-        """Return the states of windows, of each one state per module or none, as bytes per module.
+        """Encode the module states of windows; return the bytes of each module.
 
         Args:
-            states: The states.
-            key: Whose windows they are.
+            states: For each window a state per module, or nothing.
+            key: The key of the windows.
             windows: The windows.
 
         Raises:
@@ -129,7 +131,7 @@ class KeptStates:
     def unpack(
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
     ) -> list[list[object]]:
-        """Undo `pack`; a window without states has none again.
+        """Return the states that `pack` encoded, upgraded to the present schema version.
 
         Args:
             packed: The result of `pack`.
@@ -146,11 +148,11 @@ class KeptStates:
         return [list(some) if any(state is not None for state in some) else [] for some in zip(*columns, strict=True)]
 
     def why_unstorable(self, value: Any, key: object, window: Window) -> StateError | None:
-        """Return the error that says whose result it is that cannot be stored; None if it can.
+        """Return an error that names the module whose result cannot be stored; None if all can.
 
         Args:
-            value: An emitted value of windows: of an operator, or of each aggregate.
-            key: Whose window it is.
+            value: An emitted value of a window: a row of an operator, or the results of all aggregates.
+            key: The key of the window.
             window: The window.
         """
         values = [value] if self._computations[0].module.is_operator else value
@@ -188,7 +190,7 @@ class KeptStates:
 
 
 Identity: TypeAlias = tuple[Hashable, int]
-"""The name of an event among those of its key: its id, and the start that it was inserted with."""
+"""Identifies an event among those of its key: its id, and the start that it was inserted with."""
 
 
 class KeyState:
@@ -202,8 +204,8 @@ class KeyState:
         key_watermark: The key's own watermark, if it is beyond that of the input.
         samples: The times of an edge stream's samples; None where events are no samples.
         serial: The last serial number.
-        closes_out_of_order: True if a window may close before an earlier one: an event that one waits for may be no
-            member of the next.
+        closes_out_of_order: True if a window may close before an earlier one, which waits for the end of an event that
+            is not a member of the later one.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
@@ -211,7 +213,7 @@ class KeyState:
 
         Args:
             query: The query.
-            serial: Numbers up to this one were used already, by this key or another.
+            serial: The largest serial number that may be in use already, by this key or another.
         """
         self.events = EventIndex()
         self.windows = WindowIndex(keeps_history=query.is_time_bound)

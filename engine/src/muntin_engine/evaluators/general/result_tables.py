@@ -17,7 +17,7 @@ from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.times import as_times, extents
 
 MOST_ROWS: Final = 100_000
-"""Most rows of one blob of output; fewer if they take more than `MOST_BYTES`."""
+"""The largest number of rows of a table; a table of more than `MOST_BYTES` is divided further."""
 
 MOST_BYTES: Final = 32 * 2**20
 
@@ -47,7 +47,7 @@ def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Output
 
 
 def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
-    """Yield the rows of the second output, which rows that left gave, as tables; none if the query has no such output.
+    """Yield the second output, what `on_evict` returned, as tables; nothing if the query has no such output.
 
     Raises:
         ModuleContractError: The module returned a row that is not of the type that its class declares, or any row
@@ -74,7 +74,7 @@ def _tables(
 
 
 def _table(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape: _Output) -> pa.Table:
-    """Return changes as a table: keys, what the query says of its results besides, and the results of modules."""
+    """Return changes as a table: the keys, columns such as `window` and `change`, and the results of the modules."""
     keys, changes = [key for key, _ in keyed], [change for _, change in keyed]
     fields, outputs = list(shape.schema), _outputs(task, keyed, shape)
     columns = [
@@ -104,7 +104,7 @@ _READ: Final = {
 
 
 def _extents(task: TaskPayload, stretches: Sequence[tuple[int, int]]) -> pa.Array:
-    """Return stretches of the axis as a struct column; an end at infinity is null, and the start of all there is."""
+    """Return stretches of the axis as a struct column; an end of `INFINITY` and a start of `EARLIEST` are null."""
     starts, ends = (pa.array(_finite(ticks), pa.int64()) for ticks in zip(*stretches, strict=True))
     return extents(task, starts, ends)
 
