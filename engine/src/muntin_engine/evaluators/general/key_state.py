@@ -272,7 +272,7 @@ class KeyState:
         return [(("anonymous", serial), start) for serial, start in zip(serials, starts, strict=True)]
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        """Forget some events and take in others, but for those that are never a member of any window."""
+        """Remove some events, and add others except those that are never a member of any window."""
         kept = new if self._ends_move else [event for event in new if event.since < event.until]
         if gone:
             self.assigner.remove(gone)
