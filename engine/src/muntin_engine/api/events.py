@@ -1,4 +1,4 @@
-"""A stream of events: which columns make rows events, and what says how complete they are."""
+"""A stream of events: the columns that make rows events, and the progress policy that makes the watermark."""
 
 from __future__ import annotations
 
@@ -38,45 +38,46 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     buckets: int = 16,
     unit: str | None = None,
 ) -> EventStream:
-    """Say which columns of a DataFrame make its rows events.
+    """Make events of the rows of a DataFrame.
 
-    Times are timestamps, or integers or decimals for an axis of any other kind; all of one query are of one kind. Where
-    they are decimals, a point lasts one in the last place, and lengths are numbers such as 5 or `Decimal("0.25")`.
+    Times are timestamps; on an axis other than time they are integers or decimals. All times of a query are of one
+    kind. With decimals a point lasts one unit of the last place, and lengths are numbers such as 5 or
+    `Decimal("0.25")`.
 
     Args:
         df: A streaming DataFrame, or a static one, which is a stream that has ended.
-        key: One column to group by, or several; windows, modules and results are per key. A null in one is a key like
-            any other. None: all rows are one group.
-        id: Names an event within its key, so that it may be revised, and a duplicate be noticed.
-        order: Says which of two rows of one time comes first, for windows that follow rows, such as `last(10)`: an
-            offset, a sequence number. Null comes first. Other windows do not read it.
-        start: Where an event's lifetime starts.
-        end: Where it ends; null while that is not known. In a revision, the end so far, or null for "whatever it is".
+        key: One column to group by, or several; windows, modules and results are per key. Null is a key like any
+            other. None: all rows are one group.
+        id: Identifies an event within its key, so that it can be revised and duplicates are rejected.
+        order: Orders rows of the same time, for row windows such as `last(10)`: an offset, a sequence number. Null
+            comes first. Other windows do not read it.
+        start: The start of an event's lifetime.
+        end: The end of the lifetime; null while it is not known. In a revision, the old end, or null for any.
         at: Instead of `start` and `end`, the time of a point event.
         edge: With `at`: each event is a sample that lasts until the next sample of its key. Samples cannot be revised.
-        change: What a row does: `"insert"`, `"revise"` (a new end), `"retract"` (delete the event), `"punctuate"`
-            (nothing before its `start`, or `at`, will change any more, of no key; the other columns do not matter),
-            `"punctuate_key"` (the same for the row's key alone, if the progress policy has key punctuation), `"clock"`
-            (it is now its `start`, or `at`), `"signal"` (an external event for triggers of early results, of no time or
-            key) or `"close"` (the stream has ended). Without it every row is an insertion.
+        change: The kind of a row: `"insert"`, `"revise"` (gives an event a new end), `"retract"` (deletes an event),
+            `"punctuate"` (advances the watermark to its `start`, or `at`: nothing of any key changes before it any
+            more), `"punctuate_key"` (does so for the row's key alone, if the progress policy has key punctuation),
+            `"clock"` (a processing-time reading, in `start` or `at`), `"signal"` (an external event for triggers of
+            early results, without time and key) or `"close"` (ends the stream). By default every row is an insertion.
         new_end: The new end in a revision.
         signal: The name of a signal.
         delay: Short for `progress=bounded_delay(delay)`.
-        progress: What says how complete the input is, besides rows of punctuation, which always do. For example
-            `bounded_delay("10 minutes")` or `bounded_disorder(rows=100)`.
-        source: Names the source of a row. The input is then as complete as the least complete of its sources, and rows
-            of watermark speak for their source; those without a source speak for all.
-        sources: The sources that are waited for, all there are. Rows of another one are rejected.
-        late: What becomes of a row that comes behind the watermark: `"side"`, `"drop"`, `"adjust"` or, for example,
-            `correct("1 hour")`.
-        buckets: Over how many buckets keys are spread; 1 to 256. A checkpoint remembers it. Without keys there is one.
-        unit: Where times are integers that count `"s"`, `"ms"`, `"us"` or `"ns"`: which of these. All lengths are then
-            given as time, such as `"10 minutes"`, and results have times in the same unit.
+        progress: The policy that advances the watermark, such as `bounded_delay("10 minutes")` or
+            `bounded_disorder(rows=100)`. Punctuation rows advance it under every policy.
+        source: The source of a row. The watermark is then the least of the watermarks of all sources. A punctuation row
+            counts for its source; one without a source counts for all.
+        sources: All sources. Rows of any other source are rejected.
+        late: The policy for late rows: `"side"`, `"drop"`, `"adjust"` or, for example, `correct("1 hour")`.
+        buckets: The number of buckets over which keys are spread, 1 to 256; without keys there is one. It is part of
+            the checkpoint.
+        unit: The unit of times that are integers: `"s"`, `"ms"`, `"us"` or `"ns"`. All lengths are then given as time,
+            such as `"10 minutes"`, and results have times in the same unit.
 
     Raises:
-        QueryError: The columns do not make events, for example neither `start` nor `at` is given; or there is a delay
-            and another policy.
-        PolicyError: The delay is negative, or the text of a policy names none.
+        QueryError: The columns do not make events, for example neither `start` nor `at` is given; or both a delay and
+            a progress policy are given.
+        PolicyError: The delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
     """
     check_dataframe("events", df)

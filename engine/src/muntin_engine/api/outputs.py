@@ -36,11 +36,11 @@ class Outputs(PlannedQuery):
         """Print the first results of a static input, in the order of their windows, as `DataFrame.show` does.
 
         Args:
-            rows: How many.
-            truncate: Whether long values are cut, or to how many characters.
+            rows: The number of results.
+            truncate: True to cut long values, or the number of characters to cut them to.
 
         Raises:
-            QueryError: The input is a stream, or what `results` raises.
+            QueryError: The input is a stream; or as for `results`.
         """
         if self.source.df.isStreaming:
             raise QueryError(
@@ -52,7 +52,7 @@ class Outputs(PlannedQuery):
         self.results().orderBy("window", *keys).show(rows, truncate)
 
     def named(self, metrics_name: str) -> Self:
-        """Return the query with a name of its own for its metrics."""
+        """Return the query with a name, which its metrics have."""
         check_name("metrics_name", metrics_name)
         return replace(self, metrics_name=metrics_name, is_named=True)
 
@@ -63,31 +63,30 @@ class Outputs(PlannedQuery):
     def results(self, watermark: str | None = None) -> DataFrame:
         """Return the results: the key columns, `window` with `start` and `end`, and what the modules compute.
 
-        With timestamps other than `align` there is a column `lifetime` too. Speculative results have `change`
-        (`insert` or `retract`) and `event_id`, which names a result among those of its key. Where a module is
-        time-bound and its results are emitted eagerly, `change` may also be `revise`: the result's lifetime ends at
-        `new_end` from now on. A lifetime without an end has a null `end`. Early results have `timing` (`early` or
-        `final`) and `firing`, which counts how often their window was emitted before; where they are retracted they
-        have `change` and `event_id` as well.
+        With timestamps other than `align` there is a column `lifetime` too; its `end` is null if there is none.
+        Speculative and eager results have `change` (`insert` or `retract`) and `event_id`, which identifies a result
+        within its key. For time-bound results `change` may also be `revise`: the result's lifetime then ends at
+        `new_end`. Early results have `timing` (`early` or `final`) and `firing`, the number of earlier firings of the
+        window; with `refinement="retract"` they have `change` and `event_id` as well.
 
         A static input is taken as a whole: nothing in it is late, and every window is complete.
 
-        While a streaming query of it runs, its progress has observed metrics under its name: the input, output and
-        durations of each micro-batch. `batch_metrics` reads them and `monitor` shows them.
+        The progress of a running streaming query has its metrics: the input, output and durations of each micro-batch.
+        `batch_metrics` reads them and `monitor` shows them.
 
         Args:
-            watermark: The name of a column to add, the start of the result's lifetime, with a watermark of Spark's that
-                follows the output's watermark even where no window has a result. Spark's own windows, joins and
-                de-duplication over that column then make progress and drop nothing. A Spark query has one watermark
-                column on its way, so it must not set another. For final results of hopping, tumbling and calendar
-                windows over timestamps of events without ids; others do not come in the order of their windows.
+            watermark: The name of a column to add: the start of the result's lifetime, with a Spark watermark that
+                follows the output watermark, also while no window has a result. Spark's own windows, joins and
+                deduplication over that column then make progress and drop nothing. Do not call `withWatermark` on the
+                results as well. Only for final results of hopping, tumbling and calendar windows over timestamps of
+                events without ids, because others do not come in the order of their windows.
 
         Raises:
-            QueryError: The input is a stream that never says how complete it is, or contains another query whose counts
+            QueryError: The input is a stream whose watermark nothing advances, or contains another query whose metrics
                 have the same name; or the results cannot have a watermark.
-            SetupError: The session's state store cannot hold the state, the modules cannot travel to the workers, or
-                the workers lack what they need: a task on each says so before anything runs, unless the session's
-                setting `spark.muntin.preflight` is `false`.
+            SetupError: The session's state store cannot hold the state, the modules cannot be sent to the workers, or
+                the workers lack something that the query needs. A preflight check finds that out before the query runs,
+                unless the session's setting `spark.muntin.preflight` is `false`.
         """
         from muntin_engine.spark.pipeline import results
 
@@ -96,26 +95,26 @@ class Outputs(PlannedQuery):
         return results(self, watermark)
 
     def late(self) -> DataFrame:
-        """Return the rows that came behind the watermark: `reason`, `message`, the `row` as JSON and `late_by`.
+        """Return the late rows: `reason`, `message`, the `row` as JSON and `late_by`.
 
-        `late_by` is how far its sync time lay behind the watermark, in ticks (microseconds where the axis is time);
-        null if the row came after the end of the stream.
+        `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark, in
+        ticks (microseconds where the axis is time). It is null if the row came after the end of the stream.
 
-        A streaming query of these rows is one of its own, with its own checkpoint and its own state: it evaluates the
-        whole once more, from its rows (see `explain`), to know what is late. Its counts are those of `results`.
+        A streaming query of these rows is a separate Spark query, with its own checkpoint and its own state: it
+        evaluates the whole query again, from its rows (see `explain`). Its metrics are those of `results`.
 
         Raises:
-            QueryError: Late rows are dropped, so there are none to return; or the query must be evaluated over slices,
-                as several windows share them or an evaluator was asked for, and slices have no rows in them.
+            QueryError: The query drops late rows; or it must be evaluated over slices, because several windows share
+                them or `evaluator` says so, and slices contain no rows.
         """
         from muntin_engine.spark.pipeline import side_output
 
         return side_output(self, "late")
 
     def rejected(self) -> DataFrame:
-        """Return the rows that make no sense where they came: `reason`, `message`, the `row` as JSON, and a null.
+        """Return the invalid rows: `reason`, `message`, the `row` as JSON, and a null in the place of `late_by`.
 
-        As `late` does, a streaming query of these rows evaluates the whole.
+        As with `late`, a streaming query of these rows evaluates the whole query again.
         """
         from muntin_engine.spark.pipeline import side_output
 
@@ -127,11 +126,11 @@ class Outputs(PlannedQuery):
         It has the key columns, `partition` if rows are partitioned, `window` (the tick at which the rows left), and the
         fields of a row, as the class declares them.
 
-        As `late` does, a streaming query of it evaluates the whole; `write(results=..., evicted=...)` evaluates it once
-        for both.
+        As with `late`, a streaming query of it evaluates the whole query again; `write(results=..., evicted=...)`
+        evaluates it once for both.
 
         Raises:
-            QueryError: The query has no such output: its module is another one, or declares None for it.
+            QueryError: The query has no second output: its module is not a `RowOperator`, or declares None for it.
         """
         from muntin_engine.spark.pipeline import evicted
 
@@ -154,27 +153,29 @@ class Outputs(PlannedQuery):
 
         A sink is the path of a folder for Parquet files (see `ParquetFolder`), a function of a DataFrame and the
         number of its micro-batch, or a `Sink`. Every sink gets every micro-batch, in the order of the arguments. After
-        a crash the last one comes again, with its number; sinks that go by it have each row exactly once.
+        a crash the last micro-batch is repeated, with the same number; a sink that skips or replaces a number that it
+        already has gets each row exactly once.
 
         Args:
-            checkpoint: Where Spark keeps how far the query is; its own, for as long as the query is.
+            checkpoint: Spark's checkpoint location: one per query, kept as long as the query.
             results: Takes what `results` returns.
-            late: Takes what `late` returns. The query is then evaluated in general, from its rows: see `explain`.
+            late: Takes what `late` returns. The query then runs on an evaluator that keeps rows: see `explain`.
             rejected: Takes what `rejected` returns.
             evicted: Takes what `evicted` returns.
             progress: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
                 `results`, the `watermark` of the output, and the other `metrics` by name.
-            trigger: How long from the start of a micro-batch to that of the next, with its unit, such as
-                `"10 seconds"`; at once if it is None; `"available_now"` to stop when all that there is has been read.
-            on_end: What becomes of open windows when the query ends. `"leave"`: they wait in the checkpoint for a later
-                start. `"close"`: the stream is closed, so its last windows come out, in a micro-batch of their own,
-                when `awaitTermination()` finds that all there is was read, or when `stop()` ends the query. The
-                checkpoint is then closed for good: a query that is started with it is refused.
+            trigger: The time from the start of a micro-batch to that of the next, with its unit, such as
+                `"10 seconds"`. None: the next one starts when the last has ended. `"available_now"`: the query stops
+                when all available input has been read.
+            on_end: What happens to open windows when the query ends. `"leave"`: they wait in the checkpoint for a later
+                start. `"close"`: the stream is closed, and its last windows are emitted in one more micro-batch, when
+                `awaitTermination()` finds the query ended, or in `stop()`. No query can continue from the checkpoint
+                after that.
             name: Spark's name for the query.
 
         Raises:
-            QueryError: The input is static, or never says how complete it is; no sink is named, one is none or cannot
-                take its output, or two write in the same place.
+            QueryError: The input is static, or nothing advances its watermark; no sink is given, one is not a sink or
+                cannot take its output, or two write to the same place.
             DurationError: The trigger cannot be read.
             PolicyError: It has no unit, or is negative.
             SetupError: As for `results`.
@@ -199,18 +200,18 @@ class Outputs(PlannedQuery):
         evicted: SinkLike | None = None,
         progress: SinkLike | None = None,
     ) -> None:
-        """Close the stream of a checkpoint that no query runs on, so that its last windows come out.
+        """Close the stream of a checkpoint that no query runs on, so that its last windows are emitted.
 
-        `write` with `on_end="close"` does that by itself; this is for a query that was stopped without, and for one
-        that was killed while it closed its stream. The windows come out of the state, as one more micro-batch. The
-        checkpoint is closed for good then.
+        `write` with `on_end="close"` does that by itself; this is for a query that was stopped without it, or killed
+        while it closed its stream. The windows are emitted from the state, as one more micro-batch. No query can
+        continue from the checkpoint after that.
 
         Args:
             checkpoint: The checkpoint of the query.
             results: As for `write`, the same sinks; the others too.
-            late: Gets no more rows; but a query that keeps late rows is evaluated in another way.
+            late: Gets no more rows, but has to be given if the query was started with it.
             rejected: Gets no more rows.
-            evicted: Takes what rows give that leave at the end.
+            evicted: Takes the second output of the last micro-batch.
             progress: Gets the row of the last micro-batch.
 
         Raises:
@@ -225,14 +226,14 @@ class Outputs(PlannedQuery):
         close_checkpoint(self, sinks, checkpoint)
 
     def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: bool = False) -> None:
-        """Raise unless the query can go on with a checkpoint; it may be one that nothing was written to yet.
+        """Raise an error unless the query can continue from a checkpoint; an empty checkpoint is no error.
 
-        `write` does so by itself, from a note that it keeps in the checkpoint. Of a checkpoint that was started by
-        `results().writeStream` the state is read, which takes as long as reading what the query holds; such a query
-        otherwise finds out in its first micro-batch, before any state changes and any row is emitted.
+        `write` does this by itself, from the identity that it stores in the checkpoint. If `results().writeStream` made
+        the checkpoint, the state is read instead, which takes time in proportion to its size. Without this call, such a
+        query raises the error in its first micro-batch, before any state changes and any row is emitted.
 
         Args:
-            checkpoint: Where Spark keeps how far the query is.
+            checkpoint: Spark's checkpoint location.
             late: True for the query with late rows kept, as `write` with a sink for them has it.
 
         Raises:
