@@ -68,7 +68,7 @@ class InputRequest:
         is_edge: True if events are samples.
         sources: The names of the sources.
         progress: What says how complete the input is.
-        late: What becomes of late rows.
+        late: The policy for late rows.
         heartbeats: Other streams that say how complete this one is.
         clock: A stream of readings of a clock.
         most_held: How many events a key may hold before new ones are shed; None if none are.

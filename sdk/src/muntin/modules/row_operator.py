@@ -1,4 +1,4 @@
-"""Operators that follow the rows of row windows, with a handler for each thing that happens."""
+"""Operators over row windows, with handlers that are called when rows enter or leave a window."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ HANDLERS: Final = (
 
 
 class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
-    """Follow the rows of row windows: each thing that happens to them is a call, which may return rows.
+    """Handle the rows of row windows one by one: each handler is called for one kind of step, and may return rows.
 
-    Define the handlers that you need; the others do nothing. What they return are rows of the results, but for
-    `on_evict`: what rows that leave give goes to an output of its own, which `Query.evicted` returns. The types in
-    brackets are those of a payload, of the state, of a row of the results, and of a row of the second output; the last
-    one is None if `on_evict` returns nothing.
+    Define the handlers that you need; the others do nothing. They return rows of the results, except `on_evict`, which
+    is called for rows that leave a window: it returns rows of a second output, `Query.evicted`. The types in brackets
+    are those of a payload, of the state, of a row of the results, and of a row of the second output; the last one is
+    None if `on_evict` returns nothing.
 
     The engine keeps one state per key. Handlers change it in place, so it is a dict, a list or a dataclass, of plain
-    data. Rows come in the order that the query names, and once only, when the watermark has passed them: results are a
-    function of the history, whatever the micro-batches and restarts.
+    data. Each row comes once, in the order that the query names, when the watermark has passed it. So results do not
+    depend on micro-batches and restarts.
 
-    What `on_trigger` and `on_flush` return has the extent of the window that is computed. All else happens at a tick,
-    and its results last that tick.
+    Results of `on_trigger` and `on_flush` have the extent of the window that is computed. Results of all other handlers
+    are points at the tick of the step.
 
     Laws (checked by `muntin.testing.RowOperatorLaws`): 1. *Types.* Rows of both outputs are of the declared types.
-    2. *Plain data.* A state goes on after a checkpoint as it would have without. 3. *No memory.* Nothing is remembered
-    outside the state, and neither a clock nor chance is asked. 4. *Rows are read-only.*
+    2. *Plain data.* A state that was stored and read back gives the same results. 3. *No memory.* Results depend on the
+    state and the rows alone: not on other attributes, a clock or randomness. 4. *Rows are read-only.*
 
     Cost: a call per row, and one for each eviction, trigger and flush; a handler that reads `window.rows` costs the
     members of the window. Rows are kept while they are members.
@@ -90,33 +90,33 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
 
     @abstractmethod
     def create_state(self) -> State:
-        """Return the state of a key of which no row came yet. Called at any time; never return a shared object."""
+        """Return the state of a new key. Called at any time; never return a shared object."""
 
     def on_insert(self, state: State, row: MemberRow[In], window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Take a row that became a member.
+        """Handle a row that became a member.
 
         Args:
-            state: Yours to change.
+            state: The state of the key; the handler may change it.
             row: The row.
             window: Its window, with the row.
         """
 
     def on_pass(self, state: State, row: MemberRow[In], window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Take a row that came and is no member, as one that `admit` keeps out, or a marker; after what it did.
+        """Handle a row that is not a member: one that `admit` leaves out, or a marker, after its effect on the window.
 
         Args:
-            state: Yours to change.
+            state: The state of the key; the handler may change it.
             row: The row.
             window: The window of its partition.
         """
 
     def on_evict(self, state: State, rows: Sequence[MemberRow[In]], window: RowsInWindow[In]) -> Iterable[Left] | None:
-        """Take leave of members: they were evicted, flushed, or removed with their partition.
+        """Handle rows that left: they were evicted, flushed, or removed with their partition.
 
         Members of a sliding window at the end of the stream do not leave.
 
         Args:
-            state: Yours to change.
+            state: The state of the key; the handler may change it.
             rows: The rows that left, at least one, the oldest first.
             window: The window that they left.
 
@@ -128,7 +128,7 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
         """Compute a sliding window.
 
         Args:
-            state: Yours to change.
+            state: The state of the key; the handler may change it.
             window: The window.
         """
 
@@ -136,30 +136,30 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
         """Compute a tumbling window; all members leave after it.
 
         Args:
-            state: Yours to change.
+            state: The state of the key; the handler may change it.
             window: The window.
         """
 
     def on_full(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Note that a sliding window is full for the first time: it has as many rows, or one is about to leave.
+        """Handle a sliding window that is full for the first time: it has its number of rows, or one is about to leave.
 
         Args:
-            state: Yours to change.
+            state: The state of the key; the handler may change it.
             window: The window.
         """
 
     def on_empty(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Note that a marker came and there was no member.
+        """Handle a marker that came while the window had no member.
 
         Args:
-            state: Yours to change.
+            state: The state of the key; the handler may change it.
             window: A window without rows.
         """
 
     def on_remove(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Note that a partition is about to be removed; its rows leave after it.
+        """Handle a partition that is about to be removed; its rows leave after this call.
 
         Args:
-            state: Yours to change.
+            state: The state of the key; the handler may change it.
             window: The window of the partition, with the rows that it still holds.
         """
