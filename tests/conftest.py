@@ -31,6 +31,8 @@ QUICK: Final = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     f"{_STREAMING}.checkpoint.fileChecksum.enabled": "false",
+    # Else each call that makes a column tells the JVM from where, in ten messages; a query takes a hundred columns.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 """Settings of the session that save processor time in every micro-batch and change no result."""
 
@@ -97,12 +99,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from tests.quick_drivers import quick_drivers
     from tests.quick_files import leave_permissions
     from tests.quick_jvm import OPTIONS, home
+    from tests.quick_names import remembered_names
 
     os.environ.update(home())
     folder = tmp_path_factory.mktemp("spark")
     conf = {"spark.driver.extraJavaOptions": OPTIONS, **QUICK}
     session = local_session("muntin tests", log=folder / "spark.log", conf=conf)
     leave_permissions(session)
-    with quick_drivers(session, folder):
+    with quick_drivers(session, folder), remembered_names():
         yield session
     stop_session(session)
