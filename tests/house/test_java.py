@@ -14,6 +14,7 @@ import pytest
 from muntin_engine.errors import JavaNotFoundError
 from muntin_engine.spark.session.java import Java, ask_java, bundled_java, find_java, read_java
 from muntin_engine.spark.session.java_home import cache_directory, spark_java_home, wrap_java
+from tests import quick_jvm
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -147,6 +148,7 @@ def test_spark_starts_quietly_on_the_bundled_java_where_none_is_installed(
     assert bundled is not None
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     environment |= {"PATH": str(path_without_java(tmp_path / "bin")), "XDG_CACHE_HOME": str(tmp_path)}
+    environment |= {"JDK_JAVA_OPTIONS": quick_jvm.OPTIONS}
     done = run_python("start_spark.py", tmp_path / "spark.log", environment=environment)
     assert done.stderr == ""
     assert json.loads(done.stdout) == {"ids": [0, 1, 2], "java_home": str(bundled.parents[1])}

@@ -36,13 +36,18 @@ def _foreign(folder: Path) -> list[Path]:
 
 
 def _link(entry: Path, link: Path) -> None:
-    """Link to a file, or to each entry of a package: Spark makes a folder `work` inside its own."""
+    """Link to a file, or to each entry of a package: Spark makes a folder `work` inside its own.
+
+    What is compiled of its sources is linked file by file, so that what Python compiles there stays there.
+    """
     if not entry.is_dir():
         link.symlink_to(entry)
         return
     link.mkdir()
     for inner in entry.iterdir():
-        if inner.name != "__pycache__":
+        if inner.name == "__pycache__":
+            _link(inner, link / inner.name)
+        else:
             (link / inner.name).symlink_to(inner)
 
 
