@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any, Protocol, TypeVar
 
@@ -123,19 +124,19 @@ class Case:
         """The windows."""
         return BY_NAME[self.window]
 
-    @property
+    @cached_property
     def seed(self) -> int:
         """A number that stays the same from run to run."""
         return zlib.crc32(f"{self} {self.is_edge} {self.has_ids}".encode())
 
-    @property
+    @cached_property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
         computations = [reference.Computation(remembered(module)) for module in SHAPES[self.shape]]
         ends_move = self.has_ids or self.is_edge
         return reference.WindowedQuery(self.kind, computations, self.clip, self.timestamps, ends_move=ends_move)
 
-    @property
+    @cached_property
     def query(self) -> EvaluatorQuery:
         """The query as the evaluator reads it."""
         bindings = tuple(Binding(module, first_column) for module in SHAPES[self.shape])

@@ -6,6 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -60,15 +61,15 @@ class EarlyCase:
     def __str__(self) -> str:
         return f"{self.case}, {self.refinement} on {self.trigger}"
 
-    @property
+    @cached_property
     def seed(self) -> int:
         return zlib.crc32(f"{self.case} {self.refinement} {self.number}".encode())
 
-    @property
+    @cached_property
     def trigger(self) -> Trigger:
         return random_trigger(Random(self.seed), depth=2)
 
-    @property
+    @cached_property
     def query(self) -> EvaluatorQuery:
         return replace(self.case.query, emit=EarlyEmission(self.trigger, self.refinement), expressions=EXPRESSIONS)
 

@@ -6,6 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -56,7 +57,7 @@ class SliceCase:
     emit: EmitPolicy = EmitPolicy.FINAL
     spread: tuple[str, int] | None = None
 
-    @property
+    @cached_property
     def seed(self) -> int:
         """A number that stays the same from run to run."""
         return zlib.crc32(repr(self).encode())
@@ -71,7 +72,7 @@ class SliceCase:
         """Itself, as far as progress goes."""
         return self
 
-    @property
+    @cached_property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
         computations = [
@@ -79,7 +80,7 @@ class SliceCase:
         ]
         return reference.WindowedQuery(self.window, computations, ends_move=False)
 
-    @property
+    @cached_property
     def grids(self) -> tuple[Grid, ...]:
         """The slices, or ranges of windows."""
         return SliceGrid.shared(self.steps) if self.is_point else tuple(map(RangeGrid.of, self.steps))
@@ -89,7 +90,7 @@ class SliceCase:
         """The windows as grids."""
         return tuple(grid for window in self.windows if (grid := window.grid()) is not None)
 
-    @property
+    @cached_property
     def bound(self) -> tuple[BoundForm, ...]:
         return tuple(BoundForm(form, f"{form.name} {form.version}", (0,), (READS,)) for form in FORMS[self.forms])
 
