@@ -1,8 +1,7 @@
 """Partial states as bytes: how they cross the shuffle, and how they lie in a checkpoint.
 
-A blob has a table of keys and a table of partial states that number them, each as an Arrow stream. Whole numbers are
-written as distances from the least of their column, in as few bytes as the largest distance needs. A column of equal
-numbers is not written: its number is in the metadata of the table, where the least ones are.
+A blob has a table of keys and a table of partial states that number them, each as an Arrow stream. Whole numbers take
+as few bytes as they need.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar import Sums
-from muntin.columnar.arrays import Array, IntArray
+from muntin.columnar.arrays import Array
 from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials, Values
 from muntin_engine.exchange import shuffle
+from muntin_engine.exchange.numbers import narrow_table, numbers_of
 
 
 def to_blob(keys: pa.Table, partials: Partials) -> bytes:
@@ -24,20 +24,13 @@ def to_blob(keys: pa.Table, partials: Partials) -> bytes:
     numbers = {"slice": partials.slices, "rows": partials.rows}
     if partials.lasts is not None:
         numbers["length"] = partials.lasts - partials.slices  # the same number for all points with a gap
-    arrays = {"key": pa.array(partials.keys.astype(np.min_scalar_type(len(keys))))}
+    columns = {"key": pa.array(partials.keys.astype(np.min_scalar_type(len(keys))))}
     for part, values in partials.parts.items():
         if isinstance(values, np.ndarray) and values.dtype == np.int64 and not part.component.shape:
             numbers[_name(part)] = values
         else:
-            arrays[_name(part)] = _to_arrow(part, values)
-    leasts: dict[str, str] = {}
-    for name, some in numbers.items():
-        least, most = (int(some.min()), int(some.max())) if len(some) else (0, 0)
-        leasts[name] = str(least)
-        if least < most:
-            distances = (some - least).astype(np.min_scalar_type(most - least))
-            arrays[name] = pa.array(distances)
-    table = pa.table(arrays).replace_schema_metadata(leasts)
+            columns[_name(part)] = _to_arrow(part, values)
+    table = narrow_table(numbers, columns)
     blob: bytes = msgpack.packb([shuffle.to_blob(keys), shuffle.to_blob(table)])
     return blob
 
@@ -50,8 +43,7 @@ def from_blob(blob: bytes, parts: Sequence[Part]) -> tuple[pa.Table, Partials]:
         parts: The parts of the query's partial states.
     """
     keys, table = map(shuffle.from_blob, msgpack.unpackb(blob))
-    leasts = {name.decode(): int(least) for name, least in table.schema.metadata.items()}
-    numbers = {name: _numbers(table, name, least) for name, least in leasts.items()}
+    numbers = numbers_of(table)
     values: dict[Part, Values] = {}
     for part in parts:
         if (name := _name(part)) in numbers:
@@ -61,14 +53,6 @@ def from_blob(blob: bytes, parts: Sequence[Part]) -> tuple[pa.Table, Partials]:
     slices, codes = numbers["slice"], _to_numpy(table.column("key")).astype(np.int64)
     lasts = slices + numbers["length"] if "length" in numbers else None
     return keys, Partials(slices, codes, numbers["rows"], values, lasts)
-
-
-def _numbers(table: pa.Table, name: str, least: int) -> IntArray:
-    """Return a column of whole numbers, given the least of them."""
-    if name not in table.column_names:
-        return np.full(len(table), least, np.int64)
-    numbers: IntArray = _to_numpy(table.column(name)).astype(np.int64) + least
-    return numbers
 
 
 def _name(part: Part) -> str:

@@ -17,6 +17,7 @@ from muntin_engine.evaluators.columnar.lifting import Rows
 from muntin_engine.evaluators.fused.lifting import Fusing, bucket_order, by_bucket
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.exchange import shuffle
+from muntin_engine.exchange.numbers import narrow_table, numbers_of
 from muntin_engine.state.codec import Codec
 
 
@@ -69,13 +70,18 @@ def blobs_of_rows(fusing: Fusing, rows: Rows, codec: Codec) -> Iterator[BucketBl
     starts, until = rows.starts[order], fusing.until(rows.starts, rows.ends)[order]
     inputs = [column.take(pa.array(order)) for column in rows.inputs]
     for bucket, start, stop, keys, numbers in by_bucket(rows, order):
-        columns = {"start": starts[start:stop], "until": until[start:stop], "key": numbers.astype(np.int32)}
+        some = starts[start:stop]
+        columns = {"key": pa.array(numbers.astype(np.min_scalar_type(len(keys))))}
         columns |= {f"i{place}": column.slice(start, stop - start) for place, column in enumerate(inputs)}
-        yield BucketBlob(bucket, codec.pack([shuffle.to_blob(keys), shuffle.to_blob(pa.table(columns))]))
+        table = narrow_table({"start": some, "length": until[start:stop] - some}, columns)
+        yield BucketBlob(bucket, codec.pack([shuffle.to_blob(keys), shuffle.to_blob(table)]))
 
 
 def rows_of_blob(blob: bytes, codec: Codec) -> tuple[pa.Table, SessionRows]:
     """Return the keys of a blob, and its rows under the places of these."""
     keys, table = map(shuffle.from_blob, codec.unpack(blob))
-    starts, until, numbers, *inputs = (column.combine_chunks() for column in table.columns)
-    return keys, SessionRows(starts.to_numpy(), numbers.to_numpy(), until.to_numpy(), tuple(inputs))
+    numbers = numbers_of(table)
+    keyed, *inputs = (table.column(name).combine_chunks() for name in table.column_names if name not in numbers)
+    starts = numbers["start"]
+    codes = keyed.to_numpy().astype(np.int64)
+    return keys, SessionRows(starts, codes, starts + numbers["length"], tuple(inputs))

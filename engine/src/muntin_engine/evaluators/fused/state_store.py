@@ -24,6 +24,7 @@ from muntin_engine.evaluators.fused.state_sessions import States, StateSessions,
 from muntin_engine.evaluators.slices.lifting import python_values
 from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule, State
 from muntin_engine.exchange import shuffle
+from muntin_engine.exchange.numbers import narrow_table, numbers_of
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import is_outdated
 from muntin_engine.state.log import Entry, StoredEntry
@@ -158,7 +159,8 @@ class StateSessionStore(SessionStore[SessionRows, StateSessions, ClosedStates]):
     def _entry(self, some: StateSessions) -> Iterator[Entry]:
         """Yield sessions as an entry, or as several if it were huge."""
         codes, places = np.unique(some.keys, return_inverse=True)
-        table = pa.table({"start": some.slices, "end": some.lasts, "key": places.astype(np.int32)})
+        columns = {"key": pa.array(places.astype(np.min_scalar_type(len(codes))))}
+        table = narrow_table({"start": some.slices, "length": some.lasts - some.slices}, columns)
         packed = [self._pack(place, some) for place in range(len(self._modules))]
         data = self._codec.pack([shuffle.to_blob(self._keys.take(codes)), shuffle.to_blob(table), *packed])
         if len(data) > ENTRY_BYTES and len(some) > 1:
@@ -184,8 +186,10 @@ class StateSessionStore(SessionStore[SessionRows, StateSessions, ClosedStates]):
     def _read(self, entry: StoredEntry) -> StateSessions:
         key_blob, blob, *packed = self._codec.unpack(entry.data)
         table = shuffle.from_blob(blob)
-        lows, highs, numbers = (column.to_numpy() for column in table.columns)
-        keys = self._keys.codes(shuffle.from_blob(key_blob))[numbers]
+        numbers = numbers_of(table)
+        lows = numbers["start"]
+        highs = lows + numbers["length"]
+        keys = self._keys.codes(shuffle.from_blob(key_blob))[table.column("key").to_numpy()]
 
         def states(place: int) -> States:
             module = self._modules[place]
