@@ -1,8 +1,8 @@
 """Divide a key into lives: translate the net changes of its events to those of each life.
 
-A change may join lives, and may split one. What lies before it goes on: nothing after a change was closed or forgotten,
-since no change is earlier than the watermark. So of lives that are joined the first one takes in the events of the
-others, and of one that is split the later part becomes another.
+A change may join lives, and may split one. It is no earlier than the watermark, so nothing after it was closed or
+dropped. So the first of some joined lives gets the events of the others, and the later part of a split life becomes a
+new life.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Piece:
 
 
 class Division:
-    """The lives of a key while it takes the net changes of a batch in.
+    """Applies the net changes of a batch to the lives of a key.
 
     Cost: for each life and each new event its place in their order; where events are revised, also for each event of
     the lives that they are of.
@@ -127,7 +127,7 @@ class Division:
             now.inserted += events
 
     def _hand_over(self, one: LifeChanges, lives: Sequence[LifeState]) -> None:
-        """Have the windows computed again that are cut elsewhere, each in the life that may have it now.
+        """Have the windows that are cut at another tick computed again, each in the life that it belongs to now.
 
         A window ends after the first tick of its life and not after the life is over, so there is one such life.
         """
@@ -146,7 +146,7 @@ class Division:
 
 
 def _rename(one: LifeChanges) -> None:
-    """Find the windows of a life that go on and are cut elsewhere now."""
+    """Find the windows of a life that remain, but are cut at another tick now."""
     was, now = one.was_over_at, one.life.over_at
     low = min(was, now)
     if one.is_joined or was == now or not one.life.held_windows:

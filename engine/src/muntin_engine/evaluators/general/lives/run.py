@@ -19,10 +19,10 @@ from muntin_engine.state.bucket_state import KeyTimer, soonest
 
 
 class LivesRun(BatchRun):
-    """A micro-batch on its way through the keys, each of which has lives.
+    """Process one micro-batch, key by key and life by life.
 
-    Rows are admitted for the key; each life then is evaluated as a key is. A life that is over when the watermark has
-    passed it is evaluated as at the end of a stream, and gone.
+    Rows are admitted for the key; each life is then evaluated like a key. A life that is over is evaluated as at the
+    end of a stream, and dropped.
     """
 
     state_class: ClassVar[type[KeyState]] = KeyLives
@@ -30,7 +30,7 @@ class LivesRun(BatchRun):
     def evaluate(
         self, key: Key, state: KeyState, net: NetChanges, before: Progress, now: Progress
     ) -> list[OutputChange]:
-        """Take the net changes of a key in, forget what is closed then, and return the changes of its output."""
+        """Apply the net changes of a key, drop what is closed, and return the changes of its output."""
         assert isinstance(state, KeyLives)
         has_triggers = isinstance(self.emission, TriggeredEmission)
         output: list[OutputChange] = []
@@ -43,7 +43,7 @@ class LivesRun(BatchRun):
             at = replace(now, watermark=INFINITY) if is_over else now
             output += super().evaluate(key, life, net_of_life, before, at)
             state.serial = life.serial
-            # a later event cannot end before those that it would join, and nothing else of them matters
+            # where windows are cut depends on the last end alone, and a later event ends after those of this life
             if not net_of_life.is_joined and (is_over or (life.is_empty and life.span.end <= now.watermark)):
                 state.lives = [other for other in state.lives if other is not life]
                 self.result.keys_forgotten += 1

@@ -1,4 +1,4 @@
-"""The state of a key that has lives: each has the state that a key of its own would have."""
+"""The state of a key that has lives: each life has the state of a key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
 
 
 class Span(NamedTuple):
-    """From the first tick of some events to the end of the last one that ends."""
+    """The interval from the first start of some events to their last end."""
 
     start: int
     end: int
