@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import cycle, islice
 from random import Random
+from typing import Literal
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,10 +13,10 @@ from pyspark.sql import functions as F
 
 from muntin import calendar
 from muntin_engine import events, module
-from tests.spark.modules import Count
 from tests.spark.running import collect_together
 
 ZONES = ("Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia", "Australia/Lord_Howe", "Africa/Cairo")
+EVALUATORS: tuple[Literal["columnar", "sliced", "general"], ...] = ("columnar", "sliced", "general")
 UNITS = ("day", "week", "month", "quarter", "year")
 
 
@@ -26,9 +28,9 @@ def test_rows_are_grouped_as_date_trunc_groups_them(spark: SparkSession, zone: s
         (F.col("second") * 1_000_000).alias("at")
     )
     stream = events(rows, at="at", unit="us", buckets=1)
-    found = collect_together(
-        {unit: stream.window(calendar(unit, zone=zone)).aggregate(n=module(Count)) for unit in UNITS}
-    )
+    evaluators = islice(cycle(EVALUATORS), ZONES.index(zone), None)
+    windows = {unit: stream.window(calendar(unit, zone=zone), evaluator=next(evaluators)) for unit in UNITS}
+    found = collect_together({unit: windowed.aggregate(n=module("stats.count")) for unit, windowed in windows.items()})
     before = str(spark.conf.get("spark.sql.session.timeZone"))
     spark.conf.set("spark.sql.session.timeZone", zone)
     try:
