@@ -39,6 +39,11 @@ SLICED: dict[str, tuple[CalendarWindows, str, int]] = {
     "days, half an hour": (CalendarWindows(1, 1, "day", "Australia/Lord_Howe", second=1), "2024-04-07", 3 * HOUR),
     "days, a quarter": (CalendarWindows(1, 1, "day", "Asia/Kathmandu", second=1), "1986-01-01", 4 * HOUR),
     "a day that was skipped": (CalendarWindows(1, 1, "day", "Pacific/Apia", second=1), "2011-12-30", 4 * HOUR),
+    "a day shown twice, in seconds": (
+        CalendarWindows(1, 1, "day", "America/Juneau", "1970-01-01 02:30", second=1),
+        "1867-10-18",
+        4 * HOUR,
+    ),
     "weeks with a day less": (CalendarWindows(7, 7, "day", "Pacific/Apia", second=1), "2011-12-30", 30 * HOUR),
     "three days, by day": (
         CalendarWindows(3, 1, "day", "Pacific/Apia", "2011-12-20 06:00", second=1),

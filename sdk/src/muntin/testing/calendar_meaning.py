@@ -1,7 +1,7 @@
-"""The definition of calendar windows that the reference evaluator uses: dates one by one, and minutes one by one.
+"""The definition of calendar windows that the reference evaluator uses: dates, minutes and seconds one by one.
 
 It shares nothing with `muntin.windows.calendar`: dates are counted with Python's, and the start of each is found by
-looking at the clock every minute.
+looking at the clock every minute, and then every second: before zones were made, clocks differed by seconds.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from muntin.events import Event
 from muntin.windows import CalendarWindows, Window
 
 _MINUTE: Final = timedelta(minutes=1)
+_SECOND: Final = timedelta(seconds=1)
 _FARTHEST: Final = timedelta(hours=16)
 """No clock is farther from UTC."""
 
@@ -73,9 +74,15 @@ def _later(kind: CalendarWindows, start: datetime, units: int) -> datetime:
 
 @lru_cache(maxsize=4096)
 def _begin(zone: str, shown: datetime) -> datetime:
-    """Return the first minute at which a clock shows a time, or a later one."""
+    """Return the first second at which a clock shows a time, or a later one."""
     clock = UTC if zone == "UTC" else ZoneInfo(zone)
+
+    def is_before(instant: datetime) -> bool:
+        return instant.astimezone(clock).replace(tzinfo=None) < shown
+
     instant = shown.replace(tzinfo=UTC) - _FARTHEST
-    while instant.astimezone(clock).replace(tzinfo=None) < shown:
+    while is_before(instant):
         instant += _MINUTE
+    while not is_before(instant - _SECOND):
+        instant -= _SECOND
     return instant
