@@ -24,6 +24,7 @@ from muntin import (
     WindowKind,
     count_by_start,
     hopping,
+    landmark,
     session,
     snapshot,
     tumbling,
@@ -247,3 +248,11 @@ def test_several_modules_read_the_parts_of_a_payload_that_they_select() -> None:
     script = Script().point("a", 1, (2, 0.5)).point("b", 4, (3, 1.5)).punctuate(10).point("c", 12, (1, 2.5)).close()
     both = [Computation(Total(), lambda payload: payload[0]), Computation(Mean(), lambda payload: payload[1])]
     assert "sliced" in crash_everywhere(script, WindowedQuery(hopping(10, 5), both)).evaluators
+
+
+@pytest.mark.parametrize("emit", EmitPolicy)
+def test_keys_that_are_forgotten_survive_a_crash_at_any_step(emit: EmitPolicy) -> None:
+    joined = Script().insert("first", 0, 4, 1).insert("last", 30, 31, 2).insert("between", 14, 18, 4)
+    script = joined.retract("between").punctuate(10).point("again", 20, 8).close()
+    query = WindowedQuery(landmark(10), [Computation(Total())], forget_keys_after=12)
+    assert crash_everywhere(script, query, emit=emit).evaluators == ("general",)
