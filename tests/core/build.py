@@ -22,7 +22,7 @@ from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
+from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, MemoryCells
@@ -197,7 +197,7 @@ def stored_states(
     """Return the states in a bucket's cells."""
     compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
     state = BucketState(cells, codec, compatibility)
-    kept = KeptStates(query, codec, state.metadata.schema_versions)
+    kept = StateSerializer(query, codec, state.metadata.schema_versions)
     return [
         state_class.from_data(query, [codec.unpack(record.data) for record in key.records], kept, ())
         for _, key in KeyStore.of(codec, state.log.read(), state.metadata.held.keys).items()

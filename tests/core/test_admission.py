@@ -9,7 +9,7 @@ import pytest
 from muntin import EARLIEST, INFINITY, Axis, Lateness, LatePolicy, tumbling
 from muntin_engine.core.changes import InputChange
 from muntin_engine.evaluators.general.admission import Admission
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer
 from muntin_engine.state.codec import Codec
 from tests.core.build import Taken, query, revision, row
 
@@ -206,7 +206,7 @@ def test_the_revisions_of_an_event_whose_start_was_adjusted_find_it(cut: int) ->
 def test_an_adjusted_start_stays_when_the_event_is_restored_and_revised() -> None:
     taken = Taken(state=KeyState(ADJUSTING))
     taken.take([row("a", 3, 14)], 6, adjusts=True)
-    kept = KeptStates(ADJUSTING, Codec())
+    kept = StateSerializer(ADJUSTING, Codec())
     data = Codec().unpack(Codec().pack(taken.state.to_data(kept, ())))
     again = Taken(state=KeyState.from_data(ADJUSTING, [data], kept, ()))
     again.take([revision("a", 3, 14, 10)], 8, adjusts=True)

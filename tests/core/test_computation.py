@@ -23,7 +23,7 @@ from muntin import (
 )
 from muntin.testing import reference
 from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.evaluators.general.computation import ModuleComputation, Stamper
+from muntin_engine.evaluators.general.computation import ModuleComputation, Timestamper
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from tests.core.build import Lengths, Members, RunningTotal, first_value, query
 
@@ -82,7 +82,7 @@ class Rows(TimeSensitiveOperator[Any, Any]):
 
 
 def stamped(policy: TimestampPolicy, *rows: Any, window: Window = W, **policies: Any) -> list[tuple[Any, ...]]:
-    found = Stamper(query(tumbling(10), Rows(), timestamps=policy, **policies)).rows("key", window, [list(rows)])
+    found = Timestamper(query(tumbling(10), Rows(), timestamps=policy, **policies)).rows("key", window, [list(rows)])
     return [tuple(row) for row in found]
 
 

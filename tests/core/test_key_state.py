@@ -10,14 +10,14 @@ from muntin import INFINITY, EmitPolicy, OutputContract, Window, count_by_end, h
 from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.indexes import LiveRow, OutputRow, WindowEntry
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer
 from muntin_engine.evaluators.general.row_chain import EventState, PendingRows
 from muntin_engine.state.codec import Codec
 from tests.core.build import query, revision, row, stored
 
 
 def again(asked: EvaluatorQuery, state: KeyState) -> KeyState:
-    kept = KeptStates(asked, Codec())
+    kept = StateSerializer(asked, Codec())
     return KeyState.from_data(asked, [Codec().unpack(Codec().pack(state.to_data(kept, ())))], kept, ())
 
 
@@ -41,7 +41,7 @@ def test_a_state_comes_back_with_events_windows_and_what_waits(window: Any) -> N
     assert back.pending == state.pending
     assert back.windows.items() == state.windows.items()
     assert (back.serial, back.assigner.frontier) == (7, -3)
-    kept = KeptStates(asked, Codec())
+    kept = StateSerializer(asked, Codec())
     assert back.to_data(kept, ()) == state.to_data(kept, ())
     assert extents(back) == extents(state) != []
 

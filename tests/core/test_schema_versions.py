@@ -92,7 +92,7 @@ def test_a_version_that_says_nothing_of_older_ones_is_refused() -> None:
         upgraded(feed, Without()).batch()
     assert caught.value.differences == (Difference("module", "test.total 1.0 of input 0", "test.total 1.1 of input 0"),)
     assert caught.value.remedies == (
-        "test.total 1.1 does not go on from 1.0: let it define upgrade_state, or say continues_since = '1.0' if "
+        "test.total 1.1 does not continue from 1.0: let it define upgrade_state, or say continues_since = '1.0' if "
         "results mean the same",
     )
 
@@ -122,7 +122,7 @@ def test_hashes_have_no_order_and_go_on_only_where_states_are_upgraded() -> None
         return made
 
     feed = started("k", module=hashed(First, "code 7f"))
-    with pytest.raises(StateMismatchError, match=r"does not go on from code 7f"):
+    with pytest.raises(StateMismatchError, match=r"does not continue from code 7f"):
         upgraded(feed, hashed(First, "code 11")).batch()
     upgrading: Any = hashed(Second, "code 11")
     upgrading.upgrade_state = lambda state, version: Sum(state[0] if version == "code 7f" else state["total"])

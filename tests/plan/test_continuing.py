@@ -106,7 +106,7 @@ def test_all_differences_are_told_at_once_with_the_checkpoint() -> None:
 def test_a_module_is_named_with_both_versions_and_parameters() -> None:
     error = refused(plan_of(modules=(planned(First),)), plan_of(modules=(planned(Without),)))
     assert error.differences == (Difference("module", "test.total 1.0 of c0", "test.total 1.1 of c0"),)
-    assert error.remedies[0].startswith("test.total 1.1 does not go on from 1.0")
+    assert error.remedies[0].startswith("test.total 1.1 does not continue from 1.0")
 
 
 def test_a_query_goes_on_with_what_it_wrote_and_with_what_its_modules_upgrade() -> None:

@@ -213,7 +213,7 @@ def test_an_upgrade_that_forgets_is_found() -> None:
 @pytest.mark.parametrize(
     ("old", "said"),
     [
-        (OldState("3.0", [2.0], 2.0), "it does not go on from its version 3.0"),
+        (OldState("3.0", [2.0], 2.0), "it does not continue from its version 3.0"),
         (OldState("1.0", [2.0], object()), "no checkpoint holds such a state of an older version"),
         (OldState("0.9", [2.0], 2.0), "upgrade_state raised ValueError: 0.9 is unknown"),
     ],

@@ -114,7 +114,7 @@ class Compatibility:
                 yield f"{name} {version} is older than {was}, which the checkpoint is of: run {was} or a newer one"
             else:
                 yield (
-                    f"{name} {version} does not go on from {was}: let it define upgrade_state, or say "
+                    f"{name} {version} does not continue from {was}: let it define upgrade_state, or say "
                     f"continues_since = {was!r} if results mean the same"
                 )
         kept, components = reached.get("components"), self.identity.get("components")

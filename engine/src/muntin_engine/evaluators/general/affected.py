@@ -39,7 +39,7 @@ class Affected:
         return bool(self.added or self.removed)
 
 
-class _Shown(NamedTuple):
+class _ChangeSpan(NamedTuple):
     """A change of an event, with the stretch `[start, end)` of the axis in which it can affect windows."""
 
     before: StoredEvent | None
@@ -71,10 +71,12 @@ class AffectedWindows:
         shows = self._query.window.shows
         changes = [self._shown(*versions) for versions in net.touched.values()]
         changes += [
-            _Shown(None, event, *shows(event.since, event.until)) for event in net.inserted if event.since < event.until
+            _ChangeSpan(None, event, *shows(event.since, event.until))
+            for event in net.inserted
+            if event.since < event.until
         ]
         if net.recut is not None:
-            changes.append(_Shown(None, None, *net.recut))
+            changes.append(_ChangeSpan(None, None, *net.recut))
         affected: dict[Window, Affected] = {window: Affected() for window in net.replaced}
         for window, shown in state.windows.shown_in(changes):
             affected[window] = found = Affected()
@@ -87,7 +89,7 @@ class AffectedWindows:
             found.exists, found.is_new = True, not state.windows.get(window).size
         return affected
 
-    def _shown(self, before: StoredEvent | None, after: StoredEvent | None) -> _Shown:
+    def _shown(self, before: StoredEvent | None, after: StoredEvent | None) -> _ChangeSpan:
         """Find the stretch of the axis in which a change of an event can affect windows.
 
         By the paper's rule a new end affects the windows between the old and the new end. Where a module sees ends
@@ -101,9 +103,9 @@ class AffectedWindows:
             one, other = versions
             if one.since == other.since and one.until >= one.end and other.until >= other.end:
                 first = min(one.end, other.end)
-        return _Shown(before, after, *self._query.window.shows(first, last))
+        return _ChangeSpan(before, after, *self._query.window.shows(first, last))
 
-    def _note(self, affected: Affected, window: Window, change: _Shown) -> None:
+    def _note(self, affected: Affected, window: Window, change: _ChangeSpan) -> None:
         before, after = change.before, change.after
         if before is None and after is not None:  # most are new
             affected.sync_time = min(affected.sync_time, after.start)
@@ -127,7 +129,7 @@ class AffectedWindows:
             affected.added.append(after)
 
     def _mark_existing(
-        self, state: KeyState, changes: Sequence[_Shown], now: Progress, affected: dict[Window, Affected]
+        self, state: KeyState, changes: Sequence[_ChangeSpan], now: Progress, affected: dict[Window, Affected]
     ) -> None:
         """Mark the windows that exist on the stretches of changes.
 
@@ -149,7 +151,7 @@ class AffectedWindows:
                     affected[window].sync_time = min(affected[window].sync_time, change.sync_time)
 
     def _newly_visible(
-        self, state: KeyState, changes: Sequence[_Shown], before: Progress, now: Progress
+        self, state: KeyState, changes: Sequence[_ChangeSpan], before: Progress, now: Progress
     ) -> list[Window]:
         """Return the windows that become visible, with or without a change in them."""
         assigner = state.assigner

@@ -31,7 +31,7 @@ from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import FinalEmission, forget_closed
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState, assigner_of
+from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
 from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.shedding import Shedding
@@ -215,7 +215,7 @@ class BatchRun:
             self.emission = SpeculativeEmission(query, results)
         self._affected = AffectedWindows(query, results.computations) if self.emission.follows_windows else None
         self._filter = None if query.keeps is None else Filter(query.keeps)
-        self._kept = KeptStates(query, codec, metadata.schema_versions)
+        self._serializer = StateSerializer(query, codec, metadata.schema_versions)
         self._query, self._codec, self._metadata, self._serial = query, codec, metadata, metadata.serial
         _, self._keys_held, self._events_held, self._windows_held = metadata.held
         self._inputs_before, self._input = metadata.progress, now
@@ -328,7 +328,7 @@ class BatchRun:
         state = stored.state
         if state is None:
             records = [self._codec.unpack(record.data) for record in stored.records]
-            state = self.state_class.from_data(self._query, records, self._kept, key)
+            state = self.state_class.from_data(self._query, records, self._serializer, key)
             if room > 0:
                 state.follow()
         return state
@@ -336,11 +336,11 @@ class BatchRun:
     def _put(self, store: KeyStore, name: bytes, key: Key, state: KeyState, room: int, now: Progress) -> None:
         """Write the changes of a key if there is room for them, or else all of it, with its timer."""
         key_timer = self.timer_of(state, now)
-        changes = state.changes(self._kept, key) if room > 0 else None
+        changes = state.changes(self._serializer, key) if room > 0 else None
         data = b"" if changes is None else self._packed(key, state, changes)
         is_whole = not 0 < len(data) <= room
         if is_whole:
-            data = self._packed(key, state, state.to_data(self._kept, key))
+            data = self._packed(key, state, state.to_data(self._serializer, key))
         if store.put(name, key_timer, data, state, is_whole=is_whole):
             state.follow()
 
@@ -349,5 +349,5 @@ class BatchRun:
             return self._codec.pack(data)
         except StateError as error:
             rows = ((window, out.row.value) for window, entry in state.entries for out in entry.live)
-            found = (self._kept.why_unstorable(value, key, window) for window, value in rows)
+            found = (self._serializer.why_unstorable(value, key, window) for window, value in rows)
             raise next(filter(None, found), error) from error

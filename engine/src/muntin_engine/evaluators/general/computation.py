@@ -172,7 +172,7 @@ def _described(local: Locals) -> Call:
 at(ModuleComputation._call, _described)
 
 
-class Stamper:
+class Timestamper:
     """Turns the results of a window into rows with lifetimes."""
 
     def __init__(self, query: EvaluatorQuery) -> None:
@@ -311,7 +311,7 @@ class WindowResults:
     def __init__(self, query: EvaluatorQuery) -> None:
         self.extent = extent_of(query)
         self.computations = [ModuleComputation(binding, query.clip, self.extent) for binding in query.bindings]
-        self.stamper = Stamper(query)
+        self.stamper = Timestamper(query)
 
     def slides(self, key: object) -> list[Slide]:
         """Return a `Slide` per module, which carries its state from window to window of a key."""

@@ -76,7 +76,7 @@ class Samples:
         return before, after
 
 
-class KeptStates:
+class StateSerializer:
     """Serializes the module states of windows, and reads those of older schema versions too.
 
     The states of each module are encoded by themselves, so that an error names the module.
@@ -286,16 +286,16 @@ class KeyState:
             for event in events:
                 self.samples.discard(event.start)
 
-    def to_data(self, kept: KeptStates, key: object) -> list[object]:
+    def to_data(self, serializer: StateSerializer, key: object) -> list[object]:
         """Return the state as plain data, events column by column, and what modules keep of windows as bytes.
 
         Raises:
             StateError: A module's state cannot be stored.
         """
         windows = self.windows.items() if self.windows.entries else ()
-        return self._to_data(kept, key, (), self.events.ordered, windows)
+        return self._to_data(serializer, key, (), self.events.ordered, windows)
 
-    def changes(self, kept: KeptStates, key: object) -> list[object] | None:
+    def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
         """Return the difference to the stored state, in the form of `to_data`; None if changes are not followed.
 
         Raises:
@@ -304,7 +304,7 @@ class KeyState:
         if self.events.gone is None or self.windows.changed is None:
             return None
         windows = [(window, self.windows.get(window)) for window in sorted(self.windows.changed, key=by_extent)]
-        return self._to_data(kept, key, list(self.events.gone), list(self.events.new.values()), windows)
+        return self._to_data(serializer, key, list(self.events.gone), list(self.events.new.values()), windows)
 
     def follow(self) -> None:
         """Take the state for stored as it is, and follow its changes from now on."""
@@ -313,7 +313,7 @@ class KeyState:
 
     def _to_data(
         self,
-        kept: KeptStates,
+        serializer: StateSerializer,
         key: object,
         gone: Sequence[Any],
         events: Sequence[StoredEvent],
@@ -327,7 +327,7 @@ class KeyState:
         ids, starts, ends, payloads, *_ = zip(*events, strict=True) if events else ((), (), (), ())
         packed: list[bytes] = []
         if windows:
-            packed = kept.pack([entry.states for _, entry in windows], key, [window for window, _ in windows])
+            packed = serializer.pack([entry.states for _, entry in windows], key, [window for window, _ in windows])
         widths = set(map(len, payloads))
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
@@ -345,11 +345,13 @@ class KeyState:
             [_window_to_data(window, entry) for window, entry in windows] if windows else [],
             self.key_watermark,
             packed,
-            kept.schema_version,
+            serializer.schema_version,
         ]
 
     @classmethod
-    def from_data(cls, query: EvaluatorQuery, stored: Sequence[list[Any]], kept: KeptStates, key: object) -> KeyState:
+    def from_data(
+        cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
+    ) -> KeyState:
         """Return the state that `to_data` wrote, with the `changes` after it; older schema versions are upgraded.
 
         Raises:
@@ -378,7 +380,7 @@ class KeyState:
             if not windows:
                 continue
             extents = [Window(start, end) for start, end, *_ in windows]
-            held = kept.unpack(packed, schema_version, key, extents)
+            held = serializer.unpack(packed, schema_version, key, extents)
             for extent, states, (_, _, size, live, *trigger_state) in zip(extents, held, windows, strict=True):
                 rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
                 state.windows.put(

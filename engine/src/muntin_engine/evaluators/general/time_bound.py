@@ -15,7 +15,7 @@ from muntin_engine.core.changes import OutputChange, OutputKind
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.computation import ModuleComputation, Stamper
+from muntin_engine.evaluators.general.computation import ModuleComputation, Timestamper
 from muntin_engine.evaluators.general.indexes import LiveRow, OutputRow, StoredEvent, WindowEntry, WindowIndex, by_start
 
 
@@ -136,7 +136,7 @@ class ResultsAsKnown:
     incremental, or that reads ends which may move, is computed for each piece from all members known so far.
     """
 
-    def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation], stamper: Stamper) -> None:
+    def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation], stamper: Timestamper) -> None:
         self._query = query
         self._computations = computations
         self._stamper = stamper

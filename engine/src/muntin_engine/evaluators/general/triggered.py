@@ -124,7 +124,7 @@ class TriggerCall:
         )
 
 
-class _Happening(NamedTuple):
+class _WindowChange(NamedTuple):
     """The effect of a batch on an open window: its size now, the members that came, and the number that left."""
 
     size: int
@@ -202,9 +202,9 @@ class TriggeredEmission(Emission):
 
     def _happenings(
         self, state: KeyState, affected: dict[Window, Affected], closed: set[Window], now: Progress
-    ) -> dict[Window, _Happening]:
+    ) -> dict[Window, _WindowChange]:
         """Return the open windows whose trigger has to be called, with the effect of the batch on them."""
-        happenings: dict[Window, _Happening] = {}
+        happenings: dict[Window, _WindowChange] = {}
         new: list[Window] = []
         for window, change in affected.items():
             entry = state.windows.get(window)
@@ -217,13 +217,13 @@ class TriggeredEmission(Emission):
         happenings |= self._new(state, new, now)
         for window, entry in state.windows.items():
             if window not in happenings and window not in closed and self._wakes(entry.trigger_state, now):
-                happenings[window] = _Happening(entry.size)
+                happenings[window] = _WindowChange(entry.size)
         return happenings
 
-    def _new(self, state: KeyState, windows: list[Window], now: Progress) -> dict[Window, _Happening]:
+    def _new(self, state: KeyState, windows: list[Window], now: Progress) -> dict[Window, _WindowChange]:
         """Return the windows that have members for the first time."""
         return {
-            step.window: _Happening(len(step.members), True, list(step.members.values()))
+            step.window: _WindowChange(len(step.members), True, list(step.members.values()))
             for step in _sweep(state, windows)
             if step.members and (not state.closes_out_of_order or not self._closing.has_closed(step, now.watermark))
         }
@@ -234,7 +234,7 @@ class TriggeredEmission(Emission):
         return self.is_signalled or trigger_state.wakes(now.clock, now.max_event_time)
 
     def _step_triggers(
-        self, key: object, state: KeyState, happenings: dict[Window, _Happening], now: Progress
+        self, key: object, state: KeyState, happenings: dict[Window, _WindowChange], now: Progress
     ) -> list[Window]:
         """Call the trigger for some windows; return the windows that fire."""
         firing: list[Window] = []
@@ -292,11 +292,11 @@ def _size(entry: WindowEntry, change: Affected) -> int:
     return entry.size + len(change.added) - len(change.removed)
 
 
-def _happening(entry: WindowEntry, change: Affected) -> _Happening:
+def _happening(entry: WindowEntry, change: Affected) -> _WindowChange:
     """Return the effect on a window that had members; an event that remains a member has neither come nor left."""
     were, are = {event.id for event in change.removed}, {event.id for event in change.added}
     came = [event for event in change.added if event.id not in were]
-    return _Happening(_size(entry, change), True, came, len(were - are))
+    return _WindowChange(_size(entry, change), True, came, len(were - are))
 
 
 def _serial(event: StoredEvent) -> int:

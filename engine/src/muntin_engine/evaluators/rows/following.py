@@ -15,7 +15,7 @@ from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import StoredEvent
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer
 from muntin_engine.evaluators.rows.key_state import ALL, Members, RowsKeyState
 from muntin_engine.evaluators.rows.release import Release
 
@@ -37,7 +37,7 @@ class Handlers:
         select: Makes the module's input of a row; `SKIPPED` if it does not accept that.
     """
 
-    def __init__(self, query: EvaluatorQuery, computation: ModuleComputation, kept: KeptStates) -> None:
+    def __init__(self, query: EvaluatorQuery, computation: ModuleComputation, serializer: StateSerializer) -> None:
         (binding,) = query.bindings
         assert isinstance(binding.module, RowOperator), "only such modules have handlers"
         module = binding.module
@@ -49,7 +49,7 @@ class Handlers:
             name: _listing(getattr(module, name), of_evicted if name == "on_evict" else binding.plain)
             for name in self.defined
         }
-        self._create, self._computation, self._kept = module.create_state, computation, kept
+        self._create, self._computation, self._serializer = module.create_state, computation, serializer
         self._new: list[bytes] | None = None
 
     def create_state(self, key: object) -> Any:
@@ -59,8 +59,8 @@ class Handlers:
     def is_new(self, state: Any, key: object) -> bool:
         """Return True if a state is as good as a new one."""
         if self._new is None:
-            self._new = self._kept.pack([[self.create_state(key)]], key, [ALL])
-        return self._kept.pack([[state]], key, [ALL]) == self._new
+            self._new = self._serializer.pack([[self.create_state(key)]], key, [ALL])
+        return self._serializer.pack([[state]], key, [ALL]) == self._new
 
     def call(self, name: str, key: object, window: Window, *arguments: object) -> list[Any]:
         """Return the rows of a handler that the module defines."""
@@ -89,11 +89,13 @@ class RowOperatorEmission(Emission):
 
     follows_windows = False
 
-    def __init__(self, query: EvaluatorQuery, windows: RowWindows, results: WindowResults, kept: KeptStates) -> None:
+    def __init__(
+        self, query: EvaluatorQuery, windows: RowWindows, results: WindowResults, serializer: StateSerializer
+    ) -> None:
         self._windows = windows
         self._reads = [query.expressions[expression] for expression in windows.reads]
         self._release = Release(query)
-        self._handlers = Handlers(query, results.computations[0], kept)
+        self._handlers = Handlers(query, results.computations[0], serializer)
         self._stamper = results.stamper
 
     def emit(

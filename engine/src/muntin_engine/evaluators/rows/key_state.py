@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.indexes import StoredEvent
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer
 
 ALL: Final = Window(EARLIEST, INFINITY)
 """Stands for a window that has not been computed yet, in messages about its state."""
@@ -51,7 +51,7 @@ class RowsKeyState(KeyState):
         """The number of rows that wait, or are in windows."""
         return super().held_count + sum(map(len, self.members.values()))
 
-    def to_data(self, kept: KeptStates, key: object) -> list[object]:
+    def to_data(self, serializer: StateSerializer, key: object) -> list[object]:
         """Return the state as plain data, rows column by column."""
         members = [
             [
@@ -63,29 +63,29 @@ class RowsKeyState(KeyState):
             ]
             for partition, rows in self.members.items()
         ]
-        packed = kept.pack([*self.states.values()], key, [ALL] * len(self.states)) if self.states else []
-        states = [[*self.states], packed, kept.schema_version]
-        own = [] if self.own is None else [kept.pack([[self.own]], key, [ALL]), kept.schema_version]
-        return [super().to_data(kept, key), self.windows_data, self.released, members, states, own]
+        packed = serializer.pack([*self.states.values()], key, [ALL] * len(self.states)) if self.states else []
+        states = [[*self.states], packed, serializer.schema_version]
+        own = [] if self.own is None else [serializer.pack([[self.own]], key, [ALL]), serializer.schema_version]
+        return [super().to_data(serializer, key), self.windows_data, self.released, members, states, own]
 
-    def changes(self, kept: KeptStates, key: object) -> None:
+    def changes(self, serializer: StateSerializer, key: object) -> None:
         """Return None: the state is written as a whole."""
 
     @classmethod
     def from_data(
-        cls, query: EvaluatorQuery, stored: Sequence[list[Any]], kept: KeptStates, key: object
+        cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> RowsKeyState:
         """Return the state that `to_data` wrote."""
         ((waiting, windows_data, released, members, (partitions, packed, schema_version), *more),) = stored
-        state = super().from_data(query, [waiting], kept, key)
+        state = super().from_data(query, [waiting], serializer, key)
         assert isinstance(state, RowsKeyState)
         state.windows_data, state.released = windows_data, released
         if partitions:
-            unpacked = kept.unpack(packed, schema_version, key, [ALL] * len(partitions))
+            unpacked = serializer.unpack(packed, schema_version, key, [ALL] * len(partitions))
             state.states = dict(zip(partitions, unpacked, strict=True))
         if more and more[0]:
             packed_own, written_by = more[0]
-            ((state.own,),) = kept.unpack(packed_own, written_by, key, [ALL])
+            ((state.own,),) = serializer.unpack(packed_own, written_by, key, [ALL])
         for partition, numbers, starts, ends, values in members:
             width = len(values) // max(len(numbers), 1)
             payloads = (tuple(values[place * width : (place + 1) * width]) for place in range(len(numbers)))

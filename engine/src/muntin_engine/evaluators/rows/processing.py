@@ -35,7 +35,7 @@ class RowsRun(BatchRun):
         self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
         results = WindowResults(of_ticks)
         if isinstance(query.bindings[0].module, RowOperator):
-            self.emission = RowOperatorEmission(query, self._windows, results, self._kept)
+            self.emission = RowOperatorEmission(query, self._windows, results, self._serializer)
         else:
             self.emission = RowsEmission(query, self._windows, results)
 

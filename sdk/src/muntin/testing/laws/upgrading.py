@@ -61,7 +61,7 @@ def _upgrade(trial: ModuleTrial, old: OldState) -> None:
     module = trial.subject.module
     if module.is_time_sensitive:
         trial.place(old.window, trial.clip)
-    trial.expect(module.continues_from(old.version), lambda: f"it does not go on from its version {old.version}")
+    trial.expect(module.continues_from(old.version), lambda: f"it does not continue from its version {old.version}")
     before = [member if module.is_time_sensitive else Event.point(0, member) for member in old.members]
     later = trial.members("later")
     subject = trial.subject

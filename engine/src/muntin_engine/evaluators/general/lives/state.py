@@ -10,7 +10,7 @@ from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.cut import CutAssigner
 from muntin_engine.evaluators.general.indexes import StoredEvent, WindowEntry
-from muntin_engine.evaluators.general.key_state import KeptStates, KeyState
+from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer
 
 
 class Span(NamedTuple):
@@ -132,20 +132,20 @@ class KeyLives(KeyState):
         """Return a life without events."""
         return LifeState(self._query, self.next_serial())
 
-    def to_data(self, kept: KeptStates, key: object) -> list[object]:
+    def to_data(self, serializer: StateSerializer, key: object) -> list[object]:
         """Return the state as plain data: what a key has, and each life with that."""
-        lives = [[True, *_written(life), life.to_data(kept, key)] for life in self.lives]
-        return [super().to_data(kept, key), lives]
+        lives = [[True, *_written(life), life.to_data(serializer, key)] for life in self.lives]
+        return [super().to_data(serializer, key), lives]
 
-    def changes(self, kept: KeptStates, key: object) -> list[object] | None:
+    def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
         """Return the difference to the stored state; lives that are not stored yet are in it as a whole."""
-        own = super().changes(kept, key)
+        own = super().changes(serializer, key)
         if own is None:
             return None
         lives: list[object] = []
         for life in self.lives:
-            changes = life.changes(kept, key)
-            data = life.to_data(kept, key) if changes is None else changes
+            changes = life.changes(serializer, key)
+            data = life.to_data(serializer, key) if changes is None else changes
             lives.append([changes is None, *_written(life), data])
         return [own, lives]
 
@@ -156,16 +156,18 @@ class KeyLives(KeyState):
             life.follow()
 
     @classmethod
-    def from_data(cls, query: EvaluatorQuery, stored: Sequence[list[Any]], kept: KeptStates, key: object) -> KeyLives:
+    def from_data(
+        cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
+    ) -> KeyLives:
         """Return the state that `to_data` wrote, with the `changes` after it."""
-        state = super().from_data(query, [own for own, _ in stored], kept, key)
+        state = super().from_data(query, [own for own, _ in stored], serializer, key)
         assert isinstance(state, KeyLives)
         parts: dict[int, list[Any]] = {}
         for _, lives in stored:
             for is_whole, number, *_, data in lives:
                 parts[number] = [data] if is_whole else [*parts[number], data]
         for _, *written, _ in stored[-1][1]:
-            life = LifeState.from_data(query, parts[written[0]], kept, key)
+            life = LifeState.from_data(query, parts[written[0]], serializer, key)
             assert isinstance(life, LifeState)
             state.lives.append(life.with_life(written))
         return state
