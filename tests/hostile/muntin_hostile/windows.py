@@ -199,7 +199,48 @@ class Shifted(Growing):
         return PeriodWindows(self.periods, self.size + 1, self.hop)
 
 
-HOSTILE_GRIDS: list[WindowKind] = [Unpunctual(), Miscounting(), Shifted()]
+class Undefined(Squares):
+    """Knows no number of a tick."""
+
+    def number_at(self, tick: int) -> int:
+        raise LookupError(tick)
+
+
+class Unequal(Squares):
+    """Equals no other one."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+
+class Unhashable(Squares):
+    """Can be no key of a table."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Numberless(Growing):
+    """Has periods that raise an exception."""
+
+    periods = Undefined()
+
+
+class Anew(Growing):
+    """Has other periods each time."""
+
+    def grid(self) -> PeriodWindows:
+        return PeriodWindows(Unequal(), self.size, self.hop)
+
+
+class Mutable(Growing):
+    """Has periods that might change."""
+
+    periods = Unhashable()
+
+
+HOSTILE_GRIDS: list[WindowKind] = [Unpunctual(), Miscounting(), Shifted(), Numberless(), Anew(), Mutable()]
 """Kinds whose grids of periods make other windows, or count ticks into others; all else is right."""
 
 HOSTILE_KINDS: dict[str, WindowKind] = {

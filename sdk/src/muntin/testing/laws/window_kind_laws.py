@@ -170,6 +170,9 @@ class WindowKindLaws(Conformance):
             parts = [Window(*part) for part in Stretches(wanted).covered]
             trial.expect_equal("what is connected", parts, "windows", windows)
         if grid is not None:
+            same = grid.periods == trial.ask("grid").periods and type(grid.periods).__hash__ is not None
+            told = f"{grid.periods!r} is another one each time, or cannot be hashed: make it a frozen dataclass"
+            trial.expect(same, lambda: told)
             on_grid = [window for window in trial.windows_on(grid) if window.start < window.end]
             held = [w for w in on_grid if any(start < w.end and end > w.start for start, end in history)]
             for start, _ in history if grid.periods is not None else ():

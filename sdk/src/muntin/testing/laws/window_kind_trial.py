@@ -141,15 +141,20 @@ class WindowKindTrial(Trial):
         first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
         windows = [Window(start, start + grid.size) for start in range(first, last + 1, grid.hop)]
         if periods is not None:
-            windows = [Window(periods.begins(window.start), periods.begins(window.end)) for window in windows]
+            windows = [Window(*(self.begins(periods, number) for number in (w.start, w.end))) for w in windows]
         return [window for window in windows if window.start < self.last]
 
     def number_at(self, periods: Periods, tick: int) -> int:
         """Return the number of the period of a tick, which has to lie in it."""
-        number = periods.number_at(tick)
-        begins, ends = periods.begins(number), periods.begins(number + 1)
+        number: int = self._asked(periods, "number_at", tick)
+        begins, ends = self.begins(periods, number), self.begins(periods, number + 1)
         self.expect(begins <= tick < ends, lambda: f"number_at({tick}) is {number}, the period [{begins}, {ends})")
         return number
+
+    def begins(self, periods: Periods, number: int) -> int:
+        """Return where a period begins."""
+        found: int = self._asked(periods, "begins", number)
+        return found
 
     def expect_equal(self, left: str, some: Sequence[Window], right: str, others: Sequence[Window]) -> None:
         """Raise unless two lists of windows are equal."""
@@ -158,8 +163,12 @@ class WindowKindTrial(Trial):
     def ask(self, method: str, *arguments: object) -> Any:
         """Call a method of the kind; an exception breaks the law."""
         __tracebackhide__ = True
+        return self._asked(self.kind, method, *arguments)
+
+    def _asked(self, asked: object, method: str, *arguments: object) -> Any:
+        __tracebackhide__ = True
         try:
-            return getattr(self.kind, method)(*arguments)
+            return getattr(asked, method)(*arguments)
         except Exception as error:
             raise self.broken(f"{method} raised {type(error).__name__}: {error}") from error
 
