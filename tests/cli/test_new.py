@@ -17,6 +17,14 @@ from tests.cli.running import Done
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What mypy knows of other packages is kept from test to test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPY_CACHE_DIR", str(tmp_path_factory.mktemp("mypy")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def weather(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new package, outside the repository."""
@@ -93,8 +101,8 @@ def test_its_tests_pass_at_once(weather: Path) -> None:
     assert "passed" in done.stdout
 
 
-def test_its_types_hold(weather: Path, tmp_path: Path) -> None:
-    done = run(weather, "mypy", "--cache-dir", str(tmp_path))
+def test_its_types_hold(weather: Path) -> None:
+    done = run(weather, "mypy")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -194,7 +202,7 @@ def test_a_package_with_a_kind_of_windows_has_nothing_of_modules(shop: Path) -> 
     "command",
     [
         ("pytest", "-q", "-p", "no:cacheprovider", "-W", "error"),
-        ("mypy", "--cache-dir", os.devnull),
+        ("mypy",),
         ("ruff", "check", "--no-cache"),
         ("ruff", "format", "--check", "--no-cache"),
     ],
