@@ -22,8 +22,9 @@ from muntin_engine.evaluators.general.admission import Admission
 from muntin_engine.evaluators.general.assignment.assigner import Assigner
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
 from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent
-from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer, assigner_of
+from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore
+from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, MemoryCells
 from muntin_engine.state.codec import Codec

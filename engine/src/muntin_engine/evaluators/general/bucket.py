@@ -31,11 +31,12 @@ from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import FinalEmission, forget_closed
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer, assigner_of
+from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
 from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
 from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
+from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.general.timers import timer
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
 from muntin_engine.progress import Observation, ProgressTracker

@@ -15,7 +15,8 @@ from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import StoredEvent
-from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.rows.key_state import ALL, Members, RowsKeyState
 from muntin_engine.evaluators.rows.release import Release
 

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias
 from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.indexes import StoredEvent
-from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.state_serializer import StateSerializer
 
 ALL: Final = Window(EARLIEST, INFINITY)
 """Stands for a window that has not been computed yet, in messages about its state."""

@@ -10,7 +10,8 @@ from muntin import EARLIEST, INFINITY, Window
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assignment.cut import CutAssigner
 from muntin_engine.evaluators.general.indexes import StoredEvent, WindowEntry
-from muntin_engine.evaluators.general.key_state import KeyState, StateSerializer
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.state_serializer import StateSerializer
 
 
 class Span(NamedTuple):
