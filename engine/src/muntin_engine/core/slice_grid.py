@@ -144,7 +144,7 @@ class RangeGrid:
 
     @property
     def periods(self) -> Periods | None:
-        """What is counted; None if that is ticks."""
+        """The periods that are counted; None if ticks are."""
         return self.windows.periods
 
     def slices_at(self, starts: T) -> T:

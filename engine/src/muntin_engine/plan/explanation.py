@@ -86,7 +86,7 @@ def _topics_of_input(plan: Plan, given: Input, *, is_chained: bool) -> list[tupl
 
 
 def _context(plan: Plan) -> WindowContext:
-    """Return what the windows of an event follow from; where they are cut follows from events after it."""
+    """Return the events that the windows of an event follow from; where these are cut follows from events after it."""
     return plan.window.context if plan.forget_keys_after is None else WindowContext.FORWARD
 
 

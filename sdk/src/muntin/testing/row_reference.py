@@ -77,5 +77,5 @@ def _computed(
 
 
 def value_read(payload: Any, name: str) -> Any:
-    """Return what windows read of a payload: the field of that name, or the attribute."""
+    """Return the value that windows read of a payload: the field of that name, or the attribute."""
     return payload[name] if isinstance(payload, Mapping) else getattr(payload, name)

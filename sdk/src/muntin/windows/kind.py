@@ -135,7 +135,7 @@ class WindowKind(WindowSpecification):
         return [event for event, since, until in found if since < until and since < window.end and until > window.start]
 
     def extent_start(self, start: int) -> int:
-        """Return where the extent of a window begins that `cut` yields with a start; by default there.
+        """Return the start of the extent of a window that `cut` yields with a start; by default that start.
 
         Windows that share a start cannot ascend in it. Such a kind cuts the last part of each, in which no other ends,
         prolongs memberships accordingly, and says here where the windows begin that modules see and results report.

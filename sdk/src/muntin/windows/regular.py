@@ -12,7 +12,7 @@ class RegularWindows(Protocol):
 
     @property
     def periods(self) -> Periods | None:
-        """What the other three count; None if these are ticks."""
+        """The periods that the other three count; None if these are ticks."""
         ...
 
     @property

@@ -122,7 +122,7 @@ class HeldSessions(Generic[Piece]):
 
 
 def ends_of(stretches: HasStretches) -> IntArray:
-    """Return where stretches end."""
+    """Return the ends of stretches."""
     assert stretches.lasts is not None
     return stretches.lasts
 

@@ -43,7 +43,7 @@ class Fusing:
     gap: int
 
     def until(self, starts: IntArray, ends: IntArray | None) -> IntArray:
-        """Return where the stretches of events end; without ends these are points."""
+        """Return the ends of the stretches of events; without ends these are points."""
         if ends is None:
             return starts + self.gap
         until: IntArray = np.where(ends == INFINITY, INFINITY, np.minimum(ends, INFINITY - self.gap) - 1 + self.gap)

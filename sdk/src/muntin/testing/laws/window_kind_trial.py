@@ -152,7 +152,7 @@ class WindowKindTrial(Trial):
         return number
 
     def begins(self, periods: Periods, number: int) -> int:
-        """Return where a period begins."""
+        """Return the start of a period."""
         found: int = self._asked(periods, "begins", number)
         return found
 

@@ -170,7 +170,7 @@ def _without_filtered(key: KeyLives, net: NetChanges) -> list[Versions]:
 
 
 def _pieces(lives: Sequence[LifeState], versions: Sequence[Versions]) -> list[_Piece]:
-    """Return what a key consists of after some changes, each part of it in one life."""
+    """Return the parts of a key after some changes, each in one life."""
     changed: dict[int, set[object]] = {}
     pieces: list[_Piece] = []
     for before, after in versions:
