@@ -198,6 +198,16 @@ def test_two_versions_run_side_by_side_under_two_names(story: Story) -> None:
     assert sorted(rows) == [(4, 4), (6, 6), (21, 21), (27, 27)]
 
 
+def test_a_checkpoint_whose_metadata_spark_cannot_read_is_refused_in_words(story: Story) -> None:
+    query = totals(story.grown_to(1), First)
+    story.write(query)
+    metadata = story.checkpoint / "metadata"
+    metadata.with_name(".metadata.crc").unlink(missing_ok=True)
+    metadata.write_bytes(metadata.read_bytes()[:-9])
+    with pytest.raises(StateError, match=r"Spark cannot read the checkpoint .*\n.*such as metadata\n  put back a copy"):
+        story.write(query)
+
+
 def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(story: Story) -> None:
     query = totals(story.grown_to(1), First)
     story.write(query)

@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkPicklingError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration, QueryError
+from muntin_engine.errors import StateError
 from muntin_engine.shipping.local_code import local_modules
+from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.pipeline import evaluated, keeping_late_rows
-from muntin_engine.spark.session.ended import in_session
+from muntin_engine.spark.session.ended import in_session, is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.shipping.by_value import by_value
 from muntin_engine.spark.writing.batch_writer import BatchWriter, written_to
@@ -88,7 +91,18 @@ def _start(
         writer = writer.trigger(**trigger)
     if name is not None:
         writer = writer.queryName(name)
-    return _handing(writer, batches).start()
+    handing = _handing(writer, batches)
+    try:
+        return handing.start()
+    except Py4JJavaError as error:  # what Spark itself has no words for, such as JSON that ends too soon
+        if is_cut_off(error):
+            raise
+        reason, _, _ = root_cause(error).partition("\n")
+        raise StateError(
+            f"Spark cannot read the checkpoint {fspath(checkpoint)}: {reason}\n"
+            "  expected: the files that Spark wrote there, such as metadata\n"
+            "  put back a copy of the checkpoint, or start with a new one to compute all results again"
+        ) from error
 
 
 def _handing(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
