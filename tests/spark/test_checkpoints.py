@@ -204,7 +204,7 @@ def test_a_checkpoint_whose_metadata_spark_cannot_read_is_refused_in_words(story
     metadata = story.checkpoint / "metadata"
     metadata.with_name(".metadata.crc").unlink(missing_ok=True)
     metadata.write_bytes(metadata.read_bytes()[:-9])
-    with pytest.raises(StateError, match=r"Spark cannot read the checkpoint .*\n.*such as metadata\n  put back a copy"):
+    with pytest.raises(StateError, match=r"the file .*/metadata is damaged: .*\n.*as JSON\n  put back a copy"):
         story.write(query)
 
 

@@ -16,6 +16,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+from uuid import UUID
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
@@ -140,6 +141,25 @@ class Checkpoint:
                 "  expected: that it is closed before anything else\n"
                 "  call query.close_checkpoint(...) with this checkpoint and the same sinks"
             )
+
+    def check_metadata(self) -> None:
+        """Raise if Spark's own `metadata` is there and is not what Spark wrote.
+
+        Raises:
+            StateError: It is damaged.
+        """
+        if not self._files("metadata"):
+            return
+        try:
+            UUID(self.query_id)
+        except (ValueError, KeyError, TypeError, AttributeError, PySparkException, Py4JError) as error:
+            if is_cut_off(error):
+                raise
+            raise StateError(
+                f"the file {self._path}/metadata is damaged: {root_cause(error)}\n"
+                "  expected: the id that Spark gave the query, as JSON\n"
+                "  put back a copy of the checkpoint, or start with a new one to compute all results again"
+            ) from error
 
     @property
     def is_closed(self) -> bool:

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkPicklingError
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, PySparkPicklingError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration, QueryError
-from muntin_engine.errors import StateError
 from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.pipeline import evaluated, keeping_late_rows
 from muntin_engine.spark.session.ended import in_session, is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
@@ -94,15 +92,10 @@ def _start(
     handing = _handing(writer, batches)
     try:
         return handing.start()
-    except Py4JJavaError as error:  # what Spark itself has no words for, such as JSON that ends too soon
-        if is_cut_off(error):
-            raise
-        reason, _, _ = root_cause(error).partition("\n")
-        raise StateError(
-            f"Spark cannot read the checkpoint {fspath(checkpoint)}: {reason}\n"
-            "  expected: the files that Spark wrote there, such as metadata\n"
-            "  put back a copy of the checkpoint, or start with a new one to compute all results again"
-        ) from error
+    except (PySparkException, Py4JError) as error:
+        if not is_cut_off(error):  # Spark has no words for metadata that it cannot read, such as cut JSON
+            Checkpoint(blobs.sparkSession, checkpoint).check_metadata()
+        raise
 
 
 def _handing(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
