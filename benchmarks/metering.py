@@ -23,6 +23,7 @@ from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import Bucket
+from muntin_engine.exchange.bucket_task import without_collector
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 
@@ -90,13 +91,12 @@ def run(
     query = EvaluatorQuery(shape.window, (Binding(PlainAverage(), itemgetter(0), meter),), has_ids=False)
     bucket = Bucket(query, MemoryCells(), Codec(), {})
     gc.collect()
-    gc.disable()
-    started = time.process_time()
-    for changes, progress in batches:
-        bucket.process(changes, progress)
-        meter.take()
-    gc.enable()
-    return time.process_time() - started
+    with without_collector():
+        started = time.process_time()
+        for changes, progress in batches:
+            bucket.process(changes, progress)
+            meter.take()
+        return time.process_time() - started
 
 
 if __name__ == "__main__":

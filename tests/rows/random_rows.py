@@ -20,6 +20,20 @@ from muntin.rows import (
     RowsBetween,
 )
 
+VALUES: dict[str, tuple[Any, ...]] = {
+    "p": ("a", "b", "c"),
+    "v": (*range(10), *[None] * 10),
+    "m": (False, False, True, None),
+    "t": (False, True, None),
+    "a": (True, True, False, None),
+    "o": (False, True, True, None),
+    "c": (False, False, True, None),
+}
+"""Values of what windows read, by its name; some come more often."""
+
+STEPS = (0, 0, 1, 1, 2, 7)
+"""Times between rows."""
+
 COUNTS = st.builds(CountPolicy, st.integers(1, 5))
 TIMES = st.builds(ElapsedPolicy, st.integers(1, 9))
 DELTAS = st.builds(DeltaPolicy, st.just("v"), st.integers(0, 4))
@@ -59,16 +73,8 @@ def bounded_by_rows(by: Any = BY) -> st.SearchStrategy[RowsBetween]:
 
 def rows_for(windows: PartitionedRows[Any], most: int = 25) -> st.SearchStrategy[list[Row]]:
     """Rows in order, several at a tick now and then, with what the windows read of them."""
-    value = {
-        "p": st.sampled_from(["a", "b", "c"]),
-        "v": st.one_of(st.integers(0, 9), st.none()),
-        "m": st.sampled_from([False, False, True, None]),
-        "t": st.sampled_from([False, True, None]),
-        "a": st.sampled_from([True, True, False, None]),
-        "o": st.sampled_from([False, True, True, None]),
-        "c": st.sampled_from([False, False, True, None]),
-    }
-    one = st.tuples(st.sampled_from([0, 0, 1, 1, 2, 7]), st.tuples(*(value[name] for name in windows.reads)))
+    values = st.tuples(*(st.sampled_from(VALUES[name]) for name in windows.reads))
+    one = st.tuples(st.sampled_from(STEPS), values)
 
     def timed(drawn: list[tuple[int, tuple[Any, ...]]]) -> list[Row]:
         rows, time = [], -3

@@ -25,6 +25,7 @@ from tests.rows.following import Told
 from tests.rows.meaning import computed
 from tests.rows.meaning_between import computed_between
 from tests.rows.modules import Changes, Listed, Sliding
+from tests.rows.random_rows import STEPS, VALUES
 from tests.rows.tracing import Trace
 from tests.torture.kind import Figures
 
@@ -91,19 +92,10 @@ def _windows(random: Random) -> PartitionedRows[Any]:
 
 
 def _rows(random: Random, windows: PartitionedRows[Any], count: int) -> list[Row]:
-    values: dict[str, tuple[Any, ...]] = {
-        "p": ("a", "b", "c"),
-        "v": (*range(10), None),
-        "m": (False, False, True, None),
-        "t": (False, True, None),
-        "a": (True, True, False, None),
-        "o": (False, True, True, None),
-        "c": (False, False, True, None),
-    }
     time, rows = random.randint(-9, 9), list[Row]()
     for number in range(1, count + 1):
-        time += random.choice((0, 0, 1, 1, 2, 7))
-        rows.append(Row(number, time, tuple(random.choice(values[name]) for name in windows.reads)))
+        time += random.choice(STEPS)
+        rows.append(Row(number, time, tuple(random.choice(VALUES[name]) for name in windows.reads)))
     return rows
 
 

@@ -100,6 +100,16 @@ class WindowGrid:
         start = self.start(number)
         return Window(start, start + self.size)
 
+    def next_start(self, tick: int) -> int:
+        """Return the start of the first window that ends after a tick; the tick itself at either end of the axis."""
+        if tick in _ENDS_OF_THE_AXIS:
+            return tick
+        return (tick - self.size - self.offset) // self.hop * self.hop + self.hop + self.offset
+
+    def last_end(self, tick: int) -> int:
+        """Return the last end of a window at a tick or before it; the tick itself at either end of the axis."""
+        return tick if tick in _ENDS_OF_THE_AXIS else tick - (tick - self.offset - self.size) % self.hop
+
     def first_open(self, watermark: int) -> int:
         """Return the number of the first window that is not complete: `-NEVER` if none is, and `NEVER` if all are."""
         if watermark <= EARLIEST:
@@ -142,15 +152,16 @@ class PeriodGrid:
         return Window(self.periods.begins(counted.start), self.periods.begins(counted.end))
 
     def last_end(self, tick: int) -> int:
-        """Return the last end of a window at a tick or before it."""
-        number = self.periods.number_at(tick)
-        return self.periods.begins(number - (number - self.counted.offset - self.counted.size) % self.counted.hop)
+        """Return the last end of a window at a tick or before it; the tick itself at either end of the axis."""
+        if tick in _ENDS_OF_THE_AXIS:
+            return tick
+        return self.periods.begins(self.counted.last_end(self.periods.number_at(tick)))
 
     def first_open(self, watermark: int) -> int:
         """Return the number of the first window that is not complete: `-NEVER` if none is, and `NEVER` if all are."""
-        if watermark <= EARLIEST:
-            return -NEVER
-        return NEVER if watermark >= INFINITY else self.first_ending_after(watermark)
+        return self.counted.first_open(
+            watermark if watermark in _ENDS_OF_THE_AXIS else self.periods.number_at(watermark)
+        )
 
     def first_unbegun(self, horizon: int) -> int:
         """Return the number of the first window that does not start before a horizon.
@@ -182,16 +193,7 @@ def settled(specifications: Iterable[RegularWindows], watermark: int) -> int:
         >>> settled([HoppingWindows(size=10, hop=5)], 23)
         20
     """
-    if watermark in _ENDS_OF_THE_AXIS:
-        return watermark
-    return max(
-        [
-            watermark - (watermark - some.offset - some.size) % some.hop
-            if some.periods is None
-            else PeriodGrid(WindowGrid.of(some), some.periods).last_end(watermark)
-            for some in specifications
-        ]
-    )
+    return max(grid_of(some).last_end(watermark) for some in specifications)
 
 
 def open_windows(grids: Sequence[TickGrid], watermark: int, horizon: int) -> int | None:

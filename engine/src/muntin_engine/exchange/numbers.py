@@ -44,3 +44,8 @@ def numbers_of(table: pa.Table) -> dict[str, IntArray]:
         else:
             found[name] = np.full(len(table), least, np.int64)
     return found
+
+
+def codes_array(codes: IntArray, size: int) -> pa.Array:
+    """Return codes, from 0 up to but not including a size, in as few bytes as the size needs."""
+    return pa.array(codes.astype(np.min_scalar_type(size)))

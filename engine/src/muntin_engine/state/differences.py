@@ -140,11 +140,7 @@ def _trigger(value: object) -> str:
 
 def _late(value: object, identity: QueryIdentity) -> str:
     allowed = str(value).removeprefix("correct(").removesuffix(")")
-    places = _places(identity)
-    if places is not None and allowed.isdigit():
-        return f"correct({DecimalLength.of(int(allowed), places)})"
-    is_span = identity.get("times") != "ticks" and allowed.isdigit()
-    return f"correct({spell_ticks(int(allowed)) if is_span else allowed})"
+    return f"correct({_length(int(allowed), identity) if allowed.isdigit() else allowed})"
 
 
 def _length(value: Any, identity: QueryIdentity) -> str:

@@ -104,7 +104,33 @@ class DeltaPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkerPolicy:
+class _RowCondition:
+    """A condition on a row.
+
+    Attributes:
+        condition: An SQL expression over the columns of the input, of type boolean.
+    """
+
+    call: ClassVar[str]
+
+    condition: str
+
+    def __post_init__(self) -> None:
+        check_expression(self.call, self.condition)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The condition."""
+        return (self.condition,)
+
+    def spell(self, axis: Axis) -> str:
+        """Return it as a query writes it."""
+        del axis
+        return f"{self.call}({self.condition!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerPolicy(_RowCondition):
     """A row that is no member and ends a window; made by `marker`.
 
     Attributes:
@@ -112,25 +138,11 @@ class MarkerPolicy:
     """
 
     policy: ClassVar[str] = "marker"
-
-    condition: str
-
-    def __post_init__(self) -> None:
-        check_expression("marker", self.condition)
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The condition."""
-        return (self.condition,)
-
-    def spell(self, axis: Axis) -> str:
-        """Return it as a query writes it."""
-        del axis
-        return f"marker({self.condition!r})"
+    call: ClassVar[str] = "marker"
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionPolicy:
+class ConditionPolicy(_RowCondition):
     """A row that meets a condition, and is a member; made by `on_row`.
 
     Attributes:
@@ -138,21 +150,7 @@ class ConditionPolicy:
     """
 
     policy: ClassVar[str] = "condition"
-
-    condition: str
-
-    def __post_init__(self) -> None:
-        check_expression("on_row", self.condition)
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The condition."""
-        return (self.condition,)
-
-    def spell(self, axis: Axis) -> str:
-        """Return it as a query writes it."""
-        del axis
-        return f"on_row({self.condition!r})"
+    call: ClassVar[str] = "on_row"
 
 
 RowPolicy: TypeAlias = CountPolicy | ElapsedPolicy | DeltaPolicy | MarkerPolicy | ConditionPolicy

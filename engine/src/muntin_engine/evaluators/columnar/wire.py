@@ -16,7 +16,7 @@ from muntin.columnar import Sums
 from muntin.columnar.arrays import Array
 from muntin_engine.evaluators.columnar.partials import Collected, Part, Partials, Values
 from muntin_engine.exchange import shuffle
-from muntin_engine.exchange.numbers import narrow_table, numbers_of
+from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
 
 
 def to_blob(keys: pa.Table, partials: Partials) -> bytes:
@@ -24,7 +24,7 @@ def to_blob(keys: pa.Table, partials: Partials) -> bytes:
     numbers = {"slice": partials.slices, "rows": partials.rows}
     if partials.lasts is not None:
         numbers["length"] = partials.lasts - partials.slices  # the same number for all points with a gap
-    columns = {"key": pa.array(partials.keys.astype(np.min_scalar_type(len(keys))))}
+    columns = {"key": codes_array(partials.keys, len(keys))}
     for part, values in partials.parts.items():
         if isinstance(values, np.ndarray) and values.dtype == np.int64 and not part.component.shape:
             numbers[_name(part)] = values

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.columnar.lifting import Rows
 from muntin_engine.evaluators.fused.lifting import Fusing, bucket_order, by_bucket
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.exchange import shuffle
-from muntin_engine.exchange.numbers import narrow_table, numbers_of
+from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
 from muntin_engine.state.codec import Codec
 
 
@@ -71,7 +71,7 @@ def blobs_of_rows(fusing: Fusing, rows: Rows, codec: Codec) -> Iterator[BucketBl
     inputs = [column.take(pa.array(order)) for column in rows.inputs]
     for bucket, start, stop, keys, numbers in by_bucket(rows, order):
         some = starts[start:stop]
-        columns = {"key": pa.array(numbers.astype(np.min_scalar_type(len(keys))))}
+        columns = {"key": codes_array(numbers, len(keys))}
         columns |= {f"i{place}": column.slice(start, stop - start) for place, column in enumerate(inputs)}
         table = narrow_table({"start": some, "length": until[start:stop] - some}, columns)
         yield BucketBlob(bucket, codec.pack([shuffle.to_blob(keys), shuffle.to_blob(table)]))

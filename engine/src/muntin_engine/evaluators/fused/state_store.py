@@ -24,7 +24,7 @@ from muntin_engine.evaluators.fused.state_sessions import States, StateSessions,
 from muntin_engine.evaluators.slices.lifting import python_values
 from muntin_engine.evaluators.slices.modules import ModuleCallError, SlicedModule, State
 from muntin_engine.exchange import shuffle
-from muntin_engine.exchange.numbers import narrow_table, numbers_of
+from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import is_outdated
 from muntin_engine.state.log import Entry, StoredEntry
@@ -159,7 +159,7 @@ class StateSessionStore(SessionStore[SessionRows, StateSessions, ClosedStates]):
     def _entry(self, some: StateSessions) -> Iterator[Entry]:
         """Yield sessions as an entry, or as several if it were huge."""
         codes, places = np.unique(some.keys, return_inverse=True)
-        columns = {"key": pa.array(places.astype(np.min_scalar_type(len(codes))))}
+        columns = {"key": codes_array(places, len(codes))}
         table = narrow_table({"start": some.slices, "length": some.lasts - some.slices}, columns)
         packed = [self._pack(place, some) for place in range(len(self._modules))]
         data = self._codec.pack([shuffle.to_blob(self._keys.take(codes)), shuffle.to_blob(table), *packed])

@@ -275,7 +275,7 @@ class BatchRun:
             now = effective(query, for_key(self._input, state.key_watermark))
         shedding, watermark = self._shedding, before.watermark
         rows, shed = (work.rows, []) if shedding is None else shedding.take(state, work.rows, watermark)
-        admission = Admission(state, before.watermark, axis=query.axis, adjusts=self._adjusts)
+        admission = Admission(state, watermark, axis=query.axis, adjusts=self._adjusts)
         admission.admit(rows, now.watermark)
         rejections, count = admission.rejections + shed, len(work.rows)
         if self._filter is not None:

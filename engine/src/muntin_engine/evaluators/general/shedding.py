@@ -15,8 +15,8 @@ from muntin import INFINITY
 from muntin_engine.core.changes import InputChange, Reason, Rejection
 from muntin_engine.evaluators.general.key_state import KeyState
 
-_Event: TypeAlias = tuple[int, list[InputChange]]
-"""The start of a new event, and its insertions: several only if it is duplicated."""
+_Event: TypeAlias = tuple[int, list[int]]
+"""The start of a new event, and the places of its insertions: several only if it is duplicated."""
 
 _by_start = itemgetter(0)
 
@@ -64,22 +64,21 @@ class Shedding:
                 else:
                     is_known = change.id is not None and state.event(name) is not None
                 if not is_known:
-                    new.setdefault(name, (change.start, []))[1].append(change)
+                    new.setdefault(name, (change.start, []))[1].append(place)
         if len(new) <= room:
             return rows, []
         events = sorted(new.values(), key=_by_start)
         # only those that start where the room ends need more than their start to be told apart
         edge = events[room][0]
         first, last = (find(events, edge, key=_by_start) for find in (bisect_left, bisect_right))
-        events[first:last] = sorted(events[first:last], key=_place)
+        events[first:last] = sorted(events[first:last], key=lambda event: _rank([rows[place] for place in event[1]]))
         message = (
             f"its key has no room: {held:,} held, {len(new):,} new in the micro-batch, most_held={self._most_held:_}; "
             "those that start earliest are taken"
         )
-        shed = [change for _, same in events[room:] for change in same]
-        gone = set(map(id, shed))
-        taken = [change for change in rows if id(change) not in gone]
-        return taken, [Rejection(Reason.SHED, message, change) for change in shed]
+        gone = dict.fromkeys(place for _, same in events[room:] for place in same)
+        taken = [change for place, change in enumerate(rows) if place not in gone]
+        return taken, [Rejection(Reason.SHED, message, rows[place]) for place in gone]
 
     def _is_legal(self, change: InputChange, watermark: int) -> bool:
         """Return True unless an insertion is late or empty."""
@@ -88,7 +87,6 @@ class Shedding:
         return change.start < end and not is_late
 
 
-def _place(event: _Event) -> list[tuple[int, str]]:
-    """Return the place of an event among those with its start: by its end, and then by all that it holds, as text."""
-    _, same = event
+def _rank(same: Sequence[InputChange]) -> list[tuple[int, str]]:
+    """Return the rank of an event among those with its start: by its end, and then by all that it holds, as text."""
     return sorted((INFINITY if change.end is None else change.end, repr(change)) for change in same)

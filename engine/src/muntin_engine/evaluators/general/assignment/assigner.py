@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from muntin import EARLIEST, INFINITY, HoppingWindows, Window
+from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.evaluators.general.indexes import EventIndex, StoredEvent, by_since, by_until
 
 
@@ -147,9 +148,9 @@ class GridAssigner(Assigner):
     def __init__(self, specification: HoppingWindows) -> None:
         self._size = specification.size
         self._hop = specification.hop
-        self._offset = specification.offset
         self._reach = specification.reach
         self._has_gaps = specification.hop > specification.size
+        self._next_start = WindowGrid.of(specification).next_start
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, extended by the reach; an empty stretch for an event between two windows."""
@@ -223,12 +224,6 @@ class GridAssigner(Assigner):
     def end_after(self, watermark: int) -> int:
         """Return the end of that window."""
         return self._next_start(watermark) + self._size
-
-    def _next_start(self, tick: int) -> int:
-        """Return the start of the first window that ends after a tick; the tick itself at either end of the axis."""
-        if tick in (EARLIEST, INFINITY):
-            return tick
-        return (tick - self._size - self._offset) // self._hop * self._hop + self._hop + self._offset
 
     def _starts(self, events: Sequence[StoredEvent], first: int, past: int, horizon: int) -> list[int]:
         """Return the starts of the windows of events and of no others, in order."""
