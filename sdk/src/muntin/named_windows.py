@@ -22,6 +22,7 @@ from muntin.windows.session import SessionWindows
 from muntin.windows.snapshot import SnapshotWindows
 from muntin.windows.specification import WindowSpecification
 from muntin.windows.trailing import TrailingWindows
+from muntin.windows.unwindowed import Unwindowed
 
 OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
     kind.name: kind
@@ -115,4 +116,6 @@ def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
 
 
 def _named(name: str) -> type[WindowSpecification]:
+    if name == Unwindowed.name:
+        return Unwindowed
     return _ROWS[name] if name in _ROWS else kind_named(name)

@@ -49,7 +49,8 @@ class Outputs(PlannedQuery):
                 "  the data: events(spark.read..., ...)"
             )
         keys = [f"`{key.name}`" for key in self.plan.keys]
-        self.results().orderBy("window", *keys).show(rows, truncate)
+        order = "window" if self.plan.is_windowed else self.plan.lifetime_column
+        self.results().orderBy(order, *keys).show(rows, truncate)
 
     def named(self, metrics_name: str) -> Self:
         """Return the query with a name, which its metrics have."""
@@ -63,6 +64,7 @@ class Outputs(PlannedQuery):
     def results(self, watermark: str | None = None) -> DataFrame:
         """Return the results: the key columns, `window` with `start` and `end`, and what the modules compute.
 
+        A query without windows has a column `lifetime` in its place.
         With timestamps other than `align` there is a column `lifetime` too; its `end` is null if there is none.
         Speculative and eager results have `change` (`insert` or `retract`) and `event_id`, which identifies a result
         within its key. For time-bound results `change` may also be `revise`: the result's lifetime then ends at

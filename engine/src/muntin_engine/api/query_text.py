@@ -13,11 +13,12 @@ def text_of(plan: Plan) -> str:
     """Return a query in three lines: its windows and keys, its modules, and the columns of its results."""
     keys = [key.name for key in plan.keys]
     modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
+    over = f"over {plan.spelled_window}" if plan.is_windowed else "without windows,"
     grouped = f"by {', '.join(keys)}" if keys else "of all rows"
     return "\n".join(
         [
-            f"Query over {plan.spelled_window} {grouped}, emit {plan.written_emit or plan.emit}",
-            f"  modules: {', '.join(modules)}",
+            f"Query {over} {grouped}, emit {plan.written_emit or plan.emit}",
+            *([f"  modules: {', '.join(modules)}"] if modules else []),
             f"  results: {', '.join([*keys, *plan.added, *(part.name for part in plan.outputs)])}",
         ]
     )

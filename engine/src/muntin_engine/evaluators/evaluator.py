@@ -52,6 +52,7 @@ class Evaluator(ABC):
         takes_inputs: The numbers of inputs that a query may have.
         takes_revisions: True if events may have ids, by which they are revised.
         takes_several_windows: True if a query may have several specifications of windows.
+        takes_windows: True if it runs queries with windows; otherwise it runs those without, and no others.
         lifts_rows: True if it merges rows where they are, before the shuffle, and no row reaches the buckets.
         unreported: The metrics that it cannot report.
     """
@@ -62,6 +63,7 @@ class Evaluator(ABC):
     takes_inputs: ClassVar[range] = range(1, 2)
     takes_revisions: ClassVar[bool] = False
     takes_several_windows: ClassVar[bool] = False
+    takes_windows: ClassVar[bool] = True
     lifts_rows: ClassVar[bool] = False
     unreported: ClassVar[frozenset[str]] = frozenset()
 
@@ -80,6 +82,13 @@ class Evaluator(ABC):
     @abstractmethod
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
+
+    def explain_output(self, plan: Plan) -> tuple[str, str]:
+        """Say of a query without windows when its output is complete, and how far its watermark is behind the input's.
+
+        Of windows their kind says so, and evaluators are not asked.
+        """
+        raise AssertionError(f"{self.name} says nothing of the output of {plan.window}")
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any, if `lifts_rows`.

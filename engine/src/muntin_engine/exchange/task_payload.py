@@ -250,7 +250,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def time_type(self) -> pa.DataType:
         """The type of times in the results."""
-        return self.results.field("window").type.field("start").type
+        return self.results.field(self.plan.lifetime_column).type.field("start").type
 
 
 _MASK: Final = 0xFFFFFFFF

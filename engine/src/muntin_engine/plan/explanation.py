@@ -32,10 +32,10 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     are spread; `where`, what new events must meet, if there is a filter; `progress`, what says how complete the input
     is; `late`, what becomes of rows that come behind that; `shedding`, when a key takes no more events, and
     `forgetting`, after which silence it is forgotten, if it ever does or is; `context`, what the windows of an event
-    follow from; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why; `early`,
-    when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between micro-batches, and
-    its bound; `output`, when a window is complete; and `lag`, how far the output's watermark is behind the input's, and
-    why.
+    follow from, if there are windows; `evaluator`, and why it is this one; a line per `module` with how it is computed,
+    and why; `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
+    micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind the
+    input's, and why.
     """
     plans = [*inner, plan]
     told = [
@@ -58,21 +58,26 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         for given in plan.inputs
         for title, text in _topics_of_input(plan, given, is_chained=is_chained)
     ]
+    emit = f"emit {plan.written_emit or plan.emit}"
+    windows = f"{plan.spelled_window}, {_explain_policies(plan)}" if plan.is_windowed else "none, each event by itself"
+    completeness, lag = (
+        (_explain_completeness(plan), _explain_lag(plan)) if plan.is_windowed else evaluator.explain_output(plan)
+    )
     return [
-        ("window", f"{plan.spelled_window}, {_explain_policies(plan)}, emit {plan.written_emit or plan.emit}"),
+        ("window", f"{windows}, {emit}"),
         *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
         ("key", _explain_key(plan)),
         *([("order", _explain_order(plan))] if plan.rows is not None else []),
         *of_inputs,
         *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
-        ("context", _CONTEXTS[_context(plan)]),
+        *([("context", _CONTEXTS[_context(plan)])] if plan.is_windowed else []),
         ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
         *(("module", f"{_name(module)}: {evaluator.explain_module(plan, module)}") for module in plan.modules),
         *([("early", _explain_early(plan.early))] if plan.early is not None else []),
         ("row", evaluator.explain_row(plan)),
         ("state", evaluator.explain_state(plan)),
-        ("output", _explain_completeness(plan)),
-        ("lag", _explain_lag(plan)),
+        ("output", completeness),
+        ("lag", lag),
     ]
 
 
@@ -116,6 +121,8 @@ def _explain_policies(plan: Plan) -> str:
 
 def _discards_lifetimes(plan: Plan) -> bool:
     """Return True if the module may return lifetimes of its own that the output does not get."""
+    if not (plan.is_windowed and plan.modules):
+        return False
     module = plan.modules[0].module
     return module.is_operator and module.is_time_sensitive and not plan.timestamps.is_set_by_module
 

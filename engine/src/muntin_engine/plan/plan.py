@@ -24,7 +24,7 @@ from muntin.modules.columnar_aggregate import Form
 from muntin.named_windows import to_dict
 from muntin.schemas import Field, Struct, spell
 from muntin.triggers import to_dict as describe_trigger
-from muntin.windows import RegularWindows
+from muntin.windows import RegularWindows, Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
 from muntin_engine.plan.choice import OPEN, Choice
@@ -51,7 +51,7 @@ class Plan:
         clip: The part of lifetimes that time-sensitive modules see.
         timestamps: The lifetime that the output gets.
         emit: The emission of results.
-        modules: One operator, or any number of aggregates.
+        modules: One operator, or any number of aggregates; none where an evaluator without windows needs none.
         buckets: The number of buckets over which keys are spread. Part of a checkpoint.
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
@@ -103,7 +103,7 @@ class Plan:
     @property
     def is_operator(self) -> bool:
         """True if the query's one module returns rows."""
-        return self.modules[0].module.is_operator
+        return bool(self.modules) and self.modules[0].module.is_operator
 
     @property
     def module_labels(self) -> list[str]:
@@ -114,6 +114,11 @@ class Plan:
     def choosy_labels(self) -> list[str]:
         """The labels of the modules that do not accept every row."""
         return [label for label, module in zip(self.module_labels, self.modules, strict=True) if module.is_choosy]
+
+    @property
+    def is_windowed(self) -> bool:
+        """True if the query has windows; otherwise each event counts by itself, and results have a lifetime alone."""
+        return not isinstance(self.window, Unwindowed)
 
     @property
     def rows(self) -> RowWindows | None:
@@ -149,7 +154,7 @@ class Plan:
         Cut to its window, output is window-based whatever the module's contract. Output that waits for the end of its
         window cannot be time-bound.
         """
-        contract = self.modules[0].module.contract
+        contract = self.modules[0].module.contract if self.modules else OutputContract.WINDOW_BASED
         is_kept = contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
         if self.timestamps is TimestampPolicy.TIME_BOUND or (is_kept and self.emit is EmitPolicy.EAGER):
             return OutputContract.TIME_BOUND
@@ -246,8 +251,10 @@ class Plan:
     def added(self) -> tuple[str, ...]:
         """The names of the result columns that are neither keys nor a module's."""
         name = ("window_name",) if self.named_windows else ()
-        lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
         change = ("change", "event_id") if self.emission.may_retract else ()
+        if not self.is_windowed:
+            return ("lifetime", *change)
+        lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
         new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
         early = ("timing", "firing") if self.early is not None else ()
         partition = ("partition",) if self.rows is not None and self.rows.partition_by is not None else ()
@@ -256,7 +263,7 @@ class Plan:
     @property
     def lifetime_column(self) -> str:
         """The name of the result column that holds the lifetime of a result."""
-        return "window" if self.timestamps is TimestampPolicy.ALIGN else "lifetime"
+        return "window" if "window" in self.added and "lifetime" not in self.added else "lifetime"
 
     @property
     def outputs(self) -> tuple[Field, ...]:
@@ -268,7 +275,7 @@ class Plan:
     @property
     def evicted(self) -> tuple[Field, ...]:
         """The columns of what rows that leave give; none if the query has no such output."""
-        row = self.modules[0].evicted
+        row = self.modules[0].evicted if self.modules else None
         return () if row is None else _columns_of(row)
 
     @property

@@ -111,7 +111,9 @@ def _cheapest(plan: Plan) -> tuple[Evaluator, str]:
 
 
 def _why_not(evaluator: Evaluator, plan: Plan) -> str | None:
-    """Return why an evaluator cannot run a query; one is asked only about as many inputs as it takes."""
+    """Return why an evaluator cannot run a query; one is asked only about windows and inputs that it takes."""
+    if evaluator.takes_windows is not plan.is_windowed:
+        return "it is for queries without windows" if plan.is_windowed else "the query has no windows"
     count = len(plan.inputs)
     if count not in evaluator.takes_inputs:
         return f"the query has {count} input{'s' * (count != 1)}"

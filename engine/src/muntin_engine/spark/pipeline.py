@@ -154,8 +154,9 @@ def evicted_schema(query: PlannedQuery) -> spark_types.StructType:
     """
     plan = query.plan
     if not plan.evicted:
+        label = plan.modules[0].label if plan.modules else "this query"
         raise QueryError(
-            f"{plan.modules[0].label} gives nothing when rows leave, so there is no such output\n"
+            f"{label} gives nothing when rows leave, so there is no such output\n"
             "  expected: an operator that follows rows, RowOperator[..., Left], whose on_evict returns rows"
         )
     return _schema(query, plan.added_to_evicted, plan.evicted)

@@ -27,6 +27,7 @@ from muntin.windows.snapshot import SnapshotWindows, snapshot
 from muntin.windows.specification import WindowSpecification
 from muntin.windows.stretches import Stretches
 from muntin.windows.trailing import TrailingWindows, trailing
+from muntin.windows.unwindowed import Unwindowed
 
 __all__ = [
     "CalendarWindows",
@@ -43,6 +44,7 @@ __all__ = [
     "SnapshotWindows",
     "Stretches",
     "TrailingWindows",
+    "Unwindowed",
     "Window",
     "WindowContext",
     "WindowKind",
