@@ -57,6 +57,7 @@ SLICES = "muntin_engine.evaluators.slices"
 WITH_ARRAYS = (
     f"{GENERAL}.result_tables",
     *(f"{OVER_SLICES}.{name}" for name in ("processing", "window_tables")),
+    f"{OVER_SLICES}.module_results",
     *(f"{SLICES}.{name}" for name in ("lifting", "result_tables")),
 )
 ASKED_WHILE_PLANNING = (

@@ -47,7 +47,7 @@ def test_the_modules_are_those_promised() -> None:
     stats += (
         " count covariance distinct_count exponentially_weighted_average first histogram last linear_trend max max_by"
     )
-    stats += " median min min_by mode quantile standard_deviation sum time_weighted_average top_k variance"
+    stats += " median min min_by mode quantile standard_deviation sum time_weighted_average top_by top_k variance"
     patterns = "consecutive_rise followed_by head_and_shoulders threshold_crossing"
     assert sorted(PLUGINS["stats"].modules) == [f"stats.{name}" for name in stats.split()]
     assert sorted(PLUGINS["patterns"].modules) == [f"patterns.{name}" for name in patterns.split()]

@@ -40,6 +40,7 @@ from muntin_stats import (
     StandardDeviation,
     Sum,
     TimeWeightedAverage,
+    TopBy,
     TopK,
     Variance,
     clamp,
@@ -215,6 +216,16 @@ class TestTopK(IncrementalOperatorLaws):
 class TestTopKOfTies(IncrementalOperatorLaws):
     module = TopK[Any](3, largest=False)
     payloads = TIED
+
+
+class TestTopBy(IncrementalOperatorLaws):
+    module = TopBy[Any, Any](2)
+    payloads = st.none() | st.builds(Ranked, TIED, TIED)
+
+
+class TestTopByWithTies(IncrementalOperatorLaws):
+    module = TopBy[Any, Any](2, largest=False, ties="all")
+    payloads = st.none() | st.builds(Ranked, TIED, TIED)
 
 
 class TestVariance(IncrementalAggregateLaws):

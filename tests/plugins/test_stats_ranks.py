@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import date
 from decimal import Decimal
+from itertools import permutations
 from math import inf, isnan, nan
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from muntin_stats import DistinctCount, Max, Median, Min, Mode, Place, Quantile, TopK
+from muntin_stats import DistinctCount, Max, Median, Min, Mode, Place, Quantile, Ranked, TopBy, TopK
 from muntin_stats.ranking import Ranking
 
 
@@ -127,6 +133,38 @@ def test_top_k_has_fewer_rows_if_there_are_fewer_members() -> None:
 def test_nan_takes_the_first_place_of_the_largest_and_the_last_of_the_smallest() -> None:
     assert str(result(TopK(2), [1.0, nan, inf])) == "[Place(rank=1, value=nan), Place(rank=2, value=inf)]"
     assert str(result(TopK(2, largest=False), [nan, 1.0])) == "[Place(rank=1, value=1.0), Place(rank=2, value=nan)]"
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@given(st.lists(st.tuples(st.none() | st.sampled_from("abc"), st.none() | st.integers(0, 4))), st.integers(1, 4))
+def test_the_first_rows_are_those_of_sqlite(largest: bool, rows: list[tuple[str | None, int | None]], k: int) -> None:
+    way = "desc" if largest else "asc"
+    nulls = "nulls last"
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("create table t (value text, by integer)")
+        database.executemany("insert into t values (?, ?)", rows)
+        for ties, rank, order in [
+            ("exact", "row_number()", f"by {way}, value {way} {nulls}"),
+            ("all", "rank()", f"by {way}"),
+        ]:
+            ranked = f"select {rank} over (order by {order}) as rank, value, by from t where by is not null"
+            wanted = database.execute(f"select * from ({ranked}) where rank <= {k}").fetchall()
+            top: TopBy[str, int] = TopBy(k, largest=largest, ties=ties)
+            found = result(top, [Ranked(*row) for row in rows])
+            assert Counter((row.rank, row.value, row.by) for row in found) == Counter(wanted)
+
+
+def test_rows_of_equal_rank_come_in_the_order_of_their_values_whatever_these_are() -> None:
+    rows = [{"km": nan, "stops": [2]}, {"km": 1.0, "stops": [2, None]}, {"km": 1.0, "stops": None}, None]
+    for some in permutations(rows):
+        found = result(TopBy[Any, int](3, largest=False), [Ranked(row, 1) for row in some])
+        assert str([row.value for row in found]) == str([rows[2], rows[1], rows[0]])
+
+
+def test_a_row_of_a_window_has_no_signed_zero() -> None:
+    assert repr(result(TopBy[Any, float](1), [Ranked({"a": [-0.0]}, -0.0)])) == (
+        "[RankedRow(rank=1, value={'a': [0.0]}, by=0.0)]"
+    )
 
 
 def test_distinct_values_are_counted_once() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import tumbling
+from muntin import WindowSpecification, hopping, session, tumbling
 from muntin.combinators import all_of, grouping_by
 from muntin_engine import events, module
 from tests.spark.running import collect
@@ -54,6 +55,29 @@ def test_statistics_are_those_of_spark(spark: SparkSession) -> None:
             value = found[row["k"]][name]
             told = sorted(value) if name == "listed" else value
             assert told == pytest.approx(row[name], rel=1e-12), name
+
+
+def test_the_first_rows_are_those_of_sql_whatever_computes_them(spark: SparkSession) -> None:
+    row, price = "named_struct('name', concat('n', id % 5), 'id', id) as row", "if(id % 7 = 6, null, id % 7) as price"
+    df = spark.range(90).selectExpr("id % 3 as k", "id as at", row, price)
+    within = "over (partition by k, at div 30 order by price desc"
+    ranked = df.where("price is not null").selectExpr(
+        "*", f"row_number() {within}, row desc) as exact", f"rank() {within}) as all"
+    )
+    for ties in ("exact", "all"):
+        wanted = ranked.where(f"{ties} <= 4").selectExpr("k", "at div 30 * 30", ties, "row", "price").collect()
+        for evaluator in ("sliced", "general"):
+            window = events(df, key="k", at="at", buckets=2).window(tumbling(30), evaluator=evaluator)
+            rows = window.apply(module("stats.top_by", "row", "price", k=4, ties=ties)).results()
+            found = rows.select("k", "window.start", "rank", "value", "by").collect()
+            assert Counter(found) == Counter(wanted), (ties, evaluator)
+
+    def first(window: WindowSpecification, evaluator: str) -> Counter[Row]:
+        some = events(df, key="k", at="at", buckets=2).window(window, evaluator=evaluator)
+        return Counter(some.apply(module("stats.top_by", "row", "price", k=1, ties="all")).results().collect())
+
+    for specification in (hopping(40, 10), session(2)):
+        assert first(specification, "sliced") == first(specification, "general") != Counter()
 
 
 def test_averages_of_decimals_are_those_of_spark_whatever_computes_them(spark: SparkSession) -> None:

@@ -293,3 +293,17 @@ class Source:
             return to_arrow(values, output, arrow_type)
         except MisfitError as error:
             raise self.contract_error(str(error), first_misfit(values, output, arrow_type)) from error
+
+    def parts(self, rows: Sequence[object], row: Struct, place: int) -> list[object]:
+        """Return one field of an operator's rows.
+
+        Raises:
+            ModuleContractError: A row has no such field.
+        """
+        parts: list[object] = []
+        try:
+            for value in rows:
+                parts.append(part_of(value, row, place))
+        except MisfitError as error:
+            raise self.contract_error(str(error), len(parts)) from error
+        return parts

@@ -48,8 +48,8 @@ def _wants_other_windows(module: Any) -> str | None:
 
 
 def _is_never_sliced(module: Any) -> str | None:
-    if module.is_time_sensitive or module.is_operator:
-        return f"{module.name} is {'time-sensitive' if module.is_time_sensitive else 'an operator'}"
+    if module.is_time_sensitive:
+        return f"{module.name} is time-sensitive"
     if isinstance(module, SupportsCombine | SupportsColumns):
         return None
     return f"{module.name} has no combine and no columnar_form"

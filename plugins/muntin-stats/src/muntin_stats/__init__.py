@@ -29,6 +29,7 @@ from muntin_stats.sketch_library import MissingSketchesError
 from muntin_stats.standard_deviation import StandardDeviation
 from muntin_stats.sum import Sum
 from muntin_stats.time_weighted_average import TimeWeightedAverage
+from muntin_stats.top_by import RankedRow, TopBy
 from muntin_stats.top_k import Place, TopK
 from muntin_stats.variance import Variance
 
@@ -58,9 +59,11 @@ __all__ = [
     "Point",
     "Quantile",
     "Ranked",
+    "RankedRow",
     "StandardDeviation",
     "Sum",
     "TimeWeightedAverage",
+    "TopBy",
     "TopK",
     "Variance",
     "clamp",

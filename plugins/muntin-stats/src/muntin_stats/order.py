@@ -43,10 +43,33 @@ def unsigned(value: P) -> P:
     """Return a value that is chosen as a result: 0.0 for -0.0, which no order tells apart from it.
 
     Example:
-        >>> unsigned(-0.0), unsigned("a")
-        (0.0, 'a')
+        >>> unsigned(-0.0), unsigned("a"), unsigned({"km": [-0.0]})
+        (0.0, 'a', {'km': [0.0]})
     """
-    return value + 0.0 if isinstance(value, float) else value  # type: ignore[return-value]  # a float stays one
+    if isinstance(value, float):
+        return value + 0.0  # type: ignore[return-value]  # a float stays one
+    if isinstance(value, dict):
+        return {unsigned(name): unsigned(part) for name, part in value.items()}  # type: ignore[return-value]
+    return [unsigned(part) for part in value] if isinstance(value, list) else value  # type: ignore[return-value]
+
+
+def place_of(value: object) -> tuple[Any, ...]:
+    """Return the sort key of a value of any type, structs, lists and maps too: null comes first, NaN last.
+
+    A struct is ordered by its fields from the first, as in Spark; a map, which has no order there, by its entries.
+
+    Example:
+        >>> rows = [{"shop": "b", "n": 1}, {"shop": "a", "n": 2}, {"shop": "a", "n": None}]
+        >>> [row["n"] for row in sorted(rows, key=place_of)]
+        [None, 2, 1]
+    """
+    if value is None:
+        return (0,)
+    if isinstance(value, dict):
+        return (1, *((place_of(name), place_of(part)) for name, part in value.items()))
+    if isinstance(value, list | tuple):
+        return (1, *map(place_of, value))
+    return (2,) if is_nan(value) else (1, value)
 
 
 def ordinary(values: Iterable[P]) -> list[P]:

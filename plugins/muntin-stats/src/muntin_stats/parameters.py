@@ -18,6 +18,17 @@ def flag(name: str, value: object) -> bool:
     return value
 
 
+def one_of(name: str, value: object, words: Sequence[str]) -> str:
+    """Return a parameter that is one of some words.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if isinstance(value, str) and value in words:
+        return value
+    raise ValueError(f"{name} must be {' or '.join(map(repr, words))}, got {value!r}")
+
+
 def whole_number(name: str, value: object, *, least: int, most: int | None = None) -> int:
     """Return a parameter that is a whole number.
 

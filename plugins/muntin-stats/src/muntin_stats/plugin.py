@@ -31,6 +31,7 @@ from muntin_stats.quantile import Quantile
 from muntin_stats.standard_deviation import StandardDeviation
 from muntin_stats.sum import Sum
 from muntin_stats.time_weighted_average import TimeWeightedAverage
+from muntin_stats.top_by import TopBy
 from muntin_stats.top_k import TopK
 from muntin_stats.variance import Variance
 
@@ -63,6 +64,7 @@ def muntin_modules() -> list[type[Module]]:
         StandardDeviation,
         Sum,
         TimeWeightedAverage,
+        TopBy,
         TopK,
         Variance,
     ]

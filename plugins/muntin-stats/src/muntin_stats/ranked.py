@@ -7,18 +7,19 @@ from typing import Generic, NamedTuple, TypeVar
 
 from muntin_stats.order import Ordered, is_nan
 
+R = TypeVar("R")
 V = TypeVar("V", bound=Ordered)
 K = TypeVar("K", bound=Ordered)
 
 
-class Ranked(NamedTuple, Generic[V, K]):
+class Ranked(NamedTuple, Generic[R, K]):
     """A value, and what it is chosen by; without that it is not chosen."""
 
-    value: V | None
+    value: R | None
     by: K | None
 
 
-def ranked(payloads: Iterable[Ranked[V, K] | None]) -> list[Ranked[V, K]]:
+def ranked(payloads: Iterable[Ranked[R, K] | None]) -> list[Ranked[R, K]]:
     """Return the payloads that have a rank.
 
     Example:

@@ -20,6 +20,7 @@ from muntin_engine.evaluators.fused.session_store import SessionStore
 from muntin_engine.evaluators.fused.state_store import ClosedStates, StateSessionStore
 from muntin_engine.evaluators.fused.store import ClosedSessions, FusedStore
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.evaluators.slices.runs import rows_of_results
 from muntin_engine.exchange.bound_form import bound_forms
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -103,5 +104,7 @@ class StateSessionsInMemory(SessionsInMemory):
 
     def _results(self, closed: ClosedStates) -> Iterable[tuple[int, int, Key, tuple[object, ...]]]:
         keys = zip(*(column.to_pylist() for column in closed.keys.columns), strict=True)
-        rows = zip(*closed.values, strict=True)
-        return zip(closed.starts.tolist(), closed.ends.tolist(), keys, rows, strict=True)
+        values = zip(*closed.values, strict=True)
+        for start, end, key, results in zip(closed.starts.tolist(), closed.ends.tolist(), keys, values, strict=True):
+            for row in rows_of_results(results, is_operator=self._plan.is_operator):
+                yield start, end, key, row

@@ -15,9 +15,9 @@ from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.columnar.result_tables import form_columns
 from muntin_engine.evaluators.fused.state_store import ClosedStates
 from muntin_engine.evaluators.fused.store import ClosedSessions
+from muntin_engine.evaluators.over_slices.module_results import ModuleResults, expanded
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import extent_tables
-from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
 
 At: TypeAlias = Callable[[int], tuple[Key, Window]]
@@ -32,7 +32,8 @@ def session_tables(task: TaskPayload, complete: Complete[ClosedSessions]) -> Ite
         ModuleContractError: A module's results are not of the type that its class declares.
     """
     windows, ends, keys = complete.output
-    yield from _tables(task, windows.windows, ends, keys, lambda at: form_columns(task, windows, at))
+    starts = windows.windows
+    yield from _tables(task, starts, ends, keys, form_columns(task, windows, _locator(task, starts, ends, keys)))
 
 
 def state_session_tables(task: TaskPayload, complete: Complete[ClosedStates]) -> Iterator[pa.Table]:
@@ -42,24 +43,24 @@ def state_session_tables(task: TaskPayload, complete: Complete[ClosedStates]) ->
         ModuleContractError: A module's results are not of the type that its class declares.
     """
     starts, ends, keys, values = complete.output
-
-    def output_of(at: At) -> Output:
-        def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-            module = task.query.bindings[place].module
-            return Source(task, f"{module.name} {module.version}", at).column(values[place], field, arrow_type)
-
-        return output
-
-    yield from _tables(task, starts, ends, keys, output_of)
+    results = ModuleResults(task, values, _locator(task, starts, ends, keys))
+    if task.query.is_operator:
+        session_of_row, _ = expanded(results.counts)
+        starts, ends, keys = starts[session_of_row], ends[session_of_row], keys.take(pa.array(session_of_row))
+    yield from _tables(task, starts, ends, keys, results.column)
 
 
-def _tables(
-    task: TaskPayload, starts: IntArray, ends: IntArray, keys: pa.Table, output_of: Callable[[At], Output]
-) -> Iterator[pa.Table]:
-    """Yield sessions as tables, given what makes the column of a module of what says the place of a row."""
+def _tables(task: TaskPayload, starts: IntArray, ends: IntArray, keys: pa.Table, output: Output) -> Iterator[pa.Table]:
+    """Yield rows of sessions as tables, given what returns the column of a module."""
     columns = [keys.column(name) for name in task.key_names]
+    yield from extent_tables(task, starts, np.ma.masked_equal(ends, INFINITY), columns, output)
 
-    def at(row: int) -> tuple[Key, Window]:
-        return tuple(column[row].as_py() for column in columns), Window(int(starts[row]), int(ends[row]))
 
-    yield from extent_tables(task, starts, np.ma.masked_equal(ends, INFINITY), columns, output_of(at))
+def _locator(task: TaskPayload, starts: IntArray, ends: IntArray, keys: pa.Table) -> At:
+    """Return what says the key and the window of a session, by its place."""
+
+    def at(place: int) -> tuple[Key, Window]:
+        key = tuple(keys.column(name)[place].as_py() for name in task.key_names)
+        return key, Window(int(starts[place]), int(ends[place]))
+
+    return at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from muntin import EARLIEST, INFINITY, RowOperator, Window
 from muntin.safe_text import safe_repr
 from muntin.schemas import Field, Struct
 from muntin_engine.core.changes import Key, OutputChange
-from muntin_engine.exchange.arrays import MisfitError, Source, part_of
+from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.times import as_times, extents
 
@@ -129,19 +129,8 @@ def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape
         if shape.row is None:
             parts = [value[place] for value in values]
         elif isinstance(shape.row.type, Struct):
-            parts = _parts(source, values, shape.row.type, place)
+            parts = source.parts(values, shape.row.type, place)
         else:
             parts = values
         columns.append(source.column(parts, output, field.type))
     return columns
-
-
-def _parts(source: Source, values: Sequence[Any], row: Struct, place: int) -> list[object]:
-    """Return one field of an operator's rows."""
-    parts: list[Any] = []
-    for number, value in enumerate(values):
-        try:
-            parts.append(part_of(value, row, place))
-        except MisfitError as error:
-            raise source.contract_error(str(error), number) from error
-    return parts

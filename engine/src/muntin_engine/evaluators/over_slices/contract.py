@@ -74,8 +74,6 @@ def whatever_forbids_lifting(plan: Plan) -> Iterator[str]:
     yield from (
         f"{module.label} sees events and the window" for module in plan.modules if module.module.is_time_sensitive
     )
-    if plan.is_operator:
-        yield f"{plan.modules[0].label} is an operator"
     if plan.keeps_late_rows:
         yield "late rows are wanted, and partial states have no rows in them"
     if any(given.most_held is not None for given in plan.inputs):

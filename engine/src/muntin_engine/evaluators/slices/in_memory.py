@@ -9,7 +9,7 @@ from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.over_slices.in_memory import SlicesInMemory
-from muntin_engine.evaluators.slices.runs import WindowRuns
+from muntin_engine.evaluators.slices.runs import WindowRuns, rows_of_results
 from muntin_engine.evaluators.slices.sliced_query import SlicedQuery
 from muntin_engine.evaluators.slices.state_lifting import GroupedRows, lift
 from muntin_engine.evaluators.slices.states import StateStore
@@ -25,6 +25,7 @@ class StatesInMemory(SlicesInMemory):
         super().__init__(plan, cells, codec)
         bindings = plan.evaluator_query([Meter() for _ in plan.modules]).bindings
         slices = [grid for grid in self.grids if isinstance(grid, SliceGrid)]
+        self._is_operator = plan.is_operator
         self._query = SlicedQuery.of(slices, bindings, len(plan.input.columns.payload), codec)
 
     def lift(self, key: Key, row: InputChange) -> Iterator[bytes]:
@@ -38,4 +39,6 @@ class StatesInMemory(SlicesInMemory):
 
     def results(self, output: WindowRuns) -> Iterator[tuple[Key, int, tuple[Any, ...]]]:
         """Return key, number and results of windows that are complete."""
-        return output.rows()
+        for key, number, results in output.rows():
+            for row in rows_of_results(results, is_operator=self._is_operator):
+                yield key, number, row

@@ -42,7 +42,7 @@ class ModuleCallError(Exception):
 
 
 class SlicedModule:
-    """An incremental aggregate with `combine`, as evaluation over slices calls it.
+    """An incremental module with `combine`, as evaluation over slices calls it.
 
     States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
     second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
@@ -64,6 +64,7 @@ class SlicedModule:
         self.module: Any = module
         self._called = binding.called
         self._is_choosy = self._called is not module
+        self._is_operator = binding.module.is_operator
         self.can_deduct = isinstance(module, SupportsDeduct)
         self.meter = binding.meter
         self.label = f"{binding.module.name} {binding.module.version}"
@@ -164,20 +165,22 @@ class SlicedModule:
             raise ModuleCallError(self.module, "deduct") from safe_cause(error)
 
     def result(self, state: State) -> Any:
-        """Return the result of a state, which stays as it is."""
+        """Return the result of a state, which stays as it is; of an operator, its rows."""
         try:
-            return self._called.compute_result(state)
+            result = self._called.compute_result(state)
+            return list(result) if self._is_operator else result
         except BaseException as error:
             raise ModuleCallError(self.module, "compute_result") from safe_cause(error)
 
     def results(self, states: Iterable[State]) -> list[Any]:
-        """Return the result of each state; the states stay as they are."""
+        """Return the result of each state, or its rows; the states stay as they are."""
         results: list[Any] = []
-        compute = self._called.compute_result
+        compute, is_operator = self._called.compute_result, self._is_operator
         started = self.meter.now()
         try:
             for state in states:
-                results.append(compute(state))
+                result = compute(state)
+                results.append(list(result) if is_operator else result)
         except BaseException as error:
             raise ModuleCallError(self.module, "compute_result", len(results)) from safe_cause(error)
         self.meter.since(started)

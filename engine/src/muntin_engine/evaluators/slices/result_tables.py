@@ -10,10 +10,10 @@ import pyarrow as pa
 from muntin import Window
 from muntin.schemas import Field
 from muntin_engine.core.changes import Key
+from muntin_engine.evaluators.over_slices.module_results import ModuleResults, expanded
 from muntin_engine.evaluators.over_slices.slice_bucket import Complete
 from muntin_engine.evaluators.over_slices.window_tables import window_tables
 from muntin_engine.evaluators.slices.runs import WindowRuns
-from muntin_engine.exchange.arrays import Source
 from muntin_engine.exchange.task_payload import TaskPayload
 
 
@@ -24,18 +24,22 @@ def run_tables(task: TaskPayload, complete: Complete[WindowRuns]) -> Iterator[pa
         ModuleContractError: A module's results are not of the type that its class declares.
     """
     runs = complete.output
-    firsts, counts = np.array(runs.firsts, np.int64), np.subtract(runs.lasts, runs.firsts)
-    places = np.repeat(np.arange(len(firsts)), counts)
-    within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    grid = task.grids[complete.place].windows
+
+    def at(run: int) -> tuple[Key, Window]:
+        return runs.keys[run], grid.window(runs.firsts[run])
+
+    results = ModuleResults(task, runs.values, at)
+    firsts = np.array(runs.firsts, np.int64)
+    run_of_window, number = expanded(np.subtract(runs.lasts, runs.firsts))
+    window_of_row, number_of_row = expanded(results.counts[run_of_window])
+    run_of_row = run_of_window[window_of_row]
+    first_row_of_run = np.cumsum(results.counts) - results.counts
     columns = list(zip(*runs.keys, strict=True)) if task.keys else []
-    keys = [pa.array(column, key).take(pa.array(places)) for column, key in zip(columns, task.keys, strict=True)]
+    keys = [pa.array(column, key).take(pa.array(run_of_row)) for column, key in zip(columns, task.keys, strict=True)]
+    taken = pa.array(first_row_of_run[run_of_row] + number_of_row)
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        def at(run: int) -> tuple[Key, Window]:
-            return runs.keys[run], task.grids[complete.place].windows.window(runs.firsts[run])
+        return results.column(place, field, arrow_type).take(taken)
 
-        module = task.query.bindings[place].module
-        source = Source(task, f"{module.name} {module.version}", at)
-        return source.column(runs.values[place], field, arrow_type).take(pa.array(places))
-
-    yield from window_tables(task, complete.place, firsts[places] + within, keys, output)
+    yield from window_tables(task, complete.place, firsts[run_of_row] + number[window_of_row], keys, output)

@@ -67,3 +67,8 @@ class WindowRuns:
             self.values = [[] for _ in values]
         for mine, more in zip(self.values, values, strict=True):
             mine.extend(more)
+
+
+def rows_of_results(results: Sequence[Any], *, is_operator: bool) -> Iterator[Any]:
+    """Yield the output rows of a window: the tuple of the aggregates' results, or each row of an operator."""
+    yield from results[0] if is_operator else (tuple(results),)

@@ -1,0 +1,96 @@
+"""The rows whose other value is the largest or the smallest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from muntin import IncrementalOperator
+from muntin_stats.order import place_of, unsigned
+from muntin_stats.parameters import flag, one_of, whole_number
+from muntin_stats.ranked import K, R, Ranked, ranked
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRow(Generic[R, K]):
+    """A row with its rank, 1 for the first, and what it is ranked by."""
+
+    rank: int
+    value: R | None
+    by: K
+
+
+class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedRow[R, K]]):
+    """Return the `k` rows of a window whose `by` is the largest (or smallest), with their ranks.
+
+    A row is one value, or a struct of several: `module("stats.top_by", F.struct("shop", "item"), "price", k=3)`.
+
+    Args:
+        k: How many.
+        largest: Whether the largest come first; False for the smallest.
+        ties: `"exact"`: exactly `k` rows, or as many as there are if fewer, with the ranks 1, 2, 3. Of rows with equal
+            `by` the one with the larger value comes first (with the smaller one if the smallest come first).
+            `"all"`: also the rows that tie with the `k`-th. Rows with equal `by` have equal ranks, as `RANK()` of SQL.
+
+    Types: `Ranked(value, by)` of any type and an ordered one, to rows of `rank`, `value` and `by`. A query binds two
+        columns.
+    Nulls: a row whose `by` is null is skipped, and there is no row where there is nothing else. A value that is null
+        comes last among equals.
+    NaN: larger than any number.
+
+    Laws: combining is exact, and the order in which rows come means nothing. There is no removing: what follows the
+        `k`-th is not in the state, so the engine uses slices, or rebuilds.
+
+    Cost: up to `k` rows per window, and those that tie with the last; a call sorts them with what is new.
+
+    Example:
+        >>> best: TopBy[str, int] = TopBy(2)
+        >>> sales = [Ranked("pear", 3), Ranked("fig", 9), Ranked("nut", None), Ranked("plum", 3)]
+        >>> [(row.rank, row.value) for row in best.compute_result(best.add_events([], sales))]
+        [(1, 'fig'), (2, 'plum')]
+        >>> every: TopBy[str, int] = TopBy(2, ties="all")
+        >>> [(row.rank, row.value) for row in every.compute_result(every.add_events([], sales))]
+        [(1, 'fig'), (2, 'plum'), (2, 'pear')]
+    """
+
+    name, version = "stats.top_by", "0.1.0"
+    decimal_digits = 0
+
+    def __init__(self, k: int, largest: bool = True, ties: str = "exact") -> None:
+        self.k = whole_number("k", k, least=1)
+        self.largest = flag("largest", largest)
+        self.ties = one_of("ties", ties, ("exact", "all"))
+
+    def create_state(self) -> list[Ranked[R, K]]:
+        """Return no rows."""
+        return []
+
+    def add_events(self, state: list[Ranked[R, K]], payloads: Sequence[Ranked[R, K] | None]) -> list[Ranked[R, K]]:
+        """Return the first of all so far."""
+        return self._first([*state, *ranked(payloads)])
+
+    def combine(self, state: list[Ranked[R, K]], other: list[Ranked[R, K]]) -> list[Ranked[R, K]]:
+        """Return the first of both."""
+        return self._first(state + other)
+
+    def compute_result(self, state: list[Ranked[R, K]]) -> list[RankedRow[R, K]]:
+        """Return the rows with their ranks."""
+        rows: list[RankedRow[R, K]] = []
+        for number, (value, by) in enumerate(state, 1):
+            assert by is not None
+            is_tied = self.ties == "all" and rows and place_of(rows[-1].by) == place_of(by)
+            rows.append(RankedRow(rows[-1].rank if is_tied else number, unsigned(value), unsigned(by)))
+        return rows
+
+    def _first(self, rows: list[Ranked[R, K]]) -> list[Ranked[R, K]]:
+        """Return the rows up to the `k`-th in order; values are compared only where they decide."""
+        if len(rows) > self.k:
+            edge = sorted((place_of(row.by) for row in rows), reverse=self.largest)[self.k - 1]
+            rows = [row for row in rows if (place_of(row.by) >= edge if self.largest else place_of(row.by) <= edge)]
+        rows = sorted(rows, key=self._place, reverse=self.largest)
+        return rows if self.ties == "all" else rows[: self.k]
+
+    def _place(self, row: Ranked[R, K]) -> tuple[Any, ...]:
+        is_last = row.value is None
+        return (place_of(row.by), not is_last if self.largest else is_last, place_of(row.value))
