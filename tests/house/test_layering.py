@@ -63,6 +63,7 @@ WITH_ARRAYS = (
 ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.columnar.evaluator",
     "muntin_engine.evaluators.evaluator",
+    "muntin_engine.evaluators.event_by_event.evaluator",
     "muntin_engine.evaluators.general.evaluator",
     "muntin_engine.evaluators.over_slices.bucket_blob",
     "muntin_engine.evaluators.over_slices.contract",
@@ -98,6 +99,11 @@ LAYERS = (
     Layer("muntin_engine.evaluators", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
     Layer(GENERAL, (*PLAIN, GENERAL, "sortedcontainers"), never=TESTING),
     Layer("muntin_engine.evaluators.rows", (*PLAIN, GENERAL, "muntin_engine.evaluators.rows"), never=TESTING),
+    Layer(
+        "muntin_engine.evaluators.event_by_event",
+        (*PLAIN, GENERAL, "muntin_engine.evaluators.event_by_event"),
+        never=TESTING,
+    ),
     Layer(OVER_SLICES, (*PLAIN, OVER_SLICES), never=TESTING),
     Layer(SLICES, (*PLAIN, OVER_SLICES, SLICES), never=TESTING),
     Layer("muntin_engine.evaluators.columnar", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),

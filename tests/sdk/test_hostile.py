@@ -15,6 +15,7 @@ from muntin.testing import (
     Outcome,
     RowOperatorLaws,
     RowWindowLaws,
+    StreamOperatorLaws,
     TriggerLaws,
     WindowKindLaws,
     laws_of,
@@ -45,7 +46,7 @@ pytestmark = pytest.mark.usefixtures("tried_as_by_users")
 LAWS_CLASSES = [
     offered for offered in vars(testing).values() if isinstance(offered, type) and issubclass(offered, Conformance)
 ]
-OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws, RowWindowLaws, RowOperatorLaws)
+OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws, RowWindowLaws, RowOperatorLaws, StreamOperatorLaws)
 BY_EXAMPLE = "test_old_states_are_upgraded"
 """A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
 MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws) if law != BY_EXAMPLE]
@@ -160,6 +161,7 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_a
         "Operator",
         "RowOperator",
         "RowWindows",
+        "StreamOperator",
         "TimeSensitiveAggregate",
         "TimeSensitiveIncrementalAggregate",
         "TimeSensitiveIncrementalOperator",
@@ -167,5 +169,5 @@ def test_there_is_one_laws_class_per_base_class_and_one_for_functions_triggers_a
         "Trigger",
         "WindowKind",
     }
-    assert len(LAWS_CLASSES) == 14
+    assert len(LAWS_CLASSES) == 15
     assert len(MODULE_LAWS) == 120

@@ -90,6 +90,7 @@ SHAPES = [
     ("ColumnarAggregate", True, False, False),
     ("IncrementalOperator", True, True, False),
     ("RowOperator", False, True, False),
+    ("StreamOperator", False, True, False),
     ("TimeSensitiveAggregate", False, False, True),
     ("TimeSensitiveOperator", False, True, True),
     ("TimeSensitiveIncrementalAggregate", True, False, True),

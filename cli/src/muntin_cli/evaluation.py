@@ -14,11 +14,13 @@ from muntin import (
     EmitPolicy,
     Module,
     MuntinError,
+    StreamOperator,
     TimestampPolicy,
-    WindowKind,
+    WindowSpecification,
 )
 from muntin.modules.needs_of import clip_of
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, bind, variables_in
+from muntin.windows import Unwindowed
 from muntin_cli.windows import example_windows
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class Evaluation:
     """The evaluation of a module under one kind of window.
 
     Attributes:
-        window: The kind of window.
+        window: The kind of window; that there are none, for an operator that follows a stream.
         events: What the events are: points, lifetimes, or any of them.
         evaluator: The evaluator; empty where the module cannot run.
         reason: Why this one; or why the module cannot run.
@@ -53,7 +55,8 @@ def can_evaluate() -> bool:
 
 def evaluations_of(module: Module, parameters: Mapping[str, object], catalog: Catalog) -> Iterator[Evaluation]:
     """Yield the evaluation under each kind of window, for final results; a column of any type is read as a float."""
-    for name, window in example_windows(catalog):
+    without: list[tuple[str, WindowSpecification]] = [(str(Unwindowed()), Unwindowed())]
+    for name, window in without if isinstance(module, StreamOperator) else example_windows(catalog):
         points, lifetimes = (
             _evaluation(module, parameters, window, Evaluation(name, events)) for events in ("points", "lifetimes")
         )
@@ -72,7 +75,7 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
     return () if "" in variables_in(bound) and bound.is_nullable else (bound,)
 
 
-def _plan(module: Module, parameters: Mapping[str, object], window: WindowKind, *, has_ends: bool) -> Plan:
+def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecification, *, has_ends: bool) -> Plan:
     from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
     from muntin_engine.plan.planner import checked_plan
 
@@ -95,7 +98,9 @@ def _plan(module: Module, parameters: Mapping[str, object], window: WindowKind, 
     )
 
 
-def _evaluation(module: Module, parameters: Mapping[str, object], window: WindowKind, asked: Evaluation) -> Evaluation:
+def _evaluation(
+    module: Module, parameters: Mapping[str, object], window: WindowSpecification, asked: Evaluation
+) -> Evaluation:
     from muntin_engine.plan.explanation import topics_of
 
     try:

@@ -7,12 +7,13 @@ from importlib.util import find_spec
 
 from muntin import EmitPolicy, RowWindows
 from muntin.testing import Script, WindowedQuery
+from muntin.windows import Unwindowed
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.output import counted
 
 
 def restarted(script: Script, query: WindowedQuery) -> Iterator[str]:
-    """Yield for each way to put results out what survived restarts; row windows have final results alone.
+    """Yield for each way to put results out what survived restarts; streams in order have final results alone.
 
     Raises:
         EnvironmentLacksError: The engine is not installed.
@@ -25,7 +26,7 @@ def restarted(script: Script, query: WindowedQuery) -> Iterator[str]:
         )
     from muntin_engine.testing import crash_everywhere
 
-    for emit in [EmitPolicy.FINAL] if isinstance(query.window, RowWindows) else EmitPolicy:
+    for emit in [EmitPolicy.FINAL] if isinstance(query.window, RowWindows | Unwindowed) else EmitPolicy:
         survived = crash_everywhere(script, query, emit=emit)
         evaluators = ", ".join(map(str, survived.evaluators))
         yield f"{emit} results survived a restart after each of {counted(survived.steps, 'step')} ({evaluators})"

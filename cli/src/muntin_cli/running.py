@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from muntin import ClipPolicy, Module, MuntinError, TimestampPolicy, WindowKind
+from muntin import ClipPolicy, Module, MuntinError, TimestampPolicy, WindowKind, WindowSpecification
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.policies import parse_policy
 from muntin.testing import Computation, Script, WindowedQuery
@@ -85,7 +85,7 @@ def parse_window(text: str) -> WindowKind:
         ) from error
 
 
-def query_of(module: Module, window: WindowKind, clip: str, timestamps: str) -> WindowedQuery:
+def query_of(module: Module, window: WindowSpecification, clip: str, timestamps: str) -> WindowedQuery:
     """Return a query of one module, under the policies that it is made for where none is named.
 
     Raises:

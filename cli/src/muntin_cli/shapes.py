@@ -11,6 +11,7 @@ from muntin import (
     Module,
     OutputContract,
     RowOperator,
+    StreamOperator,
     SupportsColumns,
     SupportsCombine,
     SupportsDeduct,
@@ -46,6 +47,8 @@ def shape_of(offered: Offered) -> str:
         return "columnar aggregate"
     if issubclass(offered, RowOperator):
         return "row operator"
+    if issubclass(offered, StreamOperator):
+        return "stream operator"
     words = ["time-sensitive"] if offered.is_time_sensitive else []
     words += ["incremental"] if offered.is_incremental else []
     return " ".join([*words, "operator" if offered.is_operator else "aggregate"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muntin import installed
+from muntin import Module, StreamOperator, WindowSpecification, installed
 from muntin_cli.commands.reporting import With, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
@@ -36,12 +36,12 @@ def run(
 ) -> ExitCode:
     """Draw what a module makes of a stream, without Spark."""
     from muntin_cli.restarting import restarted
-    from muntin_cli.running import parse_window, query_of, read_script
+    from muntin_cli.running import query_of, read_script
 
     file = read_script(script)
     if module:
         made = make(file.modules.get(module) or installed().module(module), parse_parameters(parameters or []))
-        query = query_of(made, parse_window(window or "tumbling 10"), clip, timestamps)
+        query = query_of(made, _windows_for(made, window), clip, timestamps)
     else:
         query = _query_in(file, script)
     drawing = file.script.drawing(query)
@@ -51,6 +51,13 @@ def run(
     if crash_everywhere:
         show("\n".join(["", *restarted(file.script, query)]))
     return ExitCode.OK
+
+
+def _windows_for(module: Module, window: str) -> WindowSpecification:
+    from muntin.windows import Unwindowed
+    from muntin_cli.running import parse_window
+
+    return Unwindowed() if isinstance(module, StreamOperator) and not window else parse_window(window or "tumbling 10")
 
 
 def _write(file: Path, picture: str) -> None:

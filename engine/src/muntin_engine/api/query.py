@@ -7,9 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Never
 
-from muntin import ClipPolicy, Duration, EarlyEmission, EmitPolicy, QueryError, TimestampPolicy, WindowSpecification
+from muntin import (
+    ClipPolicy,
+    Duration,
+    EarlyEmission,
+    EmitPolicy,
+    QueryError,
+    StreamOperator,
+    TimestampPolicy,
+    WindowSpecification,
+)
 from muntin.axis import ticks
 from muntin.policies import parse_policy
+from muntin.windows import Unwindowed
 from muntin_engine.api.arguments import (
     check_call,
     check_dataframe,
@@ -139,6 +149,38 @@ class EventStream(InputRequest):
         check_period("every", every)
         return replace(self, clock=clock_beside(self.df, every) if clock is None else clock)
 
+    def apply(self, operator: ModuleCall) -> Query:
+        """Follow the events of each key with a stream operator, without windows.
+
+        The operator gets each event when the watermark has passed it, in order of time, and is called at the times that
+        it asks for. Events of one time come in the order of the column `events(order=...)`, and those that are alike in
+        it, or all of them without such a column, in an order of their values.
+
+        Results have a column `lifetime`: a point at the time of the call, unless the operator returns another one. They
+        are final, and complete as far as the input is. For operators over windows, see `WindowedStream.apply`.
+
+        Args:
+            operator: The operator and the columns that it reads.
+
+        Raises:
+            QueryError: The module is none, or no stream operator; or events last longer than a tick.
+            ParameterError: Its constructor does not take its parameters.
+            TypeMismatchError: Its inputs are not of the types it reads.
+            PolicyError: Late rows are to be adjusted or to correct results.
+
+        Example:
+            >>> stream.apply(module("patterns.silence", after="10 minutes")).results()  # doctest: +SKIP
+        """
+        check_call(operator, ModuleCall, "apply({})".format)
+        if not issubclass(operator.cls, StreamOperator):
+            kind = "operator" if operator.cls.is_operator else "aggregate"
+            call = f"apply(module({operator.cls.name!r}, ...))"
+            raise QueryError(
+                f"{operator.cls.name} is an {kind} over windows, and no windows come before {call}\n"
+                "  cut the axis first: .window(tumbling('10 minutes'))"
+            )
+        return _planned(WindowRequest(self, Unwindowed()), {"": operator})
+
     def window(
         self,
         specification: WindowSpecification,
@@ -251,7 +293,7 @@ class WindowedStream(WindowRequest):
         for name, call in modules.items():
             check_call(call, ModuleCall, f"aggregate({name}={{}})".format)
             check_kind(call.cls, is_operator=False)
-        return self._query(modules)
+        return _planned(self, modules)
 
     def apply(self, operator: ModuleCall) -> Query:
         """Compute any number of rows per window and key with an operator, whose row's fields become columns.
@@ -264,13 +306,14 @@ class WindowedStream(WindowRequest):
         """
         check_call(operator, ModuleCall, "apply({})".format)
         check_kind(operator.cls, is_operator=True)
-        return self._query({"": operator})
+        return _planned(self, {"": operator})
 
-    def _query(self, modules: Mapping[str, ModuleCall]) -> Query:
-        from muntin_engine.spark.planning import plan_query
 
-        sources, plan = plan_query(self, modules)
-        return Query(sources, plan, inner=tuple(plan for stream in self.streams for plan in stream.inner))
+def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query:
+    from muntin_engine.spark.planning import plan_query
+
+    sources, plan = plan_query(request, modules)
+    return Query(sources, plan, inner=tuple(plan for stream in request.streams for plan in stream.inner))
 
 
 @dataclass(frozen=True, repr=False)

@@ -24,6 +24,7 @@ from muntin import (
     OutputContract,
     PolicyError,
     RowOperator,
+    StreamOperator,
     TimestampPolicy,
     WindowKind,
 )
@@ -146,8 +147,9 @@ class Binding:
     plain: Plain | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # one that follows rows is told of those that it accepts, so nothing needs to be counted
-        is_choosy = isinstance(self.select, Present | Accepted) and not isinstance(self.module, RowOperator)
+        # one that follows rows or events is told of those that it accepts, so nothing needs to be counted
+        follows = isinstance(self.module, RowOperator | StreamOperator)
+        is_choosy = isinstance(self.select, Present | Accepted) and not follows
         object.__setattr__(self, "called", Choosy(self.module) if is_choosy else self.module)
         plain = plain_of(self.module.result_field())
         is_row = plain is not None and self.module.is_operator

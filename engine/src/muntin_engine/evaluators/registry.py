@@ -8,12 +8,20 @@ from typing import Final
 from muntin import PolicyError
 from muntin_engine.evaluators.columnar.evaluator import ColumnarEvaluator
 from muntin_engine.evaluators.evaluator import Evaluator
+from muntin_engine.evaluators.event_by_event.evaluator import EventByEventEvaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.evaluators.rows.evaluator import RowsEvaluator
 from muntin_engine.evaluators.slices.evaluator import SlicedEvaluator
 
-EVALUATORS: Final[tuple[Evaluator, ...]] = (ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator(), RowsEvaluator())
-"""All of them, the cheapest first. The last two run any query: one of windows that cut the axis, one of rows."""
+EVALUATORS: Final[tuple[Evaluator, ...]] = (
+    *(ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator(), RowsEvaluator()),
+    EventByEventEvaluator(),
+)
+"""All of them, the cheapest first.
+
+Of those for windows the last two run any query: one of windows that cut the axis, one of rows. Those after them are for
+queries without windows.
+"""
 
 BY_NAME: Final[Mapping[str, Evaluator]] = {evaluator.name: evaluator for evaluator in EVALUATORS}
 """The same by name."""

@@ -67,7 +67,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         ("window", f"{windows}, {emit}"),
         *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
         ("key", _explain_key(plan)),
-        *([("order", _explain_order(plan))] if plan.rows is not None else []),
+        *([("order", _explain_order(plan))] if any(given.order is not None for given in plan.inputs) else []),
         *of_inputs,
         *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
         *([("context", _CONTEXTS[_context(plan)])] if plan.is_windowed else []),
@@ -137,7 +137,8 @@ def _explain_key(plan: Plan) -> str:
 
 def _explain_order(plan: Plan) -> str:
     columns = [given.columns.payload[given.order].name for given in plan.inputs if given.order is not None]
-    return f"by time, and at one time by {', '.join(columns)}; a row is released when the watermark passes it"
+    what, done = ("a row", "released") if plan.rows is not None else ("an event", "handed over")
+    return f"by time, and at one time by {', '.join(columns)}; {what} is {done} when the watermark passes it"
 
 
 def _explain_filter(given: Input) -> str:

@@ -23,6 +23,7 @@ from muntin_engine.plan.checks import (
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.row_checks import check_rows
+from muntin_engine.plan.stream_checks import check_stream_operator
 
 
 def checked_plan(plan: Plan) -> Plan:
@@ -46,6 +47,7 @@ def checked_plan(plan: Plan) -> Plan:
     for module in plan.modules:
         check_policies(module.module, plan.clip, plan.timestamps)
     check_rows(plan)
+    check_stream_operator(plan)
     check_forgetting(plan)
     check_time_bound(plan)
     if plan.early is not None:

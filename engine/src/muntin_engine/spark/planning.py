@@ -19,6 +19,7 @@ from muntin import Axis, ClipPolicy, EarlyEmission, PolicyError, QueryError, Row
 from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
+from muntin.windows import Unwindowed
 from muntin_engine.api.planned_query import Projection
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.lengths import AxisScale
@@ -176,7 +177,9 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     expressions = _plan_trigger(first.inputs, request.emit.trigger) if isinstance(request.emit, EarlyEmission) else {}
     order = None
     if isinstance(request.specification, RowWindows):
-        order, expressions = _plan_rows(first.inputs, request.specification, events.order)
+        expressions = _plan_rows(first.inputs, request.specification)
+    if isinstance(request.specification, RowWindows | Unwindowed):
+        order = _plan_order(first.inputs, events.order)
     made = [module.module for module in modules]
     clip = None if request.clip else clip_of(made)
     timestamps = None if request.timestamps else timestamps_of(made)
@@ -249,8 +252,8 @@ def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
     return places
 
 
-def _plan_rows(inputs: _Inputs, windows: RowWindows, order: ColumnLike | None) -> tuple[int | None, dict[str, int]]:
-    """Return the place of the order of rows, and of what row windows read, as further inputs.
+def _plan_rows(inputs: _Inputs, windows: RowWindows) -> dict[str, int]:
+    """Return the places of what row windows read, as further inputs.
 
     Raises:
         PolicyError: A column is not of a type that can be read so.
@@ -261,11 +264,20 @@ def _plan_rows(inputs: _Inputs, windows: RowWindows, order: ColumnLike | None) -
         (part,) = _fields_of(inputs.df, {expression: column}, {expression: str(windows)}).values()
         check_read(windows, expression, part.dataType)
         expressions[expression] = inputs.place(column, part, read_as(part))
+    return expressions
+
+
+def _plan_order(inputs: _Inputs, order: ColumnLike | None) -> int | None:
+    """Return the place of the order of rows, as a further input.
+
+    Raises:
+        PolicyError: The column has no order.
+    """
     if order is None:
-        return None, expressions
+        return None
     (part,) = _fields_of(inputs.df, {"order": order}, {}).values()
     check_order(part)
-    return inputs.place(order, part, read_as(part)), expressions
+    return inputs.place(order, part, read_as(part))
 
 
 def _fields_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from muntin import EarlyEmission, EmitPolicy, Event, Insertion, RowOperator, RowWindows, Window, fold
+from muntin import EarlyEmission, EmitPolicy, Event, Insertion, RowOperator, Window, fold
 from muntin.testing import Batch, equal, evaluate_evicted
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
@@ -123,7 +123,7 @@ def _meant(tested: QueryUnderTest, key: Hashable, events: list[Event[Any]], prog
 
 def _in_order(tested: QueryUnderTest, found: Mapping[tuple[Hashable, int], Event[Any]]) -> list[Event[Any]]:
     """Return events as they came; rows of one time follow one another in the order of their ids."""
-    if not isinstance(tested.query.window, RowWindows):
+    if not tested.is_ordered:
         return list(found.values())
     return [found[name] for name in sorted(found, key=lambda name: tested.ids[name[0]])]
 

@@ -29,6 +29,7 @@ from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.fitting import misfit
 from muntin.testing.row_reference import value_read
+from muntin.windows import Unwindowed
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
@@ -119,15 +120,20 @@ class QueryUnderTest:
 
     @cached_property
     def is_point(self) -> bool:
-        """True if all events last one tick, and are not revised; those that row windows follow may be retracted."""
+        """True if all events last one tick, and are not revised; those that are followed in order may be retracted."""
         changes = [step.change for step in self.script.changes()]
-        is_kept = not self._is_revised if self.rows is None else all(map(_keeps_its_end, changes))
+        is_kept = all(map(_keeps_its_end, changes)) if self.is_ordered else not self._is_revised
         return is_kept and all(change.event.end == change.event.start + 1 for change in changes)
 
     @property
     def rows(self) -> RowWindows | None:
-        """The windows, if they follow rows: by time, and at one time by their ids, in the order in which these came."""
+        """The windows, if they follow rows."""
         return self.query.window if isinstance(self.query.window, RowWindows) else None
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if rows are followed: by time, and at one time by their ids, in the order in which these came."""
+        return isinstance(self.query.window, RowWindows | Unwindowed)
 
     def plan(self, evaluator: str) -> Plan:
         """Return its plan, as a new process has it: with modules that nobody has used yet.
@@ -136,7 +142,8 @@ class QueryUnderTest:
             QueryError: The evaluator cannot run it.
         """
         has_ids = self.has_ids and BY_NAME[evaluator].takes_revisions
-        inputs, of_rows = len(self.inputs), () if self.rows is None else ("order", *self.rows.reads)
+        reads = () if self.rows is None else self.rows.reads
+        inputs, of_rows = len(self.inputs), ("order", *reads) if self.is_ordered else ()
         columns = Columns(
             start=NamedColumn("start", _TICKS),
             end=None if self.is_point else NamedColumn("end", _TICKS),
@@ -168,9 +175,10 @@ class QueryUnderTest:
 
     def read_by_windows(self, change: Insertion[Any] | Revision[Any]) -> tuple[Any, ...]:
         """Return the order of a row, and what row windows read of its payload; nothing where windows are others."""
-        if self.rows is None:
+        if not self.is_ordered:
             return ()
-        return (self.ids[change.id], *(value_read(change.event.payload, name) for name in self.rows.reads))
+        reads = () if self.rows is None else self.rows.reads
+        return (self.ids[change.id], *(value_read(change.event.payload, name) for name in reads))
 
     @cached_property
     def _is_revised(self) -> bool:

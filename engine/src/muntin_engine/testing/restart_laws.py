@@ -16,6 +16,7 @@ from muntin import (
     Refinement,
     RowOperator,
     RowWindows,
+    StreamOperator,
     SupportsColumns,
     SupportsCombine,
     WindowKind,
@@ -32,13 +33,20 @@ from muntin import (
 from muntin.testing.laws.law import Law, law
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.triggers import every_count
+from muntin.windows import Unwindowed
 from muntin_engine.testing.restart_trial import RestartTrial
 
 _REMEDY: Final = "keep all that a result depends on in the state, as plain data"
 
 
-def _follows_rows(module: Any) -> str | None:
+def _follows(module: Any) -> str | None:
+    if isinstance(module, StreamOperator):
+        return f"{module.name} follows a stream"
     return f"{module.name} follows rows" if isinstance(module, RowOperator) else None
+
+
+def _is_windowed(module: Any) -> str | None:
+    return None if isinstance(module, StreamOperator) else f"{module.name} is for windows"
 
 
 def _wants_other_windows(module: Any) -> str | None:
@@ -100,29 +108,31 @@ class RestartLaws(ModuleLaws):
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
         """Try a law once."""
         windows: Sequence[WindowSpecification] = [each for each in cls.windows if isinstance(each, RowWindows)]
-        if law.name != _OVER_ROWS:
+        if law.name == _WITHOUT_WINDOWS:
+            windows = [Unwindowed()]
+        elif law.name != _OVER_ROWS:
             cutting = [each for each in cls.windows if isinstance(each, WindowKind)]
             windows = _merging(cutting) if law.name == _OVER_SLICES else cutting
         if not windows:
             pytest.skip(f"does not apply: there are no such windows among {', '.join(map(str, cls.windows))}")
         body(cls(), RestartTrial(law, cls.subject(), cls._payload_strategy(), windows, cls.tolerance, data))
 
-    @law(_REMEDY, does_not_apply=_follows_rows)
+    @law(_REMEDY, does_not_apply=_follows)
     def test_final_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in final results."""
         trial.survives("revised", EmitPolicy.FINAL)
 
-    @law(_REMEDY, does_not_apply=_follows_rows)
+    @law(_REMEDY, does_not_apply=_follows)
     def test_speculative_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in results that may be retracted."""
         trial.survives("revised", EmitPolicy.SPECULATIVE)
 
-    @law(_REMEDY, does_not_apply=_follows_rows)
+    @law(_REMEDY, does_not_apply=_follows)
     def test_eager_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in the results of windows that are open."""
         trial.survives("revised", EmitPolicy.EAGER)
 
-    @law(_REMEDY, does_not_apply=_follows_rows)
+    @law(_REMEDY, does_not_apply=_follows)
     def test_early_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in results that a trigger emits early."""
         trial.survives("intervals", EarlyEmission(every_count(1), Refinement.RETRACT))
@@ -140,7 +150,13 @@ class RestartLaws(ModuleLaws):
         """A restart after any step, or a crash in it, does not show where windows follow rows, in either output."""
         trial.survives("points", EmitPolicy.FINAL)
 
+    @law(_REMEDY, does_not_apply=_is_windowed)
+    def test_results_without_windows_survive_restarts(self, trial: RestartTrial) -> None:
+        """A restart after any step, or a crash in it, does not show where an operator follows a stream."""
+        trial.survives("points", EmitPolicy.FINAL)
 
+
+_WITHOUT_WINDOWS: Final = "results without windows survive restarts"
 _OVER_SLICES: Final = "results over slices survive restarts"
 _OVER_ROWS: Final = "results of row windows survive restarts"
 

@@ -21,6 +21,7 @@ from muntin import (
 from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.law import Law
 from muntin.testing.laws.trial import Trial
+from muntin.windows import Unwindowed
 from muntin_engine.testing.difference import OutputDifference
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_engine.testing.searching import Search
@@ -93,5 +94,7 @@ def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[Wi
 
 def _timestamps(module: Any, window: WindowSpecification) -> list[TimestampPolicy]:
     sets_own = module.is_time_sensitive and module.is_operator and isinstance(window, WindowKind)
+    if isinstance(window, Unwindowed):
+        return [TimestampPolicy.ALIGN]
     own = [TimestampPolicy.UNCHANGED] if sets_own else []
     return [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END, *own]

@@ -16,6 +16,7 @@ from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.operator import Operator, TimeSensitiveOperator
 from muntin.modules.row_operator import RowOperator
+from muntin.modules.stream_operator import StreamOperator
 
 __all__ = [
     "Aggregate",
@@ -27,6 +28,7 @@ __all__ = [
     "Needs",
     "Operator",
     "RowOperator",
+    "StreamOperator",
     "SupportsColumns",
     "SupportsCombine",
     "SupportsDeduct",

@@ -36,8 +36,8 @@ class Module:
         decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark.
         accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
         is_time_sensitive: True for the base classes that see events and the window.
-        is_operator: True for the four that return rows, false for the four that return one value.
-        is_incremental: True for the four that keep a state.
+        is_operator: True for those that return rows, false for those that return one value.
+        is_incremental: True for those that keep a state of a window.
         reads_times: True if the result depends on the lifetimes of the events. A time-sensitive module that only
             *writes* times may say False; its windows then close as early as a time-insensitive one's.
         contract: Its guarantee about the lifetimes that it returns.

@@ -18,14 +18,16 @@ from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs_of import check_needs
 from muntin.modules.row_operator import RowOperator
+from muntin.modules.stream_operator import StreamOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
 from muntin.testing.lives import Life, lives_of
 from muntin.testing.row_operator_run import Given
 from muntin.testing.row_reference import operator_rows, row_windows
+from muntin.testing.stream_operator_run import stream_rows
 from muntin.testing.window_meaning import meaning_of
-from muntin.windows import Window, WindowKind, WindowSpecification
+from muntin.windows import Unwindowed, Window, WindowKind, WindowSpecification
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,22 @@ class WindowedQuery:
     def __post_init__(self) -> None:
         check_needs([computation.module for computation in self.computations], self.window)
 
+    @classmethod
+    def unwindowed(
+        cls,
+        operator: StreamOperator[Any, Any, Any],
+        select: Callable[[Any], Any] = lambda payload: payload,
+        accepts: Callable[[Any], bool] = lambda payload: True,
+    ) -> WindowedQuery:
+        """Return the query that applies a stream operator, without windows.
+
+        Args:
+            operator: The operator.
+            select: Returns the operator's input of a payload.
+            accepts: True of a payload whose input the operator is given.
+        """
+        return cls(Unwindowed(), [Computation(operator, select, accepts)])
+
     @property
     def kind(self) -> WindowKind:
         """The windows, which cut the axis."""
@@ -92,7 +110,7 @@ class OutputEvent:
     """One row of the output's canonical history table.
 
     Attributes:
-        window: The window it was computed from.
+        window: The window it was computed from; without windows, the tick of its cause.
         start: Start of its lifetime.
         end: End of its lifetime.
         value: An operator's row, or the tuple of the aggregates' results.
@@ -128,6 +146,8 @@ def evaluate(
         given = [each for each in _followed(query, history, complete_to, limit) if not each.is_evicted]
         stamped = [_stamp(query.timestamps, window, row) for _, window, row in given]
         return [row for row in stamped if row is not None]
+    if isinstance(query.computations[0].module, StreamOperator):
+        return _streamed(query, query.computations[0].module, history, complete_to, limit)
     if isinstance(query.window, RowWindows):
         for window, members in row_windows(query.window, history, complete_to, limit):
             output += _evaluate_once(query, window, members)
@@ -184,6 +204,20 @@ def _followed(query: WindowedQuery, events: Sequence[Event[object]], complete_to
         for is_accepted in [one.accepts(event.payload)]
     ]
     return operator_rows(windows, one.module, seen, complete_to, horizon)
+
+
+def _streamed(
+    query: WindowedQuery,
+    module: StreamOperator[Any, Any, Any],
+    events: Sequence[Event[object]],
+    complete_to: int,
+    horizon: int,
+) -> list[OutputEvent]:
+    """Return the output of a module that follows the events of a key, those of one time as they are given."""
+    (one,) = query.computations
+    seen = [(event.start, one.select(event.payload)) for event in events if one.accepts(event.payload)]
+    found = stream_rows(module, seen, complete_to, horizon)
+    return [OutputEvent(Window(cause, cause + 1), start, end, row) for cause, start, end, row in found]
 
 
 def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], complete_to: int = INFINITY) -> int:

@@ -22,10 +22,7 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
     first = assigner.first_open(earliest)
     output_watermark = assigner.first_start(earliest)  # no window that starts before it is emitted or changes
     times = [event.end + 1 for event in past]  # these are kept only because their ends may be revised
-    for (_, start), waiting in state.pending.items():
-        nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
-        times += [node + 1 for node in nodes if watermark <= node < INFINITY]
-    times += [state.key_watermark] if state.key_watermark > EARLIEST else []
+    times += waiting_times(state, watermark)
     if first is not None:
         at = first.end + query.window.ends_move
         is_awaited = at <= watermark and query.waits_for_ends
@@ -44,6 +41,15 @@ def timer(query: EvaluatorQuery, state: KeyState, now: Progress) -> KeyTimer:
         if max_event_time <= now.max_event_time:
             max_event_time = EARLIEST
     return KeyTimer(min(times, default=INFINITY), visibility, output_watermark, clock, max_event_time)
+
+
+def waiting_times(state: KeyState, watermark: int) -> list[int]:
+    """Return the watermarks at which rows stop waiting for others of their event, or the key's own one is reached."""
+    times = [state.key_watermark] if state.key_watermark > EARLIEST else []
+    for (_, start), waiting in state.pending.items():
+        nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
+        times += [node + 1 for node in nodes if watermark <= node < INFINITY]
+    return times
 
 
 def _end_of_waiting(query: EvaluatorQuery, state: KeyState, first: Window, watermark: int) -> int:

@@ -15,8 +15,8 @@ from muntin_engine.evaluators.general.computation import ModuleComputation, Slid
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.release import Release
 from muntin_engine.evaluators.rows.key_state import Members, RowsKeyState
-from muntin_engine.evaluators.rows.release import Release
 
 
 @dataclass(slots=True)

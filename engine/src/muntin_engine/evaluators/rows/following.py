@@ -9,16 +9,17 @@ from muntin import INFINITY, RowOperator, RowWindows, Window
 from muntin.modules.row_operator import HANDLERS
 from muntin.rows import Action, ActionKind, MemberRow, Row, RowsInWindow
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
-from muntin_engine.core.evaluator_query import EvaluatorQuery, Plain, plain_of
+from muntin_engine.core.evaluator_query import EvaluatorQuery, plain_of
+from muntin_engine.core.returned_rows import listing
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import ModuleComputation, WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.indexes import StoredEvent
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.release import Release
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.rows.key_state import ALL, Members, RowsKeyState
-from muntin_engine.evaluators.rows.release import Release
 
 _HANDLER_OF: Final = {
     ActionKind.TRIGGER: "on_trigger",
@@ -47,7 +48,9 @@ class Handlers:
         evicted = module.evicted_field()
         of_evicted = None if evicted is None else plain_of(evicted)
         self._methods = {
-            name: _listing(getattr(module, name), of_evicted if name == "on_evict" else binding.plain)
+            name: listing(getattr(module, name), of_evicted, evicted)
+            if name == "on_evict"
+            else listing(getattr(module, name), binding.plain, module.result_field())
             for name in self.defined
         }
         self._create, self._computation, self._serializer = module.create_state, computation, serializer
@@ -66,18 +69,6 @@ class Handlers:
     def call(self, name: str, key: object, window: Window, *arguments: object) -> list[Any]:
         """Return the rows of a handler that the module defines."""
         return self._computation.handle(name, key, window, self._methods[name], *arguments)
-
-
-def _listing(method: Callable[..., Iterable[Any] | None], plain: Plain | None) -> Callable[..., list[Any]]:
-    """Return a handler whose rows are computed when it is called, and plain data."""
-
-    def call(*arguments: object) -> list[Any]:
-        found = method(*arguments)
-        if found is None:
-            return []
-        return [*found] if plain is None else [plain(row) for row in found]
-
-    return call
 
 
 class RowOperatorEmission(Emission):

@@ -19,6 +19,7 @@ from muntin.testing.laws.incremental_operator_laws import (
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws
 from muntin.testing.laws.row_window_laws import RowWindowLaws
+from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.upgrading import OldState
 from muntin.testing.laws.verdicts import Outcome, Verdict, laws_applying_to, laws_for, try_laws
@@ -36,6 +37,7 @@ __all__ = [
     "Outcome",
     "RowOperatorLaws",
     "RowWindowLaws",
+    "StreamOperatorLaws",
     "TimeSensitiveAggregateLaws",
     "TimeSensitiveIncrementalAggregateLaws",
     "TimeSensitiveIncrementalOperatorLaws",

@@ -28,6 +28,7 @@ from muntin.testing.laws.incremental_operator_laws import (
 )
 from muntin.testing.laws.operator_laws import OperatorLaws, TimeSensitiveOperatorLaws
 from muntin.testing.laws.row_operator_laws import RowOperatorLaws
+from muntin.testing.laws.stream_operator_laws import StreamOperatorLaws
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
 from muntin.triggers.trigger import Trigger
@@ -44,6 +45,7 @@ _LAWS: tuple[type[Conformance], ...] = (
     IncrementalOperatorLaws,
     TimeSensitiveIncrementalOperatorLaws,
     RowOperatorLaws,
+    StreamOperatorLaws,
     FunctionLaws,
     TriggerLaws,
     WindowKindLaws,

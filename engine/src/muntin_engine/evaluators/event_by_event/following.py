@@ -1,0 +1,153 @@
+"""An operator that follows the events of a key: its calls, in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+from muntin import INFINITY, Event, ModuleContractError, StreamOperator, Window
+from muntin.safe_text import safe_repr
+from muntin_engine.core.changes import OutputChange, OutputKind, Progress
+from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.core.returned_rows import listing
+from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.evaluators.event_by_event.key_state import FollowedState
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.computation import ModuleComputation
+from muntin_engine.evaluators.general.emission import Emission
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.release import Release
+
+
+class OperatorCalls:
+    """The methods of an operator. An exception inside one names module, version, key, tick and method.
+
+    Attributes:
+        select: Makes the operator's input of an event; `SKIPPED` if it does not accept that.
+    """
+
+    def __init__(self, binding: Binding, computation: ModuleComputation) -> None:
+        module = binding.module
+        assert isinstance(module, StreamOperator), "only such modules follow a stream"
+        self.select = binding.select
+        self._label = f"{module.name} {module.version}"
+        self._call = computation.handle
+        self._create: Callable[[], Any] = module.create_state
+        self._on_event = listing(module.on_event, binding.plain, module.result_field())
+        self._on_time = listing(module.on_time, binding.plain, module.result_field())
+        defined = type(module)
+        self._next_time = module.next_time if defined.next_time is not StreamOperator.next_time else None
+        self._is_empty = module.is_empty if defined.is_empty is not StreamOperator.is_empty else None
+
+    def create_state(self, key: object, tick: Window) -> Any:
+        """Return the state of a new key."""
+        return self._call("create_state", key, tick, self._create)
+
+    def on_event(self, key: object, tick: Window, state: Any, payload: Any) -> list[Any]:
+        """Return the rows for an event."""
+        return self._call("on_event", key, tick, self._on_event, state, payload, tick.start)
+
+    def on_time(self, key: object, tick: Window, state: Any) -> list[Any]:
+        """Return the rows for a wake-up."""
+        return self._call("on_time", key, tick, self._on_time, state, tick.start)
+
+    def is_empty(self, key: object, tick: Window, state: Any) -> bool:
+        """Return True if the key can be forgotten."""
+        return self._is_empty is not None and bool(self._call("is_empty", key, tick, self._is_empty, state))
+
+    def next_time(self, key: object, tick: Window, state: Any) -> int:
+        """Return the time of the next wake-up; `INFINITY` if there is none.
+
+        Raises:
+            ModuleContractError: The operator returned something that is no time.
+        """
+        if self._next_time is None:
+            return INFINITY
+        found = self._call("next_time", key, tick, self._next_time, state)
+        if found is None:
+            return INFINITY
+        try:
+            asked = index(found)
+        except TypeError:
+            raise ModuleContractError(
+                f"{self._label} returned {safe_repr(found)} from next_time\n  key: {safe_repr(key)}\n"
+                "  expected: a time in ticks, which is a whole number, or None for no wake-up"
+            ) from None
+        return asked if tick.start < asked < INFINITY else INFINITY
+
+    def output(self, key: object, time: int, row: Any) -> tuple[int, int, Any]:
+        """Return the lifetime of a row, and the row.
+
+        Raises:
+            ModuleContractError: It starts before its cause.
+        """
+        if not isinstance(row, Event):
+            return time, time + 1, row
+        if row.start < time:
+            raise ModuleContractError(
+                f"{self._label} returned an event that starts at {row.start}, before its cause at {time}\n"
+                f"  key: {safe_repr(key)}\n"
+                "  expected: no output before the event or the wake-up it comes from, as earlier output may be final"
+            )
+        return row.start, row.end, row.payload
+
+
+class FollowingEmission(Emission):
+    """Hands the events that the watermark has passed to an operator, and wakes it, in order of time.
+
+    Cost: sorting the events that are handed over, and what the operator's calls cost.
+    """
+
+    follows_windows = False
+
+    def __init__(self, query: EvaluatorQuery, computation: ModuleComputation) -> None:
+        (binding,) = query.bindings
+        self._calls = OperatorCalls(binding, computation)
+        self._release = Release(query)
+
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], before: Progress, now: Progress
+    ) -> list[OutputChange]:
+        """Return the rows of the operator."""
+        del affected, before  # only what is handed over changes anything, and it is handed over once
+        assert isinstance(state, FollowedState)
+        self._key, self._state = key, state
+        self._output: list[OutputChange] = []
+        for event in self._release.take_out(state, now.watermark):
+            payload = self._calls.select(event.payload)
+            if payload is SKIPPED:
+                continue
+            self._advance(event.start)
+            tick = Window(event.start, event.start + 1)
+            if state.own is None:
+                state.own = self._calls.create_state(key, tick)
+            self._take(tick, self._calls.on_event(key, tick, state.own, payload))
+        if now.watermark < INFINITY:
+            self._advance(now.watermark)
+            return self._output
+        self._advance(now.horizon)
+        if state.wake_up < INFINITY:
+            self._wake(state.wake_up)
+        state.own, state.wake_up = None, INFINITY
+        return self._output
+
+    def _advance(self, time: int) -> None:
+        """Wake the operator at the times up to one."""
+        while self._state.wake_up <= time:
+            self._wake(self._state.wake_up)
+
+    def _wake(self, time: int) -> None:
+        tick = Window(time, time + 1)
+        self._take(tick, self._calls.on_time(self._key, tick, self._state.own))
+
+    def _take(self, tick: Window, rows: list[Any]) -> None:
+        """Emit the rows of a call, and ask the operator how to go on."""
+        key, state, calls = self._key, self._state, self._calls
+        for row in rows:
+            start, end, value = calls.output(key, tick.start, row)
+            self._output.append(OutputChange(OutputKind.INSERT, state.next_serial(), tick, start, end, value))
+        if calls.is_empty(key, tick, state.own):
+            state.own, state.wake_up = None, INFINITY
+        else:
+            state.wake_up = calls.next_time(key, tick, state.own)

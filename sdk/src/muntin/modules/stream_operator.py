@@ -1,0 +1,128 @@
+"""Operators over a stream itself: each event in turn, and times to be woken at, without windows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic
+
+from typing_extensions import TypeVar
+
+from muntin.events import Event
+from muntin.modules.module import Module
+from muntin.modules.needs import Needs
+from muntin.windows.unwindowed import Unwindowed
+
+In = TypeVar("In")
+State = TypeVar("State")
+Row = TypeVar("Row")
+
+METHODS: Final = ("create_state", "on_event", "on_time", "next_time", "is_empty")
+"""The methods that the engine calls."""
+
+
+class StreamOperator(Module, ABC, Generic[In, State, Row]):
+    """Follow the events of a stream one by one, without windows, and be woken at times that the operator names.
+
+    The engine keeps one state per key. It calls `on_event` with each event, in order of time, when the watermark has
+    passed it. After each call it asks `next_time` for the next wake-up. When the watermark reaches that time, it calls
+    `on_time`: all events before it have been handed over, none at it or later. So results depend on the events alone,
+    neither on the order of arrival nor on micro-batches and restarts. Events of one time come in the order that the
+    query names as `order`, and those that are alike in it in an order of their values.
+
+    Both calls may change the state in place, so it is a dict, a list or a dataclass, of plain data. Both may return
+    rows. A bare row is a point at the time of the call. A row returned as an `Event` keeps that lifetime, which may not
+    start before that time: the output is complete as far as the input is.
+
+    A wake-up is the latest answer of `next_time` alone. None, and a time that is not after the last call, mean that
+    there is none. When `is_empty` says so, the engine forgets the key, with its wake-up: the next event of the key
+    starts with a new state.
+
+    When the stream ends, wake-ups up to its last time are called: the horizon, the first tick after all events and
+    watermarks of all keys. Then each key gets the one that it waits for, and no other, as an operator that
+    asks again and again would never end.
+
+    Only points can be followed, because the end of an event may still be revised when the watermark passes its start.
+    An event that is retracted before that is never handed over.
+
+    Laws (checked by `muntin.testing.StreamOperatorLaws`): 1. *Types.* Rows are of the declared type. 2. *Time.* No row
+    starts before the time of its call. 3. *Plain data.* A state that was stored and read back gives the same results.
+    4. *No memory.* Results depend on the state and the events alone: not on other attributes, a clock or randomness.
+    5. *Questions.* `next_time` and `is_empty` change nothing. 6. *Emptiness.* Forgetting a key that `is_empty` changes
+    no result. 7. *Events are read-only.*
+
+    Cost: a call per event and wake-up, each with a question to `next_time` and `is_empty`. A micro-batch reads and
+    writes the states of the keys that have events, or a wake-up that is due, and no others. A key is kept until
+    `is_empty`.
+
+    Source: `CepTimeStreamOperator` of StreamInsight, with `NextCti` and `IsEmpty`; `KeyedProcessFunction` of Flink.
+
+    Example:
+        An alert where no event has come for ten ticks:
+
+        >>> class Silence(StreamOperator[str, dict[str, int], str]):
+        ...     name, version = "demo.silence", "1.0.0"
+        ...     def create_state(self):
+        ...         return {}
+        ...     def on_event(self, state, payload, time):
+        ...         state["last"] = time
+        ...     def next_time(self, state):
+        ...         return state["last"] + 10
+        ...     def on_time(self, state, time):
+        ...         state.clear()
+        ...         return [f"silent for 10 at {time}"]
+        ...     def is_empty(self, state):
+        ...         return not state
+        >>> from muntin.testing import WindowedQuery, evaluate
+        >>> events = [Event.point(1, "a"), Event.point(8, "b"), Event.point(30, "c")]
+        >>> [(row.start, row.value) for row in evaluate(WindowedQuery.unwindowed(Silence()), events)]
+        [(18, 'silent for 10 at 18'), (40, 'silent for 10 at 40')]
+    """
+
+    _roles: ClassVar[tuple[str, ...]] = ("input", "state", "result")
+    is_operator: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(windows=(Unwindowed,))
+
+    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+
+        @property
+        def upgrade_state(self) -> Callable[[Any, str], State] | None:
+            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
+
+    @abstractmethod
+    def create_state(self) -> State:
+        """Return the state of a new key. Called at any time; never return a shared object."""
+
+    @abstractmethod
+    def on_event(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
+        """Handle the next event.
+
+        Args:
+            state: The state of the key; the method may change it.
+            payload: The event's. Read-only.
+            time: When it happened, in ticks of the axis: microseconds since the epoch, where times are timestamps.
+        """
+
+    def on_time(self, state: State, time: int) -> Iterable[Event[Row] | Row] | None:
+        """Handle a wake-up: all events of the key before its time have been handed over. By default nothing is done.
+
+        Args:
+            state: The state of the key; the method may change it.
+            time: The time that `next_time` named.
+        """
+
+    def next_time(self, state: State) -> int | None:
+        """Return the time of the next wake-up, in ticks; None, the default, if there is none.
+
+        Args:
+            state: The state of the key; read-only.
+        """
+
+    def is_empty(self, state: State) -> bool:
+        """Return True if the key can be forgotten, as its state is as good as a new one. False, by default.
+
+        Args:
+            state: The state of the key; read-only.
+        """
+        del state
+        return False

@@ -1,0 +1,106 @@
+"""A module that follows a stream, as the reference evaluator runs it: the definition, call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from muntin.axis import INFINITY
+from muntin.events import Event
+from muntin.modules.stream_operator import StreamOperator
+
+
+class Emitted(NamedTuple):
+    """A row that a call returned.
+
+    Attributes:
+        cause: The time of the event or the wake-up.
+        start: The start of its lifetime.
+        end: Its end.
+        row: The row.
+    """
+
+    cause: int
+    start: int
+    end: int
+    row: Any
+
+
+class StreamOperatorRun:
+    """One key, and a module that follows its events.
+
+    Attributes:
+        state: The module's state.
+        is_followed: True if something has been called since the state was new.
+    """
+
+    def __init__(self, module: StreamOperator[Any, Any, Any], *, forgets: bool = True) -> None:
+        """Start a key.
+
+        Args:
+            module: The module.
+            forgets: False to go on with states that are empty, which may make no difference.
+        """
+        self._module = module
+        self._forgets = forgets
+        self._wake_up: int | None = None
+        self._begin()
+
+    def take(self, time: int, payload: Any) -> list[Emitted]:
+        """Take the next event, after all wake-ups up to its time."""
+        found = self.advance(time)
+        return [*found, *self._settled(time, self._module.on_event(self.state, payload, time))]
+
+    def advance(self, tick: int) -> list[Emitted]:
+        """Let time pass up to a tick, before which no further event comes."""
+        found: list[Emitted] = []
+        while self._wake_up is not None and self._wake_up <= tick:
+            found += self._wake(self._wake_up)
+        return found
+
+    def close(self, horizon: int) -> list[Emitted]:
+        """End the stream: time passes up to the horizon, and what the key still waits for comes last."""
+        found = self.advance(horizon)
+        return found if self._wake_up is None else [*found, *self._wake(self._wake_up)]
+
+    def _wake(self, time: int) -> list[Emitted]:
+        return self._settled(time, self._module.on_time(self.state, time))
+
+    def _settled(self, time: int, rows: Iterable[Any] | None) -> list[Emitted]:
+        """Return the rows of a call as output, and ask the module how to go on."""
+        found = [
+            Emitted(time, row.start, row.end, row.payload)
+            if isinstance(row, Event)
+            else Emitted(time, time, time + 1, row)
+            for row in map(deepcopy, rows or ())
+        ]
+        if self._module.is_empty(self.state):
+            self._begin(None if self._forgets else self.state)
+            return found
+        self.is_followed = True
+        asked = self._module.next_time(self.state)
+        self._wake_up = asked if asked is not None and time < asked < INFINITY else None
+        return found
+
+    def _begin(self, state: Any = None) -> None:
+        self.state: Any = self._module.create_state() if state is None else state
+        self.is_followed = False
+        self._wake_up = None
+
+
+def stream_rows(
+    module: StreamOperator[Any, Any, Any], events: Iterable[tuple[int, Any]], complete_to: int, horizon: int
+) -> list[Emitted]:
+    """Return the output of a module for the events of one key before a tick.
+
+    Args:
+        module: The module.
+        events: The time and the payload of each that the module accepts; those of one time in their order.
+        complete_to: The tick; `INFINITY` for a stream that was closed.
+        horizon: The first tick past all events of all keys, and all that was said of time.
+    """
+    run, found = StreamOperatorRun(module), list[Emitted]()
+    for time, payload in sorted((each for each in events if each[0] < complete_to), key=lambda each: each[0]):
+        found += run.take(time, payload)
+    return [*found, *(run.close(horizon) if complete_to == INFINITY else run.advance(complete_to))]

@@ -1,0 +1,87 @@
+"""Operators that follow a stream, as tests have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from muntin import Event, StreamOperator
+
+
+class Newest(StreamOperator[int, list[int], int]):
+    """The largest payload so far."""
+
+    name, version = "test.newest", "1"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[Event[int] | int]:
+        state[:] = [max([*state, payload])]
+        return state
+
+
+class Silence(StreamOperator[int, dict[str, int], str]):
+    """Says where no event came for so long; the key is forgotten then."""
+
+    name, version = "test.silence", "1"
+
+    def __init__(self, length: int = 10) -> None:
+        self.length = length
+
+    def create_state(self) -> dict[str, int]:
+        return {}
+
+    def on_event(self, state: dict[str, int], payload: int, time: int) -> None:
+        state["last"] = time
+
+    def next_time(self, state: dict[str, int]) -> int:
+        return state["last"] + self.length
+
+    def on_time(self, state: dict[str, int], time: int) -> Iterable[str]:
+        yield f"silent since {state.pop('last')}"
+
+    def is_empty(self, state: dict[str, int]) -> bool:
+        return not state
+
+
+class Gaps(StreamOperator[int, list[int], int]):
+    """A row for each gap that is longer than so much: it lasts as long as the gap did, from where it was seen."""
+
+    name, version = "test.gaps", "1"
+
+    def __init__(self, longest: int = 5) -> None:
+        self.longest = longest
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[Event[int]]:
+        for last in state:
+            if time - last > self.longest:
+                yield Event(time, time + time - last, time - last)
+        state[:] = [time]
+
+
+class Ticker(StreamOperator[int, list[int], int]):
+    """The last payload at each multiple of a period, for ever."""
+
+    name, version = "test.ticker", "1"
+
+    def __init__(self, period: int = 10) -> None:
+        self.period = period
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_event(self, state: list[int], payload: int, time: int) -> None:
+        state[:] = [payload, self._after(time)]
+
+    def on_time(self, state: list[int], time: int) -> Iterable[int]:
+        state[1] = self._after(time)
+        return state[:1]
+
+    def next_time(self, state: list[int]) -> int:
+        return state[1]
+
+    def _after(self, time: int) -> int:
+        return (time // self.period + 1) * self.period

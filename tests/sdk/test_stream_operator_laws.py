@@ -1,0 +1,186 @@
+"""The laws of operators that follow a stream: honest ones keep them, and each law has a module that breaks it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from muntin import Event, ModuleDefinitionError, StreamOperator
+from muntin.testing import LawError, StreamOperatorLaws, WindowedQuery, evaluate, laws_for, laws_of
+from tests.sdk.stream_operators import Gaps, Newest, Silence, Ticker
+
+LAWS = list(laws_of(StreamOperatorLaws))
+
+
+class Untyped(Newest):
+    name = "hostile.untyped"
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Any:
+        return [f"{payload}"]
+
+
+class Early(Newest):
+    name = "hostile.early"
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[Event[int]]:
+        yield Event.point(time - 1, payload)
+
+
+class Mine:
+    def __init__(self) -> None:
+        self.seen = 0
+
+
+class Unplain(StreamOperator[int, Any, int]):
+    name, version = "hostile.unplain", "1"
+
+    def create_state(self) -> Any:
+        return {}
+
+    def on_event(self, state: Any, payload: int, time: int) -> None:
+        state["own"] = Mine()
+
+
+class Remembers(Newest):
+    name = "hostile.remembers"
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[int]:
+        self.seen += 1
+        return [self.seen]
+
+
+class Counts(StreamOperator[int, list[int], int]):
+    name, version = "hostile.counts", "1"
+
+    def create_state(self) -> list[int]:
+        return [0]
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[int]:
+        return [*state]
+
+    def next_time(self, state: list[int]) -> None:
+        state[0] += 1
+
+
+class NotEmpty(Newest):
+    name = "hostile.not_empty"
+
+    def is_empty(self, state: list[int]) -> bool:
+        return True
+
+
+class Writes(StreamOperator[list[int], list[int], int]):
+    name, version = "hostile.writes", "1"
+
+    def create_state(self) -> list[int]:
+        return []
+
+    def on_event(self, state: list[int], payload: list[int], time: int) -> None:
+        payload.append(1)
+
+
+class Misspelt(Newest):
+    name = "hostile.misspelt"
+
+    def on_timer(self, state: list[int], time: int) -> None: ...
+
+
+HOSTILE: dict[str, StreamOperator[Any, Any, Any]] = {
+    "test_definition_is_complete": Misspelt(),
+    "test_rows_have_declared_types": Untyped(),
+    "test_no_row_starts_before_its_cause": Early(),
+    "test_the_state_is_plain_data": Unplain(),
+    "test_nothing_else_is_remembered": Remembers(),
+    "test_questions_change_nothing": Counts(),
+    "test_an_empty_state_is_as_good_as_a_new_one": NotEmpty(),
+    "test_events_are_read_only": Writes(),
+}
+
+
+def broken_by(module: StreamOperator[Any, Any, Any]) -> list[str]:
+    laws: Any = type("TestOperator", (StreamOperatorLaws,), {"module": module})()
+    found: list[str] = []
+    for law in LAWS:
+        try:
+            getattr(laws, law)()
+        except LawError:
+            found.append(law)
+    return found
+
+
+def test_each_law_has_a_module_that_breaks_it() -> None:
+    assert set(LAWS) == set(HOSTILE)
+    assert laws_for(Newest()) is StreamOperatorLaws
+
+
+@pytest.mark.parametrize("module", [Newest(), Silence(4), Gaps(3), Ticker(2)], ids=lambda module: module.name)
+def test_an_honest_operator_keeps_all_laws(module: StreamOperator[Any, Any, Any]) -> None:
+    assert broken_by(module) == []
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_one_that_breaks_a_law_is_found_by_that_law_alone(law: str) -> None:
+    found = broken_by(HOSTILE[law])
+    if law == "test_nothing_else_is_remembered":  # then no second run is like the first
+        assert law in found
+    else:
+        assert found == [law]
+
+
+def test_a_method_that_does_not_take_what_it_is_called_with_is_refused() -> None:
+    class Short(Newest):
+        name = "hostile.short"
+
+        def on_time(self, state: list[int]) -> None: ...  # type: ignore[override]
+
+    with pytest.raises(ModuleDefinitionError, match=r"on_time\(state\) is called with \(state, time\)"):
+        Short.check_definition()
+
+
+# 0    5    10   15   20
+# a  b         c
+# silent for 4     !     !
+def test_wake_ups_come_where_the_state_asks_for_them() -> None:
+    events = [Event.point(0, 1), Event.point(3, 1), Event.point(13, 1)]
+    found = evaluate(WindowedQuery.unwindowed(Silence(4)), events, complete_to=17)
+    assert [(row.start, row.end, row.value) for row in found] == [(7, 8, "silent since 3"), (17, 18, "silent since 13")]
+    assert evaluate(WindowedQuery.unwindowed(Silence(4)), events, complete_to=16) == found[:1]
+
+
+# An event at the very time of the wake-up starts after it: four ticks [3, 7) were silent.
+def test_a_wake_up_comes_before_the_events_of_its_time() -> None:
+    events = [Event.point(3, 1), Event.point(7, 1)]
+    found = evaluate(WindowedQuery.unwindowed(Silence(4)), events, complete_to=8)
+    assert [row.start for row in found] == [7]
+
+
+def test_a_stream_that_ends_wakes_up_to_its_horizon_and_once_more() -> None:
+    found = evaluate(WindowedQuery.unwindowed(Ticker(5)), [Event.point(1, 7), Event.point(12, 8)])
+    assert [(row.start, row.value) for row in found] == [(5, 7), (10, 7), (15, 8)]
+    later = evaluate(WindowedQuery.unwindowed(Ticker(5)), [Event.point(1, 7)], horizon=11)
+    assert [row.start for row in later] == [5, 10, 15]
+
+
+def test_a_time_that_is_not_after_the_last_call_is_no_wake_up() -> None:
+    class Again(Newest):
+        name = "test.again"
+
+        def next_time(self, state: list[int]) -> int:
+            return 5
+
+        def on_time(self, state: list[int], time: int) -> Iterable[int]:
+            return [-time]
+
+    events = [Event.point(at, at) for at in (3, 5, 9)]
+    found = evaluate(WindowedQuery.unwindowed(Again()), events)
+    assert [(row.start, row.value) for row in found] == [(3, 3), (5, -5), (5, 5), (9, 9)]
+
+
+def test_a_row_keeps_the_lifetime_that_it_is_returned_with() -> None:
+    found = evaluate(WindowedQuery.unwindowed(Gaps(3)), [Event.point(at, at) for at in (0, 2, 9, 20)])
+    assert [(row.start, row.end, row.value) for row in found] == [(9, 16, 7), (20, 31, 11)]
