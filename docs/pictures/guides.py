@@ -9,7 +9,7 @@ from docs.pictures.modules import Pauses, Range
 from docs.pictures.picture import Picture
 from muntin import ClipPolicy, Event, TimestampPolicy, hopping, tumbling
 from muntin.testing import Bar, Computation, Look, Script, WindowedQuery, evaluate
-from muntin_patterns import FollowedBy, Step
+from muntin_patterns import FollowedBy, Silence, Step
 from muntin_stats import Average, Count, Max
 
 
@@ -20,6 +20,7 @@ def pictures() -> Iterator[Picture]:
     yield _operator()
     yield _chain()
     yield _pattern()
+    yield _stream_operator()
 
 
 def _points(label: str, script: Script) -> list[Bar]:
@@ -78,3 +79,14 @@ def _pattern() -> Picture:
     return Picture(
         "pattern", "events, and each that is followed by another within 10 ticks", [*lifetimes(script), *found, *panes]
     )
+
+
+def _stream_operator() -> Picture:
+    times, after = (2, 5, 13, 14, 24), 6
+    history = [Event.point(time, None) for time in times]
+    found = evaluate(WindowedQuery.unwindowed(Silence(after)), history, complete_to=28)
+    rows = [Bar("events", time, time + 1) for time in times]
+    waits = zip(times, [*times[1:], 28], strict=True)
+    rows += [Bar("waits for", last, min(last + after, until), "", Look.WINDOW) for last, until in waits]
+    rows += [Bar("silent", row.start, row.end, f"since {row.value.since}", Look.RESULT) for row in found]
+    return Picture("stream-operator", "events, how long an operator waits after each, and the silences it tells", rows)

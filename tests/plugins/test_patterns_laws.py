@@ -7,8 +7,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from muntin.testing import TimeSensitiveOperatorLaws
-from muntin_patterns import ConsecutiveRise, FollowedBy, HeadAndShoulders, Step, ThresholdCrossing
+from muntin.testing import StreamOperatorLaws, TimeSensitiveOperatorLaws
+from muntin_patterns import (
+    ConsecutiveRise,
+    FollowedBy,
+    FollowedWithout,
+    HeadAndShoulders,
+    Part,
+    Silence,
+    StateMachine,
+    Step,
+    ThresholdCrossing,
+)
 
 LEVELS = st.sampled_from([1.0, 2.0, 3.0, 4.0, inf, nan, None])
 """Few enough that runs, crossings and level shoulders are common."""
@@ -28,9 +38,26 @@ class TestFollowedByWithLabelsAlone(TimeSensitiveOperatorLaws):
     payloads = st.builds(Step, st.sampled_from("ab"))
 
 
+class TestFollowedWithout(StreamOperatorLaws):
+    module = FollowedWithout[Any](within=6)
+    payloads = st.builds(Part, st.sampled_from("ab"), st.booleans(), st.booleans(), st.booleans())
+
+
 class TestHeadAndShoulders(TimeSensitiveOperatorLaws):
     module = HeadAndShoulders(tolerance=0.5)
     payloads = LEVELS
+
+
+class TestSilence(StreamOperatorLaws):
+    module = Silence(after=4)
+    payloads = st.none()
+
+
+class TestStateMachine(StreamOperatorLaws):
+    module = StateMachine(
+        "shut", [("shut", "open", "open"), ("open", "open", "open"), ("ajar", "close", "shut")], [("open", 4, "ajar")]
+    )
+    payloads = st.sampled_from(["open", "close", "knock"])
 
 
 class TestThresholdCrossing(TimeSensitiveOperatorLaws):

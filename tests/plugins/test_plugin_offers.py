@@ -48,7 +48,9 @@ def test_the_modules_are_those_promised() -> None:
         " count covariance distinct_count exponentially_weighted_average first histogram last linear_trend max max_by"
     )
     stats += " median min min_by mode quantile standard_deviation sum time_weighted_average top_by top_k variance"
-    patterns = "consecutive_rise followed_by head_and_shoulders threshold_crossing"
+    patterns = (
+        "consecutive_rise followed_by followed_without head_and_shoulders silence state_machine threshold_crossing"
+    )
     assert sorted(PLUGINS["stats"].modules) == [f"stats.{name}" for name in stats.split()]
     assert sorted(PLUGINS["patterns"].modules) == [f"patterns.{name}" for name in patterns.split()]
     assert sorted(FUNCTIONS) == ["stats.clamp", "stats.log1p"]

@@ -2,17 +2,28 @@
 
 from muntin_patterns.consecutive_rise import ConsecutiveRise, Rise
 from muntin_patterns.followed_by import FollowedBy, Match, Step
+from muntin_patterns.followed_without import FollowedWithout, Pair, Part
 from muntin_patterns.head_and_shoulders import Formation, HeadAndShoulders
+from muntin_patterns.silence import Silence, Silent
+from muntin_patterns.state_machine import Machine, StateMachine, Transition
 from muntin_patterns.threshold_crossing import Crossing, ThresholdCrossing
 
 __all__ = [
     "ConsecutiveRise",
     "Crossing",
     "FollowedBy",
+    "FollowedWithout",
     "Formation",
     "HeadAndShoulders",
+    "Machine",
     "Match",
+    "Pair",
+    "Part",
     "Rise",
+    "Silence",
+    "Silent",
+    "StateMachine",
     "Step",
     "ThresholdCrossing",
+    "Transition",
 ]

@@ -1,0 +1,124 @@
+"""Machines whose states change with events, and with time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from muntin import Duration, Instant, StreamOperator, ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A change of state.
+
+    Attributes:
+        source: The state that was left.
+        target: The state that was entered.
+        cause: The event; null if time did it.
+        since: When the state that was left had been entered; null for the one in which machines start, unless that
+            has a time-out and was entered again.
+    """
+
+    source: str
+    target: str
+    cause: str | None
+    since: Instant | None
+
+
+@dataclass(slots=True)
+class Machine:
+    """The state of a machine.
+
+    Attributes:
+        state: Its name.
+        since: When it was entered; None if that does not matter any more, as the machine is as good as new.
+    """
+
+    state: str
+    since: int | None = None
+
+
+class StateMachine(StreamOperator[str, Machine, Transition]):
+    """Report each change of state of a machine per key, which events and time-outs bring about.
+
+        events   open           open      close
+        door     --[ open       ..... ]-[ ajar ]--     a door that is open for too long is ajar
+
+    An event for which the state has no transition changes nothing, and does not start its time-out anew. A transition
+    from a state to itself is one: it is told, and time counts from there.
+
+    Args:
+        start: The state in which each machine starts. There is no time-out before its first transition.
+        transitions: For each a state, an event and the next state.
+        timeouts: For each a state, a length of time above zero, and the state that follows if nothing has happened
+            until then. An event at the very time comes after it.
+
+    Types: the name of an event; rows of `source`, `target`, `cause` and `since`. Rows are points at the time of the
+    change.
+    Nulls: no events.
+
+    Cost: a name and a number per key, until its machine is back in the state in which it started, with no time-out
+    there.
+
+    Example:
+        >>> from muntin import Event
+        >>> from muntin.testing import WindowedQuery, evaluate
+        >>> door = StateMachine("shut", [("shut", "open", "open"), ("open", "close", "shut")], [("open", 9, "shut")])
+        >>> events = [Event.point(1, "open"), Event.point(4, "close"), Event.point(20, "open")]
+        >>> found = evaluate(WindowedQuery.unwindowed(door), events, 30)
+        >>> [(row.start, row.value.source, row.value.cause) for row in found]
+        [(1, 'shut', 'open'), (4, 'open', 'close'), (20, 'shut', 'open'), (29, 'open', None)]
+    """
+
+    name, version = "patterns.state_machine", "0.1.0"
+
+    def __init__(
+        self,
+        start: str,
+        transitions: Sequence[tuple[str, str, str]],
+        timeouts: Sequence[tuple[str, Duration, str]] = (),
+    ) -> None:
+        self.start = start
+        self.transitions = {(source, event): target for source, event, target in transitions}
+        self.timeouts = {source: (ticks(after), target) for source, after, target in timeouts}
+        if len(self.transitions) < len(transitions):
+            raise ValueError("two transitions have the same state and event, so what follows is not known")
+        if len(self.timeouts) < len(timeouts):
+            raise ValueError("a state has two time-outs; the shorter one alone can happen")
+        for source, after, _ in timeouts:
+            if ticks(after) <= 0:
+                raise ValueError(f"the time-out of {source!r} must be above zero, got {after!r}")
+        states = {start, *self.transitions.values(), *(target for _, target in self.timeouts.values())}
+        unreached = sorted({*(source for source, _ in self.transitions), *self.timeouts} - states)
+        if unreached:
+            raise ValueError(f"no transition leads to {unreached[0]!r}, and machines start in {start!r}")
+
+    def create_state(self) -> Machine:
+        """Return a machine that starts."""
+        return Machine(self.start)
+
+    def on_event(self, state: Machine, payload: str, time: int) -> Iterable[Transition]:
+        """Follow the transition of an event, if there is one."""
+        target = self.transitions.get((state.state, payload))
+        return [] if target is None else [self._go(state, target, payload, time)]
+
+    def next_time(self, state: Machine) -> int | None:
+        """Return when the state has lasted too long."""
+        if state.since is None or state.state not in self.timeouts:
+            return None
+        return state.since + self.timeouts[state.state][0]
+
+    def on_time(self, state: Machine, time: int) -> Iterable[Transition]:
+        """Follow the time-out."""
+        return [self._go(state, self.timeouts[state.state][1], None, time)]
+
+    def is_empty(self, state: Machine) -> bool:
+        """Return True if the machine is as good as new."""
+        return state.state == self.start and state.since is None
+
+    def _go(self, state: Machine, target: str, cause: str | None, time: int) -> Transition:
+        made = Transition(state.state, target, cause, state.since)
+        is_as_new = target == self.start and target not in self.timeouts
+        state.state, state.since = target, None if is_as_new else time
+        return made
