@@ -65,6 +65,13 @@ KINDS: Final = (
         "tests.torture.rows:row_windows",
     ),
     Kind(
+        "stream-operators",
+        "Random operators that follow random streams, in any cuts, with restarts and crashes: what the reference says.",
+        Lane.PYTHON,
+        2,
+        "tests.torture.operators:operators",
+    ),
+    Kind(
         "illegal-rows",
         "Streams that break every rule: no row vanishes, and neither the order of a batch nor restarts change a thing.",
         Lane.PYTHON,
