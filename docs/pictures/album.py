@@ -10,6 +10,7 @@ from typing import Final
 from docs.pictures import (
     architecture,
     benchmark,
+    changes,
     clips,
     early,
     emission,
@@ -37,6 +38,7 @@ def album() -> Iterator[Picture | Diagram | Chart]:
         title,
         benchmark,
         events,
+        changes,
         windows,
         rows,
         clips,

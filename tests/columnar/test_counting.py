@@ -11,8 +11,8 @@ import pytest
 
 from muntin import CalendarWindows
 from muntin.windows import Periods
-from muntin_engine.evaluators.columnar import counting
-from muntin_engine.evaluators.columnar.counting import numbers_at, ticks_of
+from muntin_engine.exchange import counting
+from muntin_engine.exchange.counting import numbers_at, ticks_of
 from tests.hostile.muntin_hostile.windows import Squares
 
 ZONES = ("Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Tokyo")

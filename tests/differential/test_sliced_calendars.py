@@ -15,7 +15,8 @@ from muntin.testing import Computation, WindowedQuery
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
 from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.evaluators.columnar import counting, ranges, window_closing
+from muntin_engine.evaluators.columnar import ranges, window_closing
+from muntin_engine.exchange import counting
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import Average
 from tests.differential.calendars import LASTING, SLICED, spread

@@ -148,7 +148,10 @@ LAYERS = (
     Layer("muntin_engine.spark.stateful", ("pyspark",), in_functions=("muntin_engine.exchange", "muntin_engine.spark")),
     Layer(
         "muntin_engine.api",
-        (*SHIPPING, *PLANNING, "muntin_engine.api", "muntin_engine.evaluators.registry"),
+        (
+            *(*SHIPPING, *PLANNING, "muntin_engine.api"),
+            *("muntin_engine.core.lifetimes", "muntin_engine.evaluators.registry"),
+        ),
         in_functions=("muntin_engine.spark",),
         for_types=("pyarrow", "pyspark", "muntin_engine.spark", "muntin_engine.writing"),
         never=TESTING,

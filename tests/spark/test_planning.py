@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import ClipPolicy, PolicyError, QueryError, TimestampPolicy, TypeMismatchError, snapshot, tumbling
-from muntin_engine import Query, events, module
+from muntin import ClipPolicy, PolicyError, QueryError, TimestampPolicy, TypeMismatchError, calendar, snapshot, tumbling
+from muntin_engine import EventStream, Query, events, module
+from muntin_engine.core.lifetimes import Shift
 from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from tests.spark.modules import Count, Members, Total
 from tests.spark.running import collect
@@ -151,3 +154,43 @@ def test_columns_that_differ_by_case_alone_are_named(spark: SparkSession) -> Non
         ) as caught:
             query(rows, module(Count), key=key)
         assert caught.value.__cause__ is not None
+
+
+@pytest.mark.parametrize(
+    ("columns", "length", "ticks"),
+    [
+        ({"at": "t"}, "-1 hour", -3_600_000_000),
+        ({"at": "n"}, "1 hour", 3_600_000_000),
+        ({"at": "later", "unit": "ms"}, "1 hour", 3_600_000),
+        ({"at": "later"}, 5, 5),
+        ({"at": "price"}, Decimal("0.25"), 25),
+    ],
+)
+def test_changes_of_lifetimes_are_in_ticks_of_the_axis(
+    df: DataFrame, columns: dict[str, Any], length: Any, ticks: int
+) -> None:
+    priced = df.withColumn("price", F.col("at").cast("decimal(9, 2)"))
+    found = events(priced, **columns).shift(length).window(snapshot()).aggregate(n=module(Count)).plan
+    assert found.input.lifetime_changes == (Shift(ticks),)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda stream: stream.shift("1 hour"), "the length of a shift is 1 hour, and the times in at are integers"),
+        (lambda stream: stream.set_duration("1 hour"), "the duration is 1 hour, and the times in at are integers"),
+        (lambda stream: stream.align_to(tumbling("1 hour")), "the size of a window is 1 hour, and the times in at are"),
+        (lambda stream: stream.shift(2**61), "shift.. takes lengths of up to 1152921504606846976 ticks, got 2305"),
+    ],
+)
+def test_lengths_of_lifetimes_that_mean_nothing_on_the_axis_are_refused(
+    df: DataFrame, change: Callable[[EventStream], EventStream], message: str
+) -> None:
+    with pytest.raises(QueryError, match=message):
+        change(events(df, at="at")).window(snapshot()).aggregate(n=module(Count))
+
+
+def test_windows_by_the_clock_of_a_zone_do_not_align_local_times(df: DataFrame) -> None:
+    local = events(df, at="n").align_to(calendar("day", zone="Europe/Berlin"))
+    with pytest.raises(QueryError, match="asks what a clock shows at an instant, and the times in n are timestamp_ntz"):
+        local.window(snapshot()).aggregate(n=module(Count))

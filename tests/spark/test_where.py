@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from muntin import QueryError, tumbling
 from muntin_engine import EventStream, Query, events, module
 from tests.spark.modules import Count, Total
-from tests.spark.running import collect_together, run_together, stream_of
+from tests.spark.running import collect, collect_together, run_together, stream_of
 
 SCHEMA = pa.schema(
     [
@@ -56,8 +56,10 @@ def queries(df: Any) -> dict[str, Query]:
     long_enough = rides.where("km > 2").where(F.col("km") < 6)
     by_window = points.window(tumbling(2)).aggregate(n=module(Count), total=module(Total, "km"))
     busy = by_window.named("input").as_events(buckets=1).where("n > 1")
+    doubled = rides.where("km > 2").with_columns(twice="km * 2", count=F.lit(1)).select("twice").shift(10)
     return {
         "revised": of(long_enough),
+        "changed": doubled.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "twice")),
         "points": of(points.where("km > 2")),
         "chained": busy.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "total")),
     }
@@ -65,6 +67,7 @@ def queries(df: Any) -> dict[str, Query]:
 
 EXPECTED = {
     "revised": [(0, 2, 8.0), (10, 1, 5.0)],  # ride 1 until 14 and ride 5
+    "changed": [(10, 2, 16.0), (20, 1, 10.0)],  # of all twice, ten later
     "points": [(0, 3, 15.0)],  # rides 1, 4 and 5
     "chained": [(0, 2, 13.0)],  # of the windows from 0, 2 and 4 the first two have two members each
 }
@@ -83,3 +86,32 @@ def test_a_stream_is_filtered_and_its_punctuation_and_revisions_arrive(spark: Sp
         rides.where("km + 1")
     with pytest.raises(QueryError, match="takes a condition on columns"):
         rides.where(True)  # type: ignore[arg-type]
+
+
+def test_columns_that_make_rows_events_stay(spark: SparkSession) -> None:
+    df = spark.createDataFrame(pa.concat_tables(tables()))
+    rides = events(df, key=F.upper(F.col("change")), at="from", change="change").where("km > 2")
+    for name in ("FROM", "change", "km"):
+        with pytest.raises(QueryError, match=rf"with_columns\({name}=...\) would replace a column"):
+            rides.with_columns(**{name: F.lit(1)})
+    with pytest.raises(QueryError, match="select reads 'kms', and the input has no such column\n  did you mean 'km'"):
+        rides.select("kms")
+    with pytest.raises(QueryError, match="with_columns reads 'speed', and the input has no such column"):
+        rides.with_columns(more="speed")
+    with pytest.raises(QueryError, match="needs columns to keep"):
+        rides.select()
+    chosen = rides.select("id", more="km + 1")
+    assert chosen.df.columns == ["change", "id", "from", "km", "more"]
+    with pytest.raises(QueryError, match="reads 'to', and the input has no such column"):
+        chosen.window(tumbling(10)).aggregate(n=module(Total, "to"))
+
+
+def test_columns_are_computed_where_there_is_a_payload(spark: SparkSession) -> None:
+    df = spark.createDataFrame(pa.concat_tables(tables()))
+    rides = events(df, id="id", start="from", end="to", change="change", new_end="new")
+    told = rides.with_columns(km="coalesce(km, 0) + 1").df
+    assert [(row["change"], row["km"]) for row in collect(told)] == [
+        *[("insert", 6.0), ("insert", 2.0), ("insert", 1.0), ("insert", 8.0)],
+        *[("revise", None), ("revise", None), ("retract", None), ("retract", None)],
+        *[("insert", 4.0), ("close", None)],
+    ]

@@ -31,8 +31,10 @@ from muntin_engine.api.arguments import (
     key_columns,
 )
 from muntin_engine.api.heartbeats import heartbeat_of
+from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
-from muntin_engine.api.request import InputRequest, ModuleCall, WindowRequest
+from muntin_engine.api.payload import ChangesPayload
+from muntin_engine.api.request import ModuleCall, WindowRequest
 from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class EventStream(InputRequest):
+class EventStream(ChangesLifetimes, ChangesPayload):
     """A DataFrame whose rows are events; made by `events`. Those of `Query.as_events` know the queries before them."""
 
     def where(self, condition: ColumnLike) -> EventStream:
@@ -115,9 +117,15 @@ class EventStream(InputRequest):
         Raises:
             PolicyError: The delay is negative.
             DurationError: The delay cannot be read.
-            QueryError: One is a stream and the other is not, or it names sources and the input has none.
+            QueryError: One is a stream and the other is not, it names sources and the input has none, or lifetimes were
+                changed before: the heartbeat speaks of the events as they come.
         """
         check_dataframe("with_heartbeat", df)
+        if self.lifetime_changes:
+            raise QueryError(
+                f"the heartbeat's times are those of the events as they come, and {self.lifetime_changes[0].call} has "
+                "changed these\n  call with_heartbeat() first"
+            )
         check_each({"at": at, "source": source})
         beat = heartbeat_of(self.df, df, at, delay, source, has_sources=bool(self.sources))
         return replace(self, heartbeats=(*self.heartbeats, beat))

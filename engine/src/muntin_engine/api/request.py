@@ -20,6 +20,7 @@ from muntin import (
     TimestampPolicy,
     WindowSpecification,
 )
+from muntin_engine.core.lifetimes import LifetimeChange, Lifetimes, given_lifetimes, lifetimes_after
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class InputRequest:
         late: The policy for late rows.
         heartbeats: Other streams that say how complete this one is.
         clock: A stream of readings of a clock.
+        lifetime_changes: What becomes of the lifetimes of events, one change after the other.
         most_held: How many events a key may hold before new ones are shed; None if none are.
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
@@ -93,6 +95,7 @@ class InputRequest:
     sources: tuple[str, ...] = ()
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
     late: Lateness = Lateness()  # noqa: RUF009
+    lifetime_changes: tuple[LifetimeChange, ...] = ()
     most_held: int | None = None
     heartbeats: tuple[Heartbeat, ...] = ()
     clock: DataFrame | None = None
@@ -100,6 +103,12 @@ class InputRequest:
     unit: str | None = None
     inner: tuple[Plan, ...] = ()
     name: str = ""
+
+    @property
+    def lifetimes(self) -> Lifetimes:
+        """The kind of lifetimes of the events, after all changes."""
+        given = given_lifetimes(is_edge=self.is_edge, has_end=self.end is not None)
+        return lifetimes_after(given, self.lifetime_changes)
 
 
 @dataclass(frozen=True)

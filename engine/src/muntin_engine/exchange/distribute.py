@@ -19,6 +19,7 @@ from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.exchange.changed_lifetimes import with_changed_lifetimes
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.problems import (
     CHANGES,
@@ -180,6 +181,9 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
         kind = pc.index_in(batch.column("change"), pa.array(CHANGES)).fill_null(UNKNOWN).to_numpy()
     times = _times(task, batch, kind)
     problem = find_problems(task, batch, kind, times)
+    told, left_out = _good(task, batch, kind, times, problem), 0
+    if task.given.lifetime_changes:
+        batch, kind, times, problem, left_out = with_changed_lifetimes(task, batch, kind, times, problem)
     columns, is_good = _columns(task, batch, times, problem), flags(problem.is_null())
     is_new, is_met = kind == INSERT, np.ones(len(batch), np.bool_)
     if task.given.columns.conditions:
@@ -198,15 +202,22 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
         is_row &= ~is_filtered
     rows = pa.table(columns)
     kept = rows if is_row.all() else rows.filter(pa.array(is_row))
-    start, end, new_end = (ticks.fill_null(EARLIEST).to_numpy() for ticks in times)
-    good = GoodRows(kind, start, end, new_end, columns.get("source"))
-    good = good if is_good.all() else good.where(is_good)
-    observed = list(observe(task, good)) if task.tracker.needs_observations else []
+    good = _good(task, batch, kind, times, problem) if task.given.lifetime_changes else told
+    observed = list(observe(task, told)) if task.tracker.needs_observations else []
     skipped = {label: np.zeros(len(batch), np.bool_) for label in task.plan.choosy_labels}
     for read in task.reads:
         skipped[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
     counts = [int(np.count_nonzero(is_new & is_met & is_good & some)) for some in skipped.values()]
-    return ReadRows(kept, progress_of(task, good), observed, counts, int(np.count_nonzero(is_filtered)))
+    filtered = int(np.count_nonzero(is_filtered)) + left_out
+    return ReadRows(kept, progress_of(task, good), observed, counts, filtered)
+
+
+def _good(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes, problem: pa.Array) -> GoodRows:
+    """Return the rows without a problem."""
+    start, end, new_end = (ticks.fill_null(EARLIEST).to_numpy() for ticks in times)
+    source, is_good = batch.column("source") if task.tracker.sources else None, flags(problem.is_null())
+    good = GoodRows(kind, start, end, new_end, source)
+    return good if is_good.all() else good.where(is_good)
 
 
 def _columns(task: InputTask, batch: pa.RecordBatch, times: RowTimes, problem: pa.Array) -> dict[str, pa.Array]:
@@ -238,7 +249,7 @@ def _times(task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> RowTimes:
     names, nothing = batch.schema.names, pa.nulls(len(batch), pa.int64())
     start = as_ticks(batch.column("start"))
     end = as_ticks(batch.column("end")) if "end" in names else nothing
-    if task.is_point:
+    if task.given.given_lifetimes == "point":
         end = pc.add(start, 1)
     new_end = as_ticks(batch.column("new_end")) if "new_end" in names else nothing
     is_insert = pa.array(kind == INSERT)

@@ -24,6 +24,11 @@ UNKNOWN: Final = -1
 """The kind of a row that does none of these."""
 
 
+CHANGED_TOO_FAR: Final = 10
+NO_OLD_END: Final = 11
+"""Problems of a changed lifetime, as places among `PROBLEMS`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """The reason why a row cannot be taken, as one that can be counted and as a sentence."""
@@ -51,6 +56,8 @@ PROBLEMS: Final = (
     Problem("undeclared source", "its source is none of those that events() declares"),
     Problem("undeclared punctuation", "it punctuates its key, and the progress policy has no key punctuation"),
     Problem("unreadable value", "it holds a value that Python has no counterpart for"),
+    Problem("time out of range", f"its lifetime, as the query changes it, is {LATEST} ticks or more away from 0"),
+    Problem("null time", "its old end is null, so it does not say which point at an end it deletes"),
 )
 """The faults that there are of the times, the key, the source, the change or a value of a row."""
 

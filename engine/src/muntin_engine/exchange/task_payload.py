@@ -85,7 +85,7 @@ class InputTask:
     @cached_property
     def tracker(self) -> ProgressTracker:
         """The tracker of its progress."""
-        return ProgressTracker(self.given.progress, self.given.sources, self.plan.steps)
+        return ProgressTracker(self.given.progress, self.given.sources, self.plan.steps, self.given.changes)
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:

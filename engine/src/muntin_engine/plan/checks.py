@@ -20,6 +20,7 @@ from muntin import (
     WindowSpecification,
 )
 from muntin.axis import DecimalAxis, DecimalLength
+from muntin_engine.core.lifetimes import Align, LifetimeChange
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
@@ -119,7 +120,7 @@ def check_forgetting(plan: Plan) -> None:
             f"{written} is for windows that cut the axis, and {plan.spelled_window} follows rows\n"
             f"  have its partitions evicted: {plan.spelled_window}.partition('<expression>', age=...)"
         )
-    if any(given.is_edge for given in plan.inputs):
+    if any(given.has_samples for given in plan.inputs):
         raise PolicyError(
             f"{written} has nothing to forget: a sample lasts until the next one of its key, so no key is ever silent\n"
             "  leave it out; or give events an end of their own, with edge=False"
@@ -165,6 +166,8 @@ def check_inputs(plan: Plan) -> None:
 
 
 def _check_input(given: Input) -> None:
+    for change in given.lifetime_changes:
+        _check_change(change, given)
     has_rows_of_progress = given.columns.change is not None
     if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
         raise PolicyError(
@@ -178,10 +181,19 @@ def _check_input(given: Input) -> None:
         )
     if given.progress.by_key and not has_rows_of_progress:
         raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
-    if given.late.policy is LatePolicy.ADJUST and given.is_edge:
+    if given.late.policy is LatePolicy.ADJUST and given.has_samples:
         raise PolicyError(
             "samples last from one to the next, so late ones cannot be adjusted\n  use late='side' or correct('1 hour')"
         )
+
+
+def _check_change(change: LifetimeChange, given: Input) -> None:
+    if isinstance(change, Align):
+        check_window(change.windows)
+        check_zone(change.windows, given.columns.start)
+    for length in change.identity()[1:]:
+        if isinstance(length, int) and abs(length) > _LONGEST:
+            raise QueryError(f"{change.call}() takes lengths of up to {_LONGEST} ticks, got {length}")
 
 
 def check_shedding(plan: Plan) -> None:
@@ -194,9 +206,9 @@ def check_shedding(plan: Plan) -> None:
     folds = all(module.is_incremental and not module.is_time_sensitive for module in modules)
     least = 1 if plan.rows is not None and plan.rows.leaves_at_once and folds else window.least_events
     for given in plan.inputs:
-        needed = max(least, 2) if given.is_edge else least
+        needed = max(least, 2) if given.has_samples else least
         if given.most_held is not None and given.most_held < needed:
-            what = "a sample, which lasts until the next one," if given.is_edge and least < needed else str(window)
+            what = "a sample, which lasts until the next one," if given.has_samples and least < needed else str(window)
             raise PolicyError(
                 f"{what} needs room for {needed:,} events of a key, and shedding(most_held={given.most_held:_}) would "
                 f"shed all that come\n  give most_held={needed:_} at least, and better many times that"

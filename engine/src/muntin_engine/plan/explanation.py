@@ -28,14 +28,15 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
         plan: The query.
         inner: The queries whose results are its input, the first one first; each is explained as well, before it.
 
-    The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
-    are spread; `where`, what new events must meet, if there is a filter; `progress`, what says how complete the input
-    is; `late`, what becomes of rows that come behind that; `shedding`, when a key takes no more events, and
-    `forgetting`, after which silence it is forgotten, if it ever does or is; `context`, what the windows of an event
-    follow from, if there are windows; `evaluator`, and why it is this one; a line per `module` with how it is computed,
-    and why; `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
-    micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind the
-    input's, and why.
+    The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how
+    keys are spread; `where`, what new events must meet, if there is a filter; `events`, what becomes of their
+    lifetimes and so of the watermark, if they change; `progress`, what says how complete the input is; `late`, what
+    becomes of rows that come behind that; `shedding`, when a key takes no more events, and `forgetting`, after
+    which silence it is forgotten, if it ever does or is; `context`, what the windows of an event follow from, if
+    there are windows; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why;
+    `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
+    micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind
+    the input's, and why.
     """
     plans = [*inner, plan]
     told = [
@@ -84,6 +85,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
 def _topics_of_input(plan: Plan, given: Input, *, is_chained: bool) -> list[tuple[str, str]]:
     return [
         *([("where", _explain_filter(given))] if given.columns.conditions else []),
+        *([("events", given.changes.explain(plan.spell_length, plan.spell_window))] if given.lifetime_changes else []),
         ("progress", _CHAINED if is_chained else _explain_progress(plan, given)),
         ("late", _explain_late(plan, given)),
         *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),

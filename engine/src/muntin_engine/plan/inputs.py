@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import cached_property
+from typing import Final
 
 from muntin import (
     Lateness,
@@ -13,6 +14,7 @@ from muntin import (
     QueryError,
 )
 from muntin.progress import identity_of
+from muntin_engine.core.lifetimes import LifetimeChange, LifetimeChanges, Lifetimes, given_lifetimes, lifetimes_after
 from muntin_engine.plan.columns import Columns
 from muntin_engine.state.query_identity import QueryIdentity
 
@@ -20,7 +22,7 @@ MOST_SOURCES: Final = 256
 """Sources that an input may have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Input:
     """One input: its columns, the lifetimes of its events, the rules for its watermark, and for late rows.
 
@@ -31,11 +33,12 @@ class Input:
         late: The treatment of late rows.
         heartbeats: The number of other streams that bring punctuation.
         has_clock: True if the input has a clock.
-        is_edge: True if events are samples that last until the next one of their key.
+        is_edge: True if events come as samples that last until the next one of their key.
         name: The name among the inputs of the query; empty if it is the only one.
         order: The place in the payload of the order of rows at one time; None if the query names none, or needs none.
         most_held: How many events a key may hold before new ones are shed; None if none are. A checkpoint goes on with
             another limit, as what is held means the same under any.
+        lifetime_changes: What becomes of the lifetimes of events, one change after the other.
     """
 
     columns: Columns
@@ -48,13 +51,27 @@ class Input:
     name: str = ""
     order: int | None = None
     most_held: int | None = None
+    lifetime_changes: tuple[LifetimeChange, ...] = ()
+
+    @cached_property
+    def given_lifetimes(self) -> Lifetimes:
+        """The kind of lifetimes as events come."""
+        return given_lifetimes(is_edge=self.is_edge, has_end=self.columns.end is not None)
+
+    @cached_property
+    def lifetimes(self) -> Lifetimes:
+        """The kind of lifetimes that the query sees, after all changes."""
+        return lifetimes_after(self.given_lifetimes, self.lifetime_changes)
+
+    @cached_property
+    def changes(self) -> LifetimeChanges:
+        """The changes of lifetimes, and what they do to the watermark."""
+        return LifetimeChanges(self.lifetime_changes, ends_move=self.columns.new_end is not None)
 
     @property
-    def lifetimes(self) -> Literal["interval", "point", "edge"]:
-        """The kind of lifetimes: events with ends of their own, points, or samples that last until the next one."""
-        if self.is_edge:
-            return "edge"
-        return "point" if self.columns.end is None else "interval"
+    def has_samples(self) -> bool:
+        """True if the query sees samples that last until the next one of their key."""
+        return self.lifetimes == "edge"
 
     @property
     def is_point(self) -> bool:
@@ -64,7 +81,7 @@ class Input:
     @property
     def ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
-        return self.columns.id is not None or self.is_edge
+        return self.columns.id is not None or self.has_samples
 
     @property
     def keeps_filtered(self) -> bool:
@@ -86,6 +103,7 @@ class Input:
             "inputs": [[column.name, column.type] for column in self.columns.payload],
             "where": [condition.name for condition in self.columns.conditions],
             "lifetimes": self.lifetimes,
+            **({"changed": [change.identity() for change in self.lifetime_changes]} if self.lifetime_changes else {}),
             "progress": identity_of(self.progress),
             "sources": list(self.sources),
             "late": str(self.late) if self.late.corrects else "",

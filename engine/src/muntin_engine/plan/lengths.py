@@ -28,6 +28,9 @@ _NAMES: Final[Mapping[str, str]] = {
     "offset": "offset of the windows",
     "reach": "reach of a window",
     "second": "second of a calendar",
+    "shift": "length of a shift",
+    "extension": "length by which events end later",
+    "reduction": "length by which events end earlier",
 }
 
 

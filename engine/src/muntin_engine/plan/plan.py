@@ -189,7 +189,8 @@ class Plan:
     def _describe_window(self, window: WindowSpecification) -> str:
         return self._in_words(window).describe(self.axis if self.unit is None else Axis.TIME)
 
-    def _spell_window(self, window: WindowSpecification) -> str:
+    def spell_window(self, window: WindowSpecification) -> str:
+        """Return windows as one writes them, with durations where the axis is time."""
         return self._in_words(window).spell(self.axis if self.unit is None else Axis.TIME)
 
     def _in_words(self, window: WindowSpecification) -> WindowSpecification:
@@ -213,11 +214,11 @@ class Plan:
         """The reason why windows may change or close elsewhere than at their ends; None if they do not."""
         for window in self.windows:
             if window.waits_for_events:
-                return f"{self._spell_window(window)} is cut by each key's own events"
+                return f"{self.spell_window(window)} is cut by each key's own events"
             if 0 < window.reach <= window.holds_past:
                 return "events are members of windows that they do not overlap, by the window's reach"
             if window.grid() is None:
-                return f"{self._spell_window(window)} is no regular grid"
+                return f"{self.spell_window(window)} is no regular grid"
         return self.why_no_lifting
 
     @property
@@ -239,7 +240,7 @@ class Plan:
             return f"late={str(given.late)!r} takes late rows in"
         if given.columns.id is not None:
             return "events have ids, so they may be revised"
-        return "samples last until the next one of their key" if given.is_edge else None
+        return "samples last until the next one of their key" if given.has_samples else None
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -302,7 +303,7 @@ class Plan:
             timestamps=self.timestamps,
             emit=self.emission,
             contract=self.contract,
-            is_edge=given.is_edge,
+            is_edge=given.has_samples,
             has_ids=given.columns.id is not None,
             expressions={expression: itemgetter(place) for expression, place in self.expressions.items()},
             late=given.late,

@@ -23,7 +23,7 @@ def check_rows(plan: Plan) -> None:
                 "  name one that tells rows of one time apart, such as an offset: events(..., order='offset')"
             )
         if not given.is_point:
-            what = "samples" if given.is_edge else "events with an end of their own"
+            what = "samples" if given.has_samples else "events with an end of their own"
             raise QueryError(
                 f"{windows} follows rows at points in time, and these are {what}\n"
                 "  give their time as events(..., at=...)"

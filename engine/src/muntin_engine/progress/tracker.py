@@ -16,6 +16,7 @@ from muntin import EARLIEST, INFINITY, BoundedDelay, BoundedDisorder, Periodic, 
 from muntin.windows import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.lifetimes import LifetimeChanges
 from muntin_engine.core.window_grid import settled
 
 
@@ -162,11 +163,14 @@ class ProgressTracker:
         policy: The policy that derives the watermark of a source.
         sources: The declared sources; none if the input is one source without a name.
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
+        changes: The changes of lifetimes, and of the watermark with them. What sources say is said before them, and
+            rows of punctuation arrive changed.
     """
 
     policy: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
     sources: tuple[str, ...] = ()
     steps: tuple[RegularWindows, ...] = ()
+    changes: LifetimeChanges = LifetimeChanges()  # noqa: RUF009  # it is frozen
 
     @cached_property
     def needs_observations(self) -> bool:
@@ -195,7 +199,8 @@ class ProgressTracker:
             states = [SourceState.from_data(data) for data in tracked] or [SourceState(Observation(n)) for n in names]
             states = [self._hear(state, heard, now.clock) for state in states]
             tracked = [state.to_data() for state in states]
-            now = replace(now, watermark=max(now.watermark, self._least(states, now.clock)))
+            least = self.changes.watermark(self._least(states, now.clock))
+            now = replace(now, watermark=max(now.watermark, least))
         watermark = settled(self.steps, now.watermark) if self.steps else now.watermark
         horizon = now.horizon if watermark == INFINITY else max(now.horizon, watermark)
         return replace(now, watermark=watermark, horizon=horizon), tracked

@@ -87,9 +87,9 @@ class _Stream:
         times = {"start": "at"} if request.end is None else {}
         return cls(
             request,
-            _fields_of(request.df, {name: getattr(request, name) for name in _ROLES}, times),
-            list(_fields_of(request.df, given, dict.fromkeys(given, "key")).values()),
-            list(_fields_of(request.df, conditions, dict.fromkeys(conditions, "where")).values()),
+            fields_of(request.df, {name: getattr(request, name) for name in _ROLES}, times),
+            list(fields_of(request.df, given, dict.fromkeys(given, "key")).values()),
+            list(fields_of(request.df, conditions, dict.fromkeys(conditions, "where")).values()),
             _Inputs(request.df),
         )
 
@@ -132,6 +132,7 @@ class _Stream:
             name=request.name,
             order=order,
             most_held=request.most_held,
+            lifetime_changes=scale.resolve(request.lifetime_changes),
         )
 
     def projected(self, buckets: int, scale: AxisScale) -> Projection:
@@ -215,7 +216,7 @@ def condition_of(df: DataFrame, condition: ColumnLike) -> Column:
     column = F.expr(condition) if isinstance(condition, str) else condition
     if not isinstance(column, Column):
         raise QueryError(f"where() takes a condition on columns, such as 'km > 2', got {condition!r}")
-    found = _fields_of(df, {"where": column}, {})["where"]
+    found = fields_of(df, {"where": column}, {})["where"]
     if not isinstance(found.dataType, spark_types.BooleanType):
         raise QueryError(
             f"where({found.name}) is of type {found.dataType.simpleString()}\n  expected: a condition, such as 'km > 2'"
@@ -225,7 +226,7 @@ def condition_of(df: DataFrame, condition: ColumnLike) -> Column:
 
 def _plan_call(inputs: _Inputs, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
     columns = {str(number): column for number, column in enumerate(call.inputs)}
-    parts = list(_fields_of(inputs.df, columns, dict.fromkeys(columns, call.cls.name)).values())
+    parts = list(fields_of(inputs.df, columns, dict.fromkeys(columns, call.cls.name)).values())
     given = [field_of(part.name, part.dataType) for part in parts]
 
     def place(number: int, wanted: Field) -> int:
@@ -243,7 +244,7 @@ def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
     places: dict[str, int] = {}
     for expression in trigger.reads:
         column = F.expr(expression)
-        (part,) = _fields_of(inputs.df, {expression: column}, {expression: "the trigger"}).values()
+        (part,) = fields_of(inputs.df, {expression: column}, {expression: "the trigger"}).values()
         places[expression] = inputs.place(column, part, field_of(expression, part.dataType))
     for condition in conditions_of(trigger):
         found = inputs.fields[places[condition]].dataType.simpleString()
@@ -261,7 +262,7 @@ def _plan_rows(inputs: _Inputs, windows: RowWindows) -> dict[str, int]:
     expressions: dict[str, int] = {}
     for expression in windows.reads:
         column = F.expr(expression)
-        (part,) = _fields_of(inputs.df, {expression: column}, {expression: str(windows)}).values()
+        (part,) = fields_of(inputs.df, {expression: column}, {expression: str(windows)}).values()
         check_read(windows, expression, part.dataType)
         expressions[expression] = inputs.place(column, part, read_as(part))
     return expressions
@@ -275,12 +276,12 @@ def _plan_order(inputs: _Inputs, order: ColumnLike | None) -> int | None:
     """
     if order is None:
         return None
-    (part,) = _fields_of(inputs.df, {"order": order}, {}).values()
+    (part,) = fields_of(inputs.df, {"order": order}, {}).values()
     check_order(part)
     return inputs.place(order, part, read_as(part))
 
 
-def _fields_of(
+def fields_of(
     df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
 ) -> dict[str, spark_types.StructField]:
     """Return the names and types that columns have in the input; those that are None are left out.
@@ -305,7 +306,7 @@ def _fields_of(
     except AnalysisException as error:
         if len(given) > 1:  # Spark does not say which one
             for name, column in given.items():
-                _fields_of(df, {name: column}, readers)
+                fields_of(df, {name: column}, readers)
         name, column = next(iter(given.items()))
         raise _no_such_column(df, readers.get(name, name), column, error) from error
     if len(found) != len(given):

@@ -138,6 +138,15 @@ def _trigger(value: object) -> str:
     return f"{value.get('trigger')} {value.get('version')}" + (f"({given})" if given else "")
 
 
+def _changed(value: Any, identity: QueryIdentity) -> str:
+    def spell(call: str, given: Any = None) -> str:
+        if isinstance(given, Mapping):
+            return f"{call}({_window(given, identity)})"
+        return call if given is None else f"{call}({_length(given, identity)})"
+
+    return ", ".join(spell(*change) for change in value)
+
+
 def _late(value: object, identity: QueryIdentity) -> str:
     allowed = str(value).removeprefix("correct(").removesuffix(")")
     return f"correct({_length(int(allowed), identity) if allowed.isdigit() else allowed})"
@@ -190,6 +199,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
     "components": _components,
     "several": _names,
     "forget_keys_after": _length,
+    "changed": _changed,
     **dict.fromkeys(
         ("id", "where", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts
     ),
@@ -205,6 +215,7 @@ _SUBJECTS: Final = {
     "where": "conditions of where",
     "times": "type of times",
     "lifetimes": "lifetimes of events",
+    "changed": "changes of the lifetimes of events",
     "windows": "named windows",
     "several": "inputs",
     "late": "late rows",

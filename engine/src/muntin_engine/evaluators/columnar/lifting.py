@@ -16,12 +16,12 @@ from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import Grid, RangeGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.columnar.coding import compress, encode, first_places, number, product
-from muntin_engine.evaluators.columnar.counting import numbers_at
 from muntin_engine.evaluators.columnar.failing import failing_row
 from muntin_engine.evaluators.columnar.partials import COUNTED, Collected, Part, Partials, Values, reduce_part
 from muntin_engine.evaluators.columnar.wire import to_blob
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
 from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
+from muntin_engine.exchange.counting import numbers_at
 from muntin_engine.exchange.task_payload import TaskPayload
 
 NO_KEYS: Final = "none"

@@ -10,7 +10,7 @@ import pyarrow as pa
 from muntin import TimestampPolicy
 from muntin.columnar.arrays import IntArray
 from muntin.schemas import Field
-from muntin_engine.evaluators.columnar.counting import ticks_of
+from muntin_engine.exchange.counting import ticks_of
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.exchange.times import extents
 

@@ -1,0 +1,190 @@
+"""Calls on an event stream that give its events other lifetimes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from muntin import Duration, QueryError, WindowSpecification
+from muntin.axis import spell_given, ticks
+from muntin_engine.api.arguments import check_flag, check_specification
+from muntin_engine.api.request import InputRequest
+from muntin_engine.core.lifetimes import (
+    Align,
+    Extend,
+    LifetimeChange,
+    PointsAtEnd,
+    PointsAtStart,
+    SetDuration,
+    Shift,
+    Shorten,
+    ToEdges,
+)
+
+
+@dataclass(frozen=True)
+class ChangesLifetimes(InputRequest):
+    """The part of an event stream that gives its events other lifetimes.
+
+    A change follows from one event alone. Revisions and retractions are changed as their events are, and the watermark
+    moves as far as they do, so nothing is kept for a change and every query can follow it. Several calls are applied
+    one after the other. Rows are late by their changed lifetimes and the changed watermark, and `late()` shows them so.
+
+    Policies that derive the watermark, `with_heartbeat` and rows of punctuation speak of the events as they come;
+    readings of a clock are not changed. An event whose changed lifetime leaves the axis is rejected. `explain()` says
+    what becomes of the watermark. A checkpoint stores the changes.
+    """
+
+    def shift(self, by: Duration) -> Self:
+        """Move the events along the axis, and the watermark with them.
+
+        Args:
+            by: How far: `"1 hour"` to the future, `"-1 hour"` to the past.
+
+        Raises:
+            DurationError: The length cannot be read.
+
+        Example:
+            >>> yesterday = rides.shift("1 day")  # beside today's  # doctest: +SKIP
+        """
+        return self._changed(Shift(ticks(by)))
+
+    def set_duration(self, length: Duration) -> Self:
+        """Let each event last for a time from its start on, whatever its end; the watermark stays.
+
+        Revisions of ends change nothing any more, retractions still do. Points and samples become events with ends.
+
+        Args:
+            length: How long.
+
+        Raises:
+            DurationError: The length cannot be read.
+            QueryError: It is not above zero.
+
+        Example:
+            >>> clicks.set_duration("5 minutes").window(snapshot())  # the last five minutes  # doctest: +SKIP
+        """
+        return self._changed(SetDuration(_above_zero("set_duration", length)))
+
+    def extend(self, by: Duration) -> Self:
+        """Let each event end later; the watermark stays. One without an end has none.
+
+        Args:
+            by: How much later.
+
+        Raises:
+            DurationError: The length cannot be read.
+            QueryError: It is not above zero, or events are samples.
+        """
+        return self._with_ends("extend", Extend(_above_zero("extend", by)))
+
+    def shorten(self, by: Duration) -> Self:
+        """Let each event end earlier, but last one tick at least. One without an end has none.
+
+        If revisions change ends, they now change that much earlier a time: the watermark stays that far behind.
+
+        Args:
+            by: How much earlier.
+
+        Raises:
+            DurationError: The length cannot be read.
+            QueryError: It is not above zero, or events are samples.
+        """
+        return self._with_ends("shorten", Shorten(_above_zero("shorten", by)))
+
+    def to_points(self, at: Literal["start", "end"] = "start", *, repeated: bool = False) -> Self:
+        """Make each event a point; the watermark stays.
+
+        A point at the end is the first tick that its event does not cover. An event without an end has none: it is left
+        out, and counted by the metric `filtered`. Where ends are revised, a revision deletes the point at the old end
+        and inserts one at the new end: so revisions have to say the old end, and to bring the payload.
+
+        Args:
+            at: `"start"`, or `"end"`.
+            repeated: True says that the rows of revisions repeat the payload of their event, and its end so far, which
+                is null only if it had none. With `at="end"`, a stream with `new_end` needs that; for others it says
+                that a retraction without an old end deletes an event that had none, and has no point.
+
+        Raises:
+            QueryError: There is no such point; events are samples, whose ends are not known from one row; or ends are
+                revised and rows of revisions do not repeat what they would have to.
+
+        Example:
+            >>> arrivals = rides.to_points("end").window(tumbling("1 hour"))  # doctest: +SKIP
+        """
+        check_flag("repeated", repeated)
+        if at == "start":
+            return self._changed(PointsAtStart())
+        if at != "end":
+            raise QueryError(f"to_points({at!r}) is no point of an event\n  there are 'start' and 'end'")
+        if self._ends_are_revised and not repeated:
+            raise QueryError(
+                "to_points('end') makes a revision the deletion of one point and the insertion of another, and rows of "
+                "revisions have no payload\n  if those of this stream repeat the payload of their event and its end so "
+                "far, say so: to_points('end', repeated=True)\n  otherwise take the points at the start, or ends that "
+                "are never revised"
+            )
+        return self._with_ends("to_points", PointsAtEnd(repeated))
+
+    def to_edges(self) -> Self:
+        """Make each event a sample that lasts until the next event of its key starts, as `events(..., edge=True)` does.
+
+        The watermark stays.
+
+        Raises:
+            QueryError: Ends are revised: samples cannot be.
+
+        Example:
+            >>> valid = prices.to_edges()  # each price holds until the next one  # doctest: +SKIP
+        """
+        if self._ends_are_revised:
+            raise QueryError(
+                "to_edges() makes samples, which last until the next one and cannot be revised, and this stream has "
+                "new_end\n  call to_points('start').to_edges(), which does not read ends; retractions are rejected then"
+            )
+        return self._changed(ToEdges())
+
+    def align_to(self, windows: WindowSpecification) -> Self:
+        """Let each event last as long as the windows that it is in, from the first one's start to the last one's end.
+
+        The watermark moves in steps: it stays at the start of the earliest window that has not ended.
+
+        Args:
+            windows: Windows on a grid without gaps, such as `tumbling("1 hour")` or `calendar("month")`.
+
+        Raises:
+            QueryError: The windows are others, or events are samples.
+
+        Example:
+            >>> whole_hours = rides.align_to(tumbling("1 hour"))  # doctest: +SKIP
+        """
+        check_specification(windows)
+        grid = windows.grid()
+        if grid is None or grid.size < grid.hop:
+            why = "have gaps" if grid is not None else "are on no grid"
+            raise QueryError(
+                f"align_to({windows}) cannot align lifetimes: these windows {why}\n  expected: tumbling(...)"
+            )
+        return self._with_ends("align_to", Align(windows))
+
+    @property
+    def _ends_are_revised(self) -> bool:
+        return self.new_end is not None and not any(change.fixes_ends for change in self.lifetime_changes)
+
+    def _with_ends(self, call: str, change: LifetimeChange) -> Self:
+        if self.lifetimes == "edge":
+            raise QueryError(
+                f"{call}() reads the ends of events, and a sample lasts until the next one of its key, another row\n"
+                "  call it on events with ends: set_duration(...) gives samples one"
+            )
+        return self._changed(change)
+
+    def _changed(self, change: LifetimeChange) -> Self:
+        return replace(self, lifetime_changes=(*self.lifetime_changes, change))
+
+
+def _above_zero(call: str, length: Duration) -> int:
+    found = ticks(length)
+    if found <= 0:
+        raise QueryError(f"{call}({spell_given(found)}) is not above zero\n  expected: a length above zero")
+    return found

@@ -1,0 +1,86 @@
+"""Calls on an event stream that change the columns of its events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from muntin import QueryError
+from muntin_engine.api.arguments import check_each
+from muntin_engine.api.request import InputRequest
+
+if TYPE_CHECKING:
+    from muntin_engine.api.request import ColumnLike
+
+
+@dataclass(frozen=True)
+class ChangesPayload(InputRequest):
+    """The part of an event stream that changes the columns which modules read.
+
+    Columns are computed for new events, and for revisions and retractions that repeat the payload of their event; they
+    are null in all other rows, whose columns have no meaning. The columns that make rows events stay as they are.
+    """
+
+    def with_columns(self, **columns: ColumnLike) -> Self:
+        """Add columns to the events, or replace some.
+
+        Args:
+            columns: By name, columns or expressions in SQL over the columns so far.
+
+        Raises:
+            QueryError: One cannot be computed, or replaces a column that the stream itself reads: a time, a key, an id,
+                a condition.
+
+        Example:
+            >>> rides.with_columns(speed="km / hours")  # doctest: +SKIP
+        """
+        return self._computed("with_columns", {}, columns, keeps_others=True)
+
+    def select(self, *names: str, **columns: ColumnLike) -> Self:
+        """Keep some columns of the events, and add others; modules can then read no more than these.
+
+        The columns that the stream itself reads, such as times and keys, are kept in any case.
+
+        Args:
+            names: The names of the columns to keep.
+            columns: As in `with_columns`.
+
+        Raises:
+            QueryError: As `with_columns`, or no column has that name.
+
+        Example:
+            >>> rides.select("km", speed="km / hours")  # doctest: +SKIP
+        """
+        if not names and not columns:
+            raise QueryError("select() needs columns to keep: select('km', speed='km / hours')")
+        return self._computed("select", dict.fromkeys(names), columns, keeps_others=False)
+
+    def _computed(
+        self, call: str, names: dict[str, None], columns: dict[str, ColumnLike], *, keeps_others: bool
+    ) -> Self:
+        from muntin_engine.spark.payload import with_payload
+
+        check_each({f"{call}({name})": column for name, column in columns.items()})
+        own = [name for name in self.df.columns if any(_names(text, name) for text in self._texts())]
+        for name in columns:
+            if name.casefold() in {known.casefold() for known in own}:
+                raise QueryError(
+                    f"{call}({name}=...) would replace a column that makes rows events, or that where() reads\n"
+                    "  give the new column another name, or change it before events()"
+                )
+        df = with_payload(self.df, self.change, own, call, list(names), columns, keeps_others=keeps_others)
+        return replace(self, df=df)
+
+    def _texts(self) -> Iterator[str]:
+        """Yield the columns that the stream itself reads, as they are written."""
+        read = (self.start, self.end, self.id, self.order, self.change, self.new_end, self.signal, self.source)
+        for column in (*read, *self.keys, *self.conditions):
+            if column is not None:
+                yield column if isinstance(column, str) else str(column)
+
+
+def _names(text: str, name: str) -> bool:
+    """Return True if an expression may read a column: its name is one of the words."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None

@@ -1,0 +1,240 @@
+"""Changes of lifetimes: each event gets another one, which follows from its own alone, so nothing is kept for them.
+
+Here is what a change is, and what it does to the watermark: of one at `t` it makes the latest tick before which no row
+comes whose own sync time is `t` or later. `muntin_engine.exchange.changed_lifetimes` changes rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+from muntin import EARLIEST, WindowSpecification
+from muntin.named_windows import to_dict
+from muntin.windows import RegularWindows
+from muntin_engine.core.window_grid import grid_of
+
+Lifetimes: TypeAlias = Literal["interval", "point", "edge"]
+"""Events with ends of their own, points that last one tick, or samples that last until the next one of their key."""
+
+FARTHEST: Final = 2**62
+"""Times lie between this and its negative; a watermark is not moved there, where it would close the stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class LifetimeChange:
+    """One change of the lifetimes of all events of a stream.
+
+    Attributes:
+        becomes: The kind of lifetimes after it; None if it stays.
+        fixes_ends: True if no end moves any more after it, whatever revisions say.
+    """
+
+    becomes: ClassVar[Lifetimes | None] = None
+    fixes_ends: ClassVar[bool] = False
+
+    @property
+    def call(self) -> str:
+        """The call that a query writer makes for it, without lengths."""
+        return _CALLS[type(self)]
+
+    def identity(self) -> list[Any]:
+        """Return the part of a checkpoint's identity that it is, as plain data."""
+        values = [getattr(self, part.name) for part in fields(self)]
+        return [self.call, *(to_dict(value) if isinstance(value, WindowSpecification) else value for value in values)]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift(LifetimeChange):
+    """Move events along the axis.
+
+    Attributes:
+        shift: How far; below zero, to the past.
+    """
+
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetDuration(LifetimeChange):
+    """Let events last for a time from their starts on.
+
+    Attributes:
+        duration: How long.
+    """
+
+    duration: int
+    becomes = "interval"
+    fixes_ends = True
+
+
+@dataclass(frozen=True, slots=True)
+class Extend(LifetimeChange):
+    """Move the ends of events to the future.
+
+    Attributes:
+        extension: How far.
+    """
+
+    extension: int
+    becomes = "interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Shorten(LifetimeChange):
+    """Move the ends of events to the past; an event keeps its first tick.
+
+    Attributes:
+        reduction: How far.
+    """
+
+    reduction: int
+    becomes = "interval"
+
+
+@dataclass(frozen=True, slots=True)
+class PointsAtStart(LifetimeChange):
+    """Let events be points at their starts."""
+
+    becomes = "point"
+    fixes_ends = True
+
+
+@dataclass(frozen=True, slots=True)
+class PointsAtEnd(LifetimeChange):
+    """Let events be points at their ends; one that never ends is left out.
+
+    Attributes:
+        is_repeated: True if revisions repeat the payload and the end so far, so that one gives an event a point.
+    """
+
+    is_repeated: bool = False
+    becomes = "point"
+    fixes_ends = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToEdges(LifetimeChange):
+    """Let events last until the next one of their key starts."""
+
+    becomes = "edge"
+    fixes_ends = True
+
+
+@dataclass(frozen=True, slots=True)
+class Align(LifetimeChange):
+    """Let events last for as long as all windows that they are in.
+
+    Attributes:
+        windows: The windows, which have a grid and no gaps.
+    """
+
+    windows: WindowSpecification
+    becomes = "interval"
+
+    @property
+    def grid(self) -> RegularWindows:
+        """The windows as a grid."""
+        grid = self.windows.grid()
+        assert grid is not None, "EventStream.align_to refuses others"
+        return grid
+
+
+_CALLS: Final[Mapping[type[LifetimeChange], str]] = {
+    Shift: "shift",
+    SetDuration: "set_duration",
+    Extend: "extend",
+    Shorten: "shorten",
+    PointsAtStart: "to_points('start')",
+    PointsAtEnd: "to_points('end')",
+    ToEdges: "to_edges",
+    Align: "align_to",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LifetimeChanges:
+    """The changes of the lifetimes of a stream, one after the other.
+
+    Attributes:
+        changes: The changes, the first one first.
+        ends_move: True if revisions change the ends of events before the first one.
+    """
+
+    changes: tuple[LifetimeChange, ...] = ()
+    ends_move: bool = False
+
+    def watermark(self, tick: int) -> int:
+        """Return the watermark of the changed stream; one at an end of the axis stays there.
+
+        Example:
+            >>> LifetimeChanges((Shorten(5), Shift(100)), ends_move=True).watermark(20)
+            115
+            >>> LifetimeChanges((Shorten(5), Shift(100))).watermark(20)
+            120
+        """
+        if not self.changes or tick == EARLIEST or tick >= FARTHEST:
+            return tick
+        for change, ends_move in self._each():
+            if isinstance(change, Shift):
+                tick += change.shift
+            elif isinstance(change, Shorten) and ends_move:
+                tick -= change.reduction
+            elif isinstance(change, Align):
+                grid = grid_of(change.grid)
+                tick = grid.start(grid.first_ending_after(tick))
+            tick = max(1 - FARTHEST, min(FARTHEST - 1, tick))
+        return tick
+
+    def explain(self, spell: Callable[[int], str], spell_window: Callable[[WindowSpecification], str]) -> str:
+        """Return the changes, and what becomes of the watermark, in words.
+
+        Args:
+            spell: Returns a length in words.
+            spell_window: Returns windows as they are written.
+        """
+        told, effects = list[str](), list[str]()
+        for change, ends_move in self._each():
+            if isinstance(change, Shift):
+                told.append(f"shifted by {spell(change.shift)}")
+                effects.append(f"the watermark is shifted by {spell(change.shift)}")
+            elif isinstance(change, SetDuration):
+                told.append(f"each lasts {spell(change.duration)}")
+            elif isinstance(change, Extend):
+                told.append(f"each ends {spell(change.extension)} later")
+            elif isinstance(change, Shorten):
+                told.append(f"each ends {spell(change.reduction)} earlier, but keeps its first tick")
+                behind = f"the watermark stays {spell(change.reduction)} behind, as revisions count that much earlier"
+                effects += [behind] * ends_move
+            elif isinstance(change, PointsAtStart | PointsAtEnd):
+                told.append(f"each is a point at its {'start' if isinstance(change, PointsAtStart) else 'end'}")
+            elif isinstance(change, ToEdges):
+                told.append("each lasts until the next one of its key starts")
+            elif isinstance(change, Align):
+                told.append(f"each lasts as long as its windows of {spell_window(change.windows)}")
+                effects.append("the watermark stays at the start of the earliest of these that has not ended")
+        return f"{', then '.join(told)}; {', and '.join(effects) or 'the watermark stays'}"
+
+    def _each(self) -> Iterator[tuple[LifetimeChange, bool]]:
+        ends_move = self.ends_move
+        for change in self.changes:
+            yield change, ends_move
+            ends_move = ends_move and not change.fixes_ends
+
+
+def lifetimes_after(before: Lifetimes, changes: Sequence[LifetimeChange]) -> Lifetimes:
+    """Return the kind of lifetimes of events after some changes.
+
+    Example:
+        >>> lifetimes_after("edge", (SetDuration(5), Shift(1)))
+        'interval'
+    """
+    return next((change.becomes for change in reversed(changes) if change.becomes is not None), before)
+
+
+def given_lifetimes(*, is_edge: bool, has_end: bool) -> Lifetimes:
+    """Return the kind of lifetimes of events as they come."""
+    if is_edge:
+        return "edge"
+    return "interval" if has_end else "point"

@@ -1,0 +1,123 @@
+"""Streams whose lifetimes change: their meaning on whole histories, and random legal rows that lead to a history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+from muntin import INFINITY, HoppingWindows, Window, WindowSpecification
+from muntin_engine.core.lifetimes import (
+    Align,
+    Extend,
+    LifetimeChange,
+    PointsAtEnd,
+    PointsAtStart,
+    SetDuration,
+    Shift,
+    Shorten,
+)
+
+
+class Life(NamedTuple):
+    """An event, as it is when all has been said of it."""
+
+    start: int
+    end: int
+    payload: int
+
+
+class Row(NamedTuple):
+    """A row of the stream; what a change does not read is null."""
+
+    change: str
+    id: int | None = None
+    start: int | None = None
+    end: int | None = None
+    new_end: int | None = None
+    payload: int | None = None
+
+
+def changed(change: LifetimeChange, life: Life) -> Life | None:
+    """Return an event under a change, by definition; None if it has no lifetime then."""
+    start, end, payload = life
+    if isinstance(change, Shift):
+        return Life(start + change.shift, INFINITY if end == INFINITY else end + change.shift, payload)
+    if isinstance(change, SetDuration):
+        return Life(start, start + change.duration, payload)
+    if isinstance(change, Extend):
+        return Life(start, INFINITY if end == INFINITY else end + change.extension, payload)
+    if isinstance(change, Shorten):
+        return Life(start, INFINITY if end == INFINITY else max(start + 1, end - change.reduction), payload)
+    if isinstance(change, PointsAtStart):
+        return Life(start, start + 1, payload)
+    if isinstance(change, PointsAtEnd):
+        return None if end == INFINITY else Life(end, end + 1, payload)
+    assert isinstance(change, Align)
+    kind = change.windows
+    covered = [window for window in _windows(kind) if window.start < end and start < window.end]
+    return Life(covered[0].start, INFINITY if end == INFINITY else covered[-1].end, payload)
+
+
+def _windows(kind: WindowSpecification) -> list[Window]:
+    """Return the windows of a grid that are anywhere near the events of these streams."""
+    assert isinstance(kind, HoppingWindows)
+    return [Window(first, first + kind.size) for first in range(kind.offset - 60 * kind.hop, 400, kind.hop)]
+
+
+def watermark(changes: Sequence[LifetimeChange], tick: int, *, ends_move: bool) -> int:
+    """Return what a watermark of the events as they come says of the changed ones."""
+    for change in changes:
+        if isinstance(change, Shift):
+            tick += change.shift
+        elif isinstance(change, Shorten):
+            tick -= change.reduction * ends_move
+        elif isinstance(change, Align):
+            tick = min(window.start for window in _windows(change.windows) if window.end > tick)
+        ends_move = ends_move and not isinstance(change, SetDuration | PointsAtStart | PointsAtEnd)
+    return tick
+
+
+def random_lives(random: Random, count: int, *, are_revised: bool) -> list[tuple[Life | None, list[Row]]]:
+    """Return events, None if they are deleted in the end, each with the rows that say so in the order they were made.
+
+    A revision repeats the payload, and the end so far, which is null where there was none.
+    """
+    found: list[tuple[Life | None, list[Row]]] = []
+    for id in range(count):
+        start = random.randint(-20, 60)
+        ends = [random.choice([INFINITY, start + random.randint(1, 30), start + random.randint(1, 5)])]
+        rows = [Row("insert", id, start, _said(ends[0]), None, id)]
+        for _ in range(random.choice([0, 0, 1, 2, 3]) if are_revised else 0):
+            ends.append(start + random.randint(1, 40))
+            rows.append(Row("revise", id, start, _said(ends[-2]), ends[-1], id))
+        is_deleted = are_revised and random.random() < 0.2
+        if is_deleted:
+            rows.append(Row("retract", id, start, _said(ends[-1]), None, id))
+        found.append((None if is_deleted else Life(start, ends[-1], id), rows))
+    return found
+
+
+def random_stream(random: Random, rows: Sequence[Sequence[Row]]) -> Iterator[list[Row]]:
+    """Yield the rows of events in any order, in micro-batches with legal punctuation after each."""
+    order = [row for some in rows for row in some]
+    random.shuffle(order)
+    while order:
+        size = random.randint(1, 6)
+        batch, order = order[:size], order[size:]
+        unfinished = {row.id for row in order}
+        bound = min((_sync_time(row) for some in rows for row in some if row.id in unfinished), default=200)
+        yield [*batch, Row("punctuate", start=min(bound, random.randint(-40, 200)))]
+    yield [Row("punctuate", start=200)]
+
+
+def _said(end: int) -> int | None:
+    return None if end == INFINITY else end
+
+
+def _sync_time(row: Row) -> int:
+    assert row.start is not None
+    if row.change != "revise":
+        return row.start
+    assert row.new_end is not None
+    return row.new_end if row.end is None else min(row.end, row.new_end)
