@@ -50,7 +50,7 @@ def test_changes_follow_each_other(stream: EventStream, lifetimes: Lifetimes) ->
         (lambda: RIDES.to_points("end"), "say so: to_points..end., repeated=True"),
         (lambda: RIDES.to_points("middle"), "there are 'start' and 'end'"),  # type: ignore[arg-type]
         (RIDES.to_edges, r"call to_points\('start'\).to_edges\(\)"),
-        (lambda: RIDES.align_to(session(5)), r"align_to\(\) cannot use session\(5\): these windows are on no grid"),
+        (lambda: RIDES.align_to(session(5)), r"align_to\(session\(5\)\) cannot align lifetimes: .* are on no grid"),
         (lambda: RIDES.align_to(hopping(2, 5)), "these windows have gaps\n  expected: tumbling"),
         (lambda: RIDES.align_to("1 hour"), "is not a window specification"),  # type: ignore[arg-type]
         (lambda: SAMPLES.extend(1), r"extend\(\) reads the ends of events, and a sample lasts until the next one"),

@@ -42,8 +42,8 @@ def with_payload(  # each is another part of the call
     Raises:
         QueryError: A column cannot be computed, or there is none of a name.
     """
-    asked = {name: name for name in names} | dict(columns)
-    fields_of(df, asked, dict.fromkeys(asked, call))
+    written = {name: F.expr(c) if isinstance(c, str) and not c.isidentifier() else c for name, c in columns.items()}
+    fields_of(df, {**{name: name for name in names}, **written}, dict.fromkeys((*names, *columns), call))
     computed = {name: F.expr(column) if isinstance(column, str) else column for name, column in columns.items()}
     if change is not None:
         does = F.col(change) if isinstance(change, str) else change
