@@ -18,7 +18,7 @@ def check_stream_operator(plan: Plan) -> None:
     label = plan.modules[0].label
     for given in plan.inputs:
         if not given.is_point:
-            what = "samples" if given.is_edge else "events with an end of their own"
+            what = "samples" if given.has_samples else "events with an end of their own"
             raise QueryError(
                 f"{label} follows events at points in time, and these are {what}, whose end may yet be revised when "
                 "the watermark passes their start\n"
