@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from benchmarks.data import USUAL, Pace
-from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Windows
+from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Snapshot, Windows
 
-_KINDS: Final[dict[str, type[Windows]]] = {kind.__name__: kind for kind in (Hopping, Session, Calendar, LastRows)}
+_KINDS: Final[dict[str, type[Windows]]] = {
+    kind.__name__: kind for kind in (Hopping, Session, Calendar, LastRows, Snapshot)
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks.bars import Bar, Growth, Measure, Rate, Times
 from benchmarks.data import USUAL, Data, Distribution, Pace
 from benchmarks.question import Question
-from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Windows
+from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Snapshot, Windows
 
 COLUMNAR: Final = "muntin columnar"
 SLICED: Final = "muntin sliced"
@@ -21,6 +21,7 @@ TWS: Final = "transformWithState"
 TWS_PANDAS: Final = "transformWithStateInPandas"
 GROUP_STATE: Final = "applyInPandasWithState"
 WHOLE: Final = "general, non-incremental"
+SNAPSHOTS: Final = "columnar snapshots"
 INCREMENTAL: Final = "general, incremental"
 ELSEWHERE: Final = ("bytewax", "pathway", "beam", "pyflink")
 
@@ -176,6 +177,24 @@ WORKS: Final = (
         windows=(LastRows(100, 10),),
         systems=(IN_ORDER, TWS, TWS_PANDAS, "pyflink"),
         files={IN_ORDER: 2, TWS: 2, TWS_PANDAS: 2, "pyflink": 1},
+    ),
+    Work(
+        name="snapshots",
+        aggregate="average",
+        keys=1_000,
+        windows=(Snapshot(30),),
+        systems=(COLUMNAR, GENERAL, SNAPSHOTS),
+        bars=(Times(COLUMNAR, GENERAL, Measure.WARM_BATCH, 8), Rate(SNAPSHOTS, 1_000_000)),
+        quick=(COLUMNAR, GENERAL),
+        files={GENERAL: 2},
+    ),
+    Work(
+        name="snapshots-many-keys",
+        aggregate="average",
+        keys=100_000,
+        windows=(Snapshot(30),),
+        systems=(COLUMNAR, SNAPSHOTS),
+        bars=(Rate(SNAPSHOTS, 1_000_000),),
     ),
     Work(
         name="max-hopping-600-10",

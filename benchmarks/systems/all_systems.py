@@ -12,6 +12,7 @@ from benchmarks.systems.muntin_general import MuntinGeneral
 from benchmarks.systems.muntin_in_order import MuntinInOrder
 from benchmarks.systems.muntin_sliced import MuntinSliced
 from benchmarks.systems.script import Script, ScriptSystem
+from benchmarks.systems.snapshots_in_process import SnapshotsInProcess
 from benchmarks.systems.spark_window import SparkWindow
 from benchmarks.systems.system import System
 from benchmarks.systems.tws_pandas import TransformWithStatePandas
@@ -50,6 +51,7 @@ def all_systems(environments: Mapping[str, str]) -> dict[str, System]:
         GroupStatePandas(),
         GeneralWhole(),
         GeneralIncremental(),
+        SnapshotsInProcess(),
     )
     elsewhere = (ScriptSystem(script, environments.get(script.name)) for script in SCRIPTS)
     return {system.name: system for system in (*here, *elsewhere)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from benchmarks.question import Question
 from benchmarks.systems.muntin_query import muntin_results
 from benchmarks.systems.system import SparkSystem
-from benchmarks.windows import Calendar, Hopping, Session
+from benchmarks.windows import Calendar, Hopping, Session, Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,7 +17,7 @@ class MuntinColumnar(SparkSystem):
     """The columnar evaluator."""
 
     name = "muntin columnar"
-    has = (Hopping, Session, Calendar)
+    has = (Hopping, Session, Calendar, Snapshot)
 
     def results(self, stream: DataFrame, question: Question) -> DataFrame:
         """Return the results."""

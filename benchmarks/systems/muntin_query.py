@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
+from benchmarks.data import MICROSECONDS
 from benchmarks.question import Question
-from benchmarks.windows import Calendar, Hopping, LastRows, Session, Windows
-from muntin import Module, WindowSpecification, calendar, hopping, last, session
+from benchmarks.windows import Calendar, Hopping, LastRows, Session, Snapshot, Windows
+from benchmarks.windows.snapshots import FACTOR, SPREAD
+from muntin import Module, WindowSpecification, calendar, hopping, last, session, snapshot
 from muntin_engine import events, module
 
 if TYPE_CHECKING:
@@ -26,13 +28,24 @@ def muntin_results(
     is_by_rows = isinstance(question.windows, LastRows)
     order = "at" if is_by_rows else None  # times of a key differ
     start = "window.end - interval 1 microsecond" if is_by_rows else "window.start"
+    delay = f"{question.delay} seconds"
+    if isinstance(question.windows, Snapshot):
+        lasting = with_ends(stream, question.windows)
+        known = events(lasting, key="key", start="at", end="end", delay=delay, buckets=BUCKETS)
+    else:
+        known = events(stream, key="key", at="at", order=order, delay=delay, buckets=BUCKETS)
     return (
-        events(stream, key="key", at="at", order=order, delay=f"{question.delay} seconds", buckets=BUCKETS)
-        .window(specification_of(question.windows), evaluator=evaluator)
+        known.window(specification_of(question.windows), evaluator=evaluator)
         .aggregate(value=module(aggregate, "value"))
         .results()
         .selectExpr("key", f"{start} AS start", "value")
     )
+
+
+def with_ends(stream: DataFrame, windows: Snapshot) -> DataFrame:
+    """Return rows with when they end, as `Snapshot.ends` says."""
+    lengths = f"1 + unix_micros(at) % {SPREAD} * {FACTOR} % {windows.longest * MICROSECONDS}"
+    return stream.selectExpr("*", f"timestamp_micros(unix_micros(at) + {lengths}) AS end")
 
 
 def specification_of(windows: Windows) -> WindowSpecification:
@@ -46,4 +59,6 @@ def specification_of(windows: Windows) -> WindowSpecification:
             return calendar("day", zone=zone)
         case LastRows(size, every):
             return last(size).trigger(every)
+        case Snapshot():
+            return snapshot()
     raise TypeError(f"there is no {windows} in Muntin")

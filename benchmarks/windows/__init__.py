@@ -4,6 +4,19 @@ from benchmarks.windows.calendar import Calendar
 from benchmarks.windows.hopping import Hopping
 from benchmarks.windows.last_rows import LastRows
 from benchmarks.windows.sessions import Session
+from benchmarks.windows.snapshots import Snapshot
 from benchmarks.windows.windows import ANSWERS, Aggregate, Floats, Ints, Rows, Windows
 
-__all__ = ["ANSWERS", "Aggregate", "Calendar", "Floats", "Hopping", "Ints", "LastRows", "Rows", "Session", "Windows"]
+__all__ = [
+    "ANSWERS",
+    "Aggregate",
+    "Calendar",
+    "Floats",
+    "Hopping",
+    "Ints",
+    "LastRows",
+    "Rows",
+    "Session",
+    "Snapshot",
+    "Windows",
+]

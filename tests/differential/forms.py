@@ -70,6 +70,39 @@ class Statistics(ColumnarAggregate[int | None, list[float]]):
         return results
 
 
+class Sums(ColumnarAggregate[int | None, list[float]]):
+    """A component of each kind that can be subtracted: numbers that wrap around, floats and vectors."""
+
+    name, version = "test.sums", "1"
+
+    def components(self) -> Mapping[str, Component]:
+        return {
+            "count": Component.count(),
+            "whole": Component.sum("int64"),
+            "total": Component.sum(),
+            "mean": Component.mean("float32"),
+            "wrapping": Component.sum("uint8"),
+            "histogram": Component.sum("int64", shape=(4,)),
+            "moments": Component.sum(shape=(2,)),
+        }
+
+    def lift(self, payloads: Any) -> Mapping[str, Any]:
+        return {
+            "whole": payloads,
+            "total": payloads / 2,
+            "mean": payloads / 4,
+            "wrapping": (payloads * 40).astype("uint8"),
+            "histogram": np.eye(4, dtype="int64")[payloads % 4],
+            "moments": np.stack([payloads / 8, payloads * payloads], axis=1),
+        }
+
+    def compute_results(self, components: Mapping[str, Any]) -> Any:
+        columns = [components[name].reshape(len(components["count"]), -1) for name in self.components()]
+        results = np.empty(len(columns[0]), object)
+        results[:] = [tuple(row) for row in np.concatenate(columns, axis=1).tolist()]
+        return results
+
+
 class Nulls(ColumnarAggregate[int | None, int | None]):
     """Reads nulls, and returns some."""
 
@@ -178,6 +211,14 @@ FORMS: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
     "all": (Nulls(), Statistics(), Everything(), Members()),
     "hostile": (HostileSums(),),
 }
+
+INVERTIBLE: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
+    "sums": (Sums(),),
+    "counts": FORMS["counts"],
+    "several": (Nulls(), Sums(), Members()),
+    "hostile": FORMS["hostile"],
+}
+"""Those whose components can all be subtracted."""
 
 ORACLES: dict[str, tuple[Aggregate[Any, Any], ...]] = {"hostile": (PlainHostileSums(),)}
 """What says what some of them must give, where they themselves are not believed."""

@@ -65,8 +65,11 @@ class SessionRun(SliceRun):
         rows = [*changes, *self._late_rows]
         for change in self._random.sample(rows, len(rows)):
             tasks[self._random.randrange(3)].append(change)
-        fusing = Fusing(self.case.window.gap)  # type: ignore[attr-defined]
-        return [blob for task in tasks if task for blob in self._blobs(fusing, self._rows(task))]
+        return [blob for task in tasks if task for blob in self._blobs(self._fusing(), self._rows(task))]
+
+    def _fusing(self) -> Fusing:
+        """Return the way in which stretches of events fuse."""
+        return Fusing(self.case.window.gap)  # type: ignore[attr-defined]
 
     def _blobs(self, fusing: Fusing, rows: Rows) -> Iterable[BucketBlob]:
         """Return what a task of the map side makes of its rows."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin import INFINITY, EmitPolicy, Insertion, Window, WindowKind
+from muntin import INFINITY, ColumnarAggregate, EmitPolicy, Insertion, Window, WindowKind
 from muntin.schemas import describe
 from muntin.testing import reference
 from muntin.testing.batches import Batch, KeyedChange
@@ -72,12 +72,16 @@ class SliceCase:
         """Itself, as far as progress goes."""
         return self
 
+    @property
+    def modules(self) -> tuple[ColumnarAggregate[Any, Any], ...]:
+        """The aggregates."""
+        return FORMS[self.forms]
+
     @cached_property
     def reference(self) -> reference.WindowedQuery:
         """The query as the oracle reads it."""
-        computations = [
-            reference.Computation(remembered(module)) for module in ORACLES.get(self.forms, FORMS[self.forms])
-        ]
+        oracles = ORACLES.get(self.forms, self.modules)
+        computations = [reference.Computation(remembered(module)) for module in oracles]
         return reference.WindowedQuery(self.window, computations, ends_move=False)
 
     @cached_property
@@ -92,7 +96,7 @@ class SliceCase:
 
     @cached_property
     def bound(self) -> tuple[BoundForm, ...]:
-        return tuple(BoundForm(form, f"{form.name} {form.version}", (0,), (READS,)) for form in FORMS[self.forms])
+        return tuple(BoundForm(form, f"{form.name} {form.version}", (0,), (READS,)) for form in self.modules)
 
     @property
     def stream(self) -> Script:

@@ -136,6 +136,13 @@ class Rash(Each):
         return self.length
 
 
+class Sharp(Each):
+    """Says that it is cut at the edges of events, and has a window from each start."""
+
+    def cuts_at_edges(self) -> bool:
+        return True
+
+
 @dataclass(frozen=True)
 class Squares(Periods):
     """Period n begins at n squared, before tick 0 at its negative; each ends where the next one begins."""
@@ -240,8 +247,8 @@ class Mutable(Growing):
     periods = Unhashable()
 
 
-HOSTILE_GRIDS: list[WindowKind] = [Unpunctual(), Miscounting(), Shifted(), Numberless(), Anew(), Mutable()]
-"""Kinds whose grids of periods make other windows, or count ticks into others; all else is right."""
+HOSTILE_GRIDS: list[WindowKind] = [Unpunctual(), Miscounting(), Shifted(), Numberless(), Anew(), Mutable(), Sharp()]
+"""Kinds whose grids of periods or edges make other windows, or count ticks into others; all else is right."""
 
 HOSTILE_KINDS: dict[str, WindowKind] = {
     "test_windows_ascend_in_start_and_in_end": Crowded(),

@@ -223,8 +223,15 @@ class Plan:
 
     @property
     def gap(self) -> int | None:
-        """For how long after its last tick an event counts, where windows are sessions of one specification."""
-        return None if self.named_windows or len(self.inputs) > 1 else self.window.fuses_within()
+        """For how long after its last tick an event counts, where that makes the windows: of sessions, or snapshots."""
+        if self.named_windows or len(self.inputs) > 1:
+            return None
+        return 1 if self.is_cut_at_edges else self.window.fuses_within()
+
+    @property
+    def is_cut_at_edges(self) -> bool:
+        """True if windows are the snapshots of one specification."""
+        return not self.named_windows and len(self.inputs) == 1 and self.window.cuts_at_edges()
 
     @property
     def why_no_lifting(self) -> str | None:

@@ -26,6 +26,10 @@ class SnapshotWindows(WindowKind):
     ends_move: ClassVar[bool] = True
     can_be_time_bound: ClassVar[bool] = True
 
+    def cuts_at_edges(self) -> bool:
+        """Return True."""
+        return True
+
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the snapshots over a stretch."""
         edges = _edges(known)

@@ -63,6 +63,15 @@ class WindowSpecification(ABC):
         """
         return None
 
+    def cuts_at_edges(self) -> bool:
+        """Return True if windows lie between neighbouring ends of lifetimes: each start or end of an event is a cut.
+
+        That is: `membership(start, end)` is `(start, end)`, and `cut` yields the pairs of neighbours in `known.edges`.
+        Partial states of such windows may be added where events start and subtracted where they end. False, the
+        default, if windows are others.
+        """
+        return False
+
     @property
     def reach(self) -> int:
         """For how long after its end an event may count; where windows do not wait for events, none counts longer."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from muntin import Merge
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.contract import OverSlices, without_form
+from muntin_engine.evaluators.over_slices.contract import OverSlices, without_form, without_inverse
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -29,8 +29,8 @@ class ColumnarEvaluator(OverSlices):
     uses_forms = True
 
     def lacks(self, plan: Plan) -> str | None:
-        """Return that a module has no columnar form."""
-        return without_form(plan)
+        """Return that a module has no columnar form, or, of snapshots, one that cannot be subtracted."""
+        return without_form(plan) or (without_inverse(plan) if plan.is_cut_at_edges else None)
 
     def explain_module(self, plan: Plan, module: ModulePlan) -> str:
         """Say how it computes a module, and why so."""
@@ -38,6 +38,8 @@ class ColumnarEvaluator(OverSlices):
         kept = ", ".join(f"{name} ({part.merge} {part.dtype})" for name, part in components.items())
         if any(part.merge is Merge.COLLECT for part in components.values()):
             return f"keeps {kept}; each window sorts all its values"
+        if plan.is_cut_at_edges:
+            return f"keeps {kept}; added where an event starts, and subtracted where it ends"
         if plan.gap is not None:
             return f"keeps {kept}; what is near each other is fused"
         if plan.input.lifetimes != "point":
@@ -50,6 +52,8 @@ class ColumnarEvaluator(OverSlices):
         """Say what a row costs."""
         if plan.gap is None:
             return super().explain_row(plan)
+        if plan.is_cut_at_edges:
+            return "lifted before the shuffle; its start and its end are sorted among those of its key after it"
         return "lifted before the shuffle, and fused with its session after it"
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:

@@ -40,7 +40,7 @@ def sessions_of(keys: IntArray, lows: IntArray, highs: IntArray) -> Sessions:
         lows: Where each stretch starts.
         highs: Where it ends.
     """
-    order = _by_key_and_start(keys, lows)
+    order = by_key_and_start(keys, lows)
     some_keys, starts, ends = keys[order], lows[order], highs[order]
     is_first = np.empty(len(order), np.bool_)
     is_first[:1] = True
@@ -54,14 +54,25 @@ def sessions_of(keys: IntArray, lows: IntArray, highs: IntArray) -> Sessions:
     return Sessions(codes, some_keys[firsts], starts[firsts], reached[lasts])
 
 
-def _by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
-    """Return the places of stretches in the order of keys and then of starts; as one number they are sorted faster."""
+def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
+    """Return the places of stretches in the order of keys and then of starts.
+
+    Cost: as one number both are sorted faster, and with the place in the same number twice as fast again.
+    """
     if not len(keys):
         return np.empty(0, np.int64)
     least, largest = int(lows.min()), int(lows.max())
-    if (largest - least + 1) * (int(keys.max()) + 1) >= _MOST:
+    size, bits = (largest - least + 1) * (int(keys.max()) + 1), len(keys).bit_length()
+    if size >= _MOST:
         return np.lexsort((lows, keys))
-    return np.argsort(keys * (largest - least + 1) + (lows - least))
+    codes = keys * (largest - least + 1) + (lows - least)
+    if size << bits >= _MOST:
+        return np.argsort(codes)
+    codes <<= bits
+    codes |= np.arange(len(codes))
+    codes.sort()
+    codes &= (1 << bits) - 1
+    return codes
 
 
 def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:

@@ -13,6 +13,7 @@ from muntin import TimestampPolicy, Window
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.evaluators.columnar.in_memory import form_values, row_without_inputs, rows_of
+from muntin_engine.evaluators.edges.store import EdgeStore
 from muntin_engine.evaluators.fused.bucket import FusedBucket
 from muntin_engine.evaluators.fused.lifting import Fusing, lift_rows
 from muntin_engine.evaluators.fused.session_rows import blobs_of_rows
@@ -66,14 +67,14 @@ class SessionsInMemory(ABC):
 
 
 class ArraySessionsInMemory(SessionsInMemory):
-    """Fuses the components of columnar forms."""
+    """Fuses the components of columnar forms, or adds them up between the edges of events."""
 
     def __init__(self, plan: Plan, cells: Cells, codec: Codec) -> None:
         super().__init__(plan, cells, codec)
         self._forms = bound_forms(plan, [Meter() for _ in plan.modules])
 
     def _store(self) -> FusedStore:
-        return FusedStore(self._forms, at_end=self._at_end)
+        return (EdgeStore if self._plan.is_cut_at_edges else FusedStore)(self._forms, at_end=self._at_end)
 
     def _lift(self, key: Key, row: InputChange) -> Iterable[BucketBlob]:
         return lift_rows(self._fusing, self._forms, rows_of(self._plan, key, row))

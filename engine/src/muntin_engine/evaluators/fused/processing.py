@@ -1,9 +1,10 @@
-"""A micro-batch of a bucket of sessions, evaluated on arrays or with Python states."""
+"""A micro-batch of a bucket of sessions, on arrays or with Python states, or of snapshots on arrays."""
 
 from __future__ import annotations
 
 from muntin import TimestampPolicy
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+from muntin_engine.evaluators.edges.store import EdgeStore
 from muntin_engine.evaluators.fused.bucket import FusedBucket
 from muntin_engine.evaluators.fused.result_tables import session_tables, state_session_tables
 from muntin_engine.evaluators.fused.state_store import ClosedStates, StateSessionStore
@@ -15,9 +16,10 @@ from muntin_engine.state.cells import Cells
 
 def process(task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
     """Evaluate a micro-batch of a bucket on arrays, and write its state."""
+    store = EdgeStore if task.plan.is_cut_at_edges else FusedStore
 
     def make_store() -> FusedStore:
-        return FusedStore(task.forms, at_end=_at_end(task))
+        return store(task.forms, at_end=_at_end(task))
 
     return process_slices(
         task, bucket, cells, batch, make_store, session_tables, ClosedSessions.window_count, FusedBucket

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
+from muntin import Merge
 from muntin_engine.core.slice_grid import SliceGrid, share_slices
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.plan.plan import Plan
@@ -14,7 +15,7 @@ from muntin_engine.plan.plan import Plan
 class OverSlices(Evaluator):
     """Merges rows into partial states of slices, or of ranges of windows, and makes windows of those.
 
-    Sessions have no slices: their partial states are fused.
+    Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted.
     """
 
     takes_several_windows = True
@@ -42,6 +43,8 @@ class OverSlices(Evaluator):
 
     def explain_state(self, plan: Plan) -> str:
         """Say what is kept between micro-batches, and its bound."""
+        if plan.is_cut_at_edges:
+            return "a partial state per event until the watermark passes its end; a batch writes only its own"
         if plan.gap is not None:
             return "a partial state per key and open session; a batch writes only its own partial states"
         unit = "slice" if plan.input.lifetimes == "point" else "range of windows"
@@ -84,3 +87,14 @@ def without_form(plan: Plan) -> str | None:
     """Return that a module has no columnar form; None if all have one."""
     label = next((module.label for module in plan.modules if module.form is None), None)
     return None if label is None else f"{label} has no columnar form for its input"
+
+
+def without_inverse(plan: Plan) -> str | None:
+    """Return that what a form keeps cannot be subtracted where an event ends; None if all of it can."""
+    for module in plan.modules:
+        for name, part in (module.form.components() if module.form is not None else {}).items():
+            is_sum = part.merge in (Merge.ADD, Merge.COUNT) and part.has_inverse
+            if not (is_sum or part.is_exact):
+                kept = f"{name} ({part.merge} {part.dtype})"
+                return f"{module.label} keeps {kept}, which cannot be subtracted where an event of a snapshot ends"
+    return None

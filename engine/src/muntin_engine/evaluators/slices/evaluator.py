@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from muntin import SupportsCombine, SupportsDeduct
 from muntin_engine.evaluators.evaluator import InMemory
 from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
-from muntin_engine.evaluators.over_slices.contract import OverSlices
+from muntin_engine.evaluators.over_slices.contract import OverSlices, without_inverse
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -28,7 +28,9 @@ class SlicedEvaluator(OverSlices):
     advantage = "all modules define combine"
 
     def lacks(self, plan: Plan) -> str | None:
-        """Return that rows have several slices, or that a module cannot merge states."""
+        """Return that rows have several slices, or that a module cannot merge states; those of snapshots never are."""
+        if plan.is_cut_at_edges:
+            return without_inverse(plan) or plan.why_no_steps
         if plan.gap is None and plan.input.lifetimes != "point":
             return "events have lifetimes, so a row may lie in several slices"
         for module in plan.modules:

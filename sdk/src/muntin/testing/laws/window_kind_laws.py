@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -158,9 +158,9 @@ class WindowKindLaws(Conformance):
             if window.start >= until or window.end <= since:
                 raise trial.broken(f"shows({first}, {last}) is {(since, until)}, and {window} comes or goes")
 
-    @law("return None from grid and fuses_within, or what makes the same windows and members")
+    @law("let grid, fuses_within and cuts_at_edges say what makes the same windows and members, or nothing")
     def test_a_shortcut_makes_the_same_windows(self, trial: WindowKindTrial) -> None:
-        """A grid, or a gap within which events fuse, makes the windows that `cut` makes, with the same members."""
+        """A grid, a gap within which events fuse, or their edges make the windows that `cut` makes, with members."""
         history = trial.history()
         grid, gap = trial.ask("grid"), trial.ask("fuses_within")
         stretches, windows = trial.members(history), trial.with_members(history)
@@ -169,6 +169,13 @@ class WindowKindLaws(Conformance):
             trial.expect(sorted(stretches) == sorted(wanted), lambda: f"members count on {stretches}, not on {wanted}")
             parts = [Window(*part) for part in Stretches(wanted).covered]
             trial.expect_equal("what is connected", parts, "windows", windows)
+        if trial.ask("cuts_at_edges"):
+            trial.expect(
+                sorted(stretches) == sorted(history), lambda: f"members count on {stretches}, not as they last"
+            )
+            between = starmap(Window, pairwise(Stretches(history).edges))
+            held = [w for w in between if any(start < w.end and end > w.start for start, end in history)]
+            trial.expect_equal("between edges", held, "windows", windows)
         if grid is not None:
             same = grid.periods == trial.ask("grid").periods and type(grid.periods).__hash__ is not None
             told = f"{grid.periods!r} is another one each time, or cannot be hashed: make it a frozen dataclass"

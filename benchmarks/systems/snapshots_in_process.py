@@ -1,0 +1,111 @@
+"""The columnar evaluator by itself over snapshots: one bucket in this process, no Spark, no Java.
+
+Rows are lifted as a task of the map side lifts them, cross as bytes, and are evaluated as in a worker, with a batch per
+file. Reading the files is not measured; making the results is.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.data import MICROSECONDS, Files
+from benchmarks.measurement import Batch, Memory, Run
+from benchmarks.memory import MemoryWatch
+from benchmarks.question import Question
+from benchmarks.systems.system import System
+from benchmarks.windows import Snapshot
+from benchmarks.windows.windows import table_of, ticks
+from muntin.schemas import describe
+from muntin_engine.core.changes import Progress
+from muntin_engine.evaluators.columnar.lifting import Rows
+from muntin_engine.evaluators.columnar.results import form_results
+from muntin_engine.evaluators.edges.store import EdgeStore
+from muntin_engine.evaluators.fused.bucket import FusedBucket
+from muntin_engine.evaluators.fused.lifting import Fusing, lift_rows
+from muntin_engine.exchange.bound_form import BoundForm
+from muntin_engine.exchange.bucket_task import without_collector
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.kept_stores import KeptStores
+from muntin_stats.columns.average import ColumnarAverage
+
+
+class _FileBatch(NamedTuple):
+    rows: Rows
+    progress: Progress
+
+
+class _Bucket:
+    """A bucket with an average."""
+
+    def __init__(self) -> None:
+        self.cells = MemoryCells()
+        self._forms = (BoundForm(ColumnarAverage(), "stats.average 0", (0,), (describe(float, "value"),)),)
+        self._kept = KeptStores()
+
+    def take(self, batch: _FileBatch) -> Iterator[pa.Table]:
+        """Yield what a batch completes."""
+        blobs = [blob.blob for blob in lift_rows(Fusing(1), self._forms, batch.rows)]
+        bucket = FusedBucket((), self._store, self.cells, Codec(), Compatibility({}), self._kept, "bucket")
+        for complete in bucket.process(blobs, batch.progress).output:
+            windows, _, keys = complete.output
+            values = form_results(self._forms[0], 0, windows)
+            yield table_of(keys.column("k0").to_numpy(), windows.windows, np.asarray(values))
+
+    def _store(self) -> EdgeStore:
+        return EdgeStore(self._forms, at_end=False)
+
+
+class SnapshotsInProcess(System):
+    """The columnar evaluator with an average."""
+
+    name = "columnar snapshots"
+    has = (Snapshot,)
+
+    @property
+    def note(self) -> str | None:
+        """Say that there is no Spark."""
+        return "in process, without Spark, on one core"
+
+    def measure(self, question: Question, files: Files, limit: float) -> Run:
+        """Run all batches through a bucket."""
+        waiting, bucket, done = list(_batches(question, files)), _Bucket(), list[Batch]()
+        gc.collect()
+        with MemoryWatch.over(os.getpid(), with_root=True) as watch, without_collector():
+            started = time.perf_counter()
+            for batch in waiting:
+                before = time.perf_counter()
+                results = sum(map(len, bucket.take(batch)))
+                now = time.perf_counter()
+                held = sum(map(len, bucket.cells.cells.values()))
+                done.append(Batch(len(batch.rows), now - before, results, held))
+                if now - started > limit:
+                    break
+            seconds = time.perf_counter() - started
+        return Run(seconds, tuple(done), Memory(python=watch.peak.python), is_cut=len(done) < len(waiting))
+
+    def answer(self, question: Question, files: Files) -> pa.Table:
+        """Run all batches through a bucket and keep its output."""
+        bucket = _Bucket()
+        return pa.concat_tables(table for batch in _batches(question, files) for table in bucket.take(batch))
+
+
+def _batches(question: Question, files: Files) -> Iterator[_FileBatch]:
+    """Yield a batch for each file."""
+    assert isinstance(question.windows, Snapshot)
+    newest = 0
+    for path in files.paths:
+        table = pq.read_table(path).combine_chunks()
+        at, (key, value) = ticks(table["at"]), (table[name].chunk(0) for name in ("key", "value"))
+        rows = Rows(np.zeros(len(at), np.int32), at, question.windows.ends(at), [key], [value])
+        newest = max(newest, int(at.max()))
+        yield _FileBatch(rows, Progress(newest - question.delay * MICROSECONDS, newest, newest))

@@ -1,0 +1,1 @@
+"""Snapshots: partial states that are added where events start and subtracted where they end."""

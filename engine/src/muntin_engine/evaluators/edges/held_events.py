@@ -1,0 +1,72 @@
+"""The events of a bucket that snapshots are made of, as partial states from their starts to their ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from muntin import EARLIEST, INFINITY
+from muntin.columnar.arrays import BoolArray
+from muntin_engine.evaluators.columnar.partials import Partials, concat
+from muntin_engine.evaluators.edges.snapshots import lies_before, snapshots_of
+from muntin_engine.evaluators.fused.held_sessions import HeldSessions, ends_of
+
+
+class HeldEvents(HeldSessions[Partials]):
+    """The events that do not end before the watermark; each is a partial state.
+
+    Those that began before it are cut: they begin at the last edge of their key before the watermark, where its first
+    open snapshot starts. So an event that ended there need not be held.
+
+    Cost: a few passes over the live events for each batch, and a sort of the edges that the watermark passes.
+    """
+
+    def __init__(self) -> None:
+        """Hold nothing."""
+        super().__init__(concat)
+        self._cut_at: int | None = None
+
+    def ended(self, first: int, last: int) -> Partials | None:
+        """Return the snapshots that end at the watermark `first` or later, and before the watermark `last`."""
+        if self._cut_at != first:  # read from a log, where events are as they came
+            self.forget(first)
+        whole = self.whole()
+        return None if whole is None or first == last else snapshots_of(whole, first, last)
+
+    def forget(self, first_live: int) -> None:
+        """Drop the events that end before a watermark, and cut those that begin before it."""
+        whole = self.whole()
+        if whole is not None:
+            alive = _cut(whole, first_live)
+            self._pieces = [alive] if len(alive) else []
+        self._cut_at = first_live
+
+    def hold(self, piece: Partials) -> BoolArray:
+        """Return for each event, as it came, whether it is held, or ended where an open snapshot starts."""
+        whole, cut_at = self.whole(), self._cut_at
+        assert cut_at is not None, "a batch closes snapshots before it is written"
+        if whole is None:
+            return np.zeros(len(piece), np.bool_)
+        opened = np.full(int(max(whole.keys.max(), piece.keys.max(initial=0))) + 1, INFINITY)
+        is_begun = lies_before(whole.slices, cut_at)
+        opened[whole.keys[is_begun]] = whole.slices[is_begun]
+        ends = ends_of(piece)
+        is_held: BoolArray = (ends >= cut_at) | (ends == opened[piece.keys])
+        return is_held
+
+
+def _cut(events: Partials, watermark: int) -> Partials:
+    """Return the events that do not end before a watermark; those that begin before it do so at their key's last edge.
+
+    It makes no difference whether they were cut before, at an earlier watermark or at the same one.
+    """
+    starts, ends = events.slices, ends_of(events)
+    is_begun, is_over = lies_before(starts, watermark), lies_before(ends, watermark)
+    if not is_begun.any():
+        return events
+    last_edges = np.full(int(events.keys.max()) + 1, EARLIEST)
+    np.maximum.at(last_edges, events.keys[is_begun], starts[is_begun])
+    np.maximum.at(last_edges, events.keys[is_over], ends[is_over])
+    cut = replace(events, slices=np.where(is_begun, last_edges[events.keys], starts))
+    return cut.take(np.flatnonzero(~is_over)) if is_over.any() else cut
