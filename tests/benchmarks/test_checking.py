@@ -15,7 +15,7 @@ import pytest
 from benchmarks.checking import Difference, WrongAnswersError, check, closed, compare, expected_answers
 from benchmarks.data import MICROSECONDS, SCHEMA, Data, Files, Pace, lifetimes_of, write_data
 from benchmarks.question import Question
-from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session
+from benchmarks.windows import Aggregate, Calendar, Hopping, LastRows, Session, Snapshot
 from tests.benchmarks.build import QUESTION, answers
 
 RIGHT = answers((1, 0, 2.0), (1, 60, 3.0), (2, 0, 4.0))
@@ -219,7 +219,7 @@ def test_an_average_of_the_last_rows_is_over_as_many_as_there_are(tmp_path: Path
 
 
 def test_a_question_travels_as_json() -> None:
-    for windows in (Hopping(60, 10), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10)):
+    for windows in (Hopping(60, 10), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10), Snapshot(30)):
         question = Question("max", windows, Pace(500, 2000))
         assert Question.from_data(json.loads(json.dumps(question.as_data()))) == question
     assert [str(kind) for kind in (Calendar("UTC"), LastRows(100, 10))] == ["day in UTC", "last 100 rows / 10 rows"]

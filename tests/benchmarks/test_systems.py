@@ -23,7 +23,8 @@ from benchmarks.systems.pieces import pieces
 from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax, WholeAverage
 from benchmarks.systems.program import ProgramError, running
 from benchmarks.systems.script import Script, ScriptSystem
-from benchmarks.windows import Calendar, Hopping, LastRows, Session, Windows
+from benchmarks.systems.snapshots_in_process import SnapshotsInProcess
+from benchmarks.windows import Calendar, Hopping, LastRows, Session, Snapshot, Windows
 from muntin.testing import AggregateLaws, IncrementalAggregateLaws
 
 HOPPING = Assignment("average", 30, 10)
@@ -117,18 +118,35 @@ def test_a_system_says_which_windows_it_has() -> None:
         "beam",
         "pyflink",
     }
-    assert able["tumbling 60 s"] == {*systems} - {"muntin in order"}
+    assert able["tumbling 60 s"] == {*systems} - {"muntin in order", "columnar snapshots"}
+    assert {name for name in systems if not systems[name].why_not(Snapshot(30))} == {
+        "muntin columnar",
+        "muntin general",
+        "columnar snapshots",
+    }
     assert systems["bytewax"].why_not(kinds[2]) == "has no day in Europe/Berlin"
 
 
 def test_windows_of_muntin_are_those_that_are_asked_for() -> None:
-    kinds: list[Windows] = [Hopping(60, 10), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10)]
+    kinds: list[Windows] = [Hopping(60, 10), Session(20), Calendar("Europe/Berlin"), LastRows(100, 10), Snapshot(30)]
     assert [str(specification_of(windows)) for windows in kinds] == [
         "hopping(60000000, 10000000)",
         "session(20000000)",
         "calendar('day', zone='Europe/Berlin')",
         "last(100).trigger(10)",
+        "snapshot()",
     ]
+
+
+def test_snapshots_in_process_are_right_and_measured(tmp_path: Path) -> None:
+    files, question, system = (
+        write_data(Data(20, 3_000, 2), tmp_path),
+        Question("average", Snapshot(30)),
+        SnapshotsInProcess(),
+    )
+    expected = closed(expected_answers(question, files), question, files)
+    assert check(system.name, question, expected, closed(system.answer(question, files), question, files)) > 10_000
+    assert system.measure(question, files, limit=60).rows == 6_000
 
 
 def test_a_program_gets_the_rows_it_asked_for(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ evaluation, for final results and level=0.5, way='strict'
   hopping, any         general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
   landmark, any        general    a constant for each window that it is a member of  landmark('1 hour') is no regular grid
   session, any         general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
-  snapshot, any        general    a constant for each window that it is a member of  snapshot() is cut by each key's own events
+  snapshot, any        general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
   trailing, any        general    a constant for each window that it is a member of  trailing('1 hour') is cut by each key's own events
   tumbling, any        general    a constant for each window that it is a member of  tides.above 1.0.0 sees events and the window
 """  # noqa: E501  # as it is printed

@@ -154,6 +154,6 @@ def test_snapshots_are_sums_of_the_events_that_overlap_them() -> None:
                 if over.any() and first <= high < last:
                     expected.append((key, low, high, over.sum(), values[over].sum()))
         found = snapshots_of(events, first, last)
-        assert (
-            list(zip(found.keys, found.slices, ends_of(found), found.rows, found.parts[whole], strict=True)) == expected
-        )
+        sums = found.parts[whole]
+        assert isinstance(sums, np.ndarray)
+        assert list(zip(found.keys, found.slices, ends_of(found), found.rows, sums, strict=True)) == expected
