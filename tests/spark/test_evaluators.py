@@ -13,11 +13,11 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin import Event, Module, WindowKind, hopping, tumbling
+from muntin import Event, Module, WindowKind, hopping, snapshot, tumbling
 from muntin.testing import Computation, WindowedQuery, evaluate
 from muntin_engine import Query, events, module
 from muntin_engine.spark.failures import root_cause
-from tests.differential.forms import FORMS, Given
+from tests.differential.forms import FORMS, INVERTIBLE, Given
 from tests.spark.running import (
     Outcome,
     collect,
@@ -168,3 +168,14 @@ def test_several_windows_are_several_queries(spark: SparkSession, tmp_path: Path
 
 def _in_order(row: dict[str, Any]) -> str:
     return str(sorted(row.items(), key=lambda item: item[0]))
+
+
+def test_snapshots_on_arrays_are_those_of_the_general_evaluator(spark: SparkSession, tmp_path: Path) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [*rows(3, 2)[:-1], *rows(3, 1)])  # the last rows are late
+    calls = {f"m{place}": module(type(form), "payload") for place, form in enumerate(INVERTIBLE["several"])}
+    lasting = events(stream, key="key", start="start", end="end", change="change", delay=5, buckets=2)
+    asked = {name: lasting.window(snapshot(), evaluator=name).aggregate(**calls) for name in ("auto", "general")}
+    assert "columnar: all modules have a columnar form" in str(asked["auto"].explain())
+    streamed = run_together(asked, tmp_path / "checkpoint")
+    assert sorted(map(str, streamed["auto"])) == sorted(map(str, streamed["general"]))
+    assert len(streamed["auto"]) > 50
