@@ -34,3 +34,13 @@ def test_ids_are_distinct_ints_and_a_smaller_query_has_the_first_of_them() -> No
     assert len(set(ids)) == MOST_BUCKETS
     assert all(0 <= id < 2**31 for id in ids)
     assert bucket_ids(16) == ids[:16]
+
+
+def test_queries_of_one_pass_have_ids_of_their_own_that_are_spread_as_well() -> None:
+    places = range(5)
+    ids = [id for place in places for id in bucket_ids(MOST_BUCKETS, place)]
+    assert len(set(ids)) == 5 * MOST_BUCKETS
+    for place in places:
+        spread = Counter(murmur3(id) % 8 for id in bucket_ids(16, place))
+        assert spread == dict.fromkeys(range(8), 2)
+    assert len({murmur3(bucket_ids(1, place)[0]) % 8 for place in places}) == 5

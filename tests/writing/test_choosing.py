@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from muntin import QueryError
 from muntin_engine import ChangelogTable, ParquetFolder, Sink
-from muntin_engine.writing import choose_sinks
+from muntin_engine.writing import SinkLike
+from muntin_engine.writing import choose_sinks as choose_sinks_of
 
 
 class Nowhere(Sink):
@@ -17,6 +19,11 @@ class Nowhere(Sink):
 
     def write(self, batch: Any, batch_id: int) -> None:
         pass
+
+
+def choose_sinks(wanted: Mapping[str, SinkLike | None], checkpoint: str | Path) -> dict[str, Sink]:
+    """Return the sinks of a query that is asked alone."""
+    return choose_sinks_of({"": wanted}, checkpoint)[""]
 
 
 def take(batch: Any, batch_id: int) -> None:
@@ -74,6 +81,21 @@ def test_what_looks_like_a_path_is_one(named: str | Path) -> None:
 def test_two_in_one_place_are_refused(named: dict[str, Any]) -> None:
     with pytest.raises(QueryError, match="lie in each other's folder"):
         choose_sinks(named, "checkpoint")
+
+
+def test_queries_of_one_pass_write_to_places_of_their_own() -> None:
+    chosen = choose_sinks_of({"hourly": {"results": "a", "late": take}, "daily": {"results": "b"}}, "checkpoint")
+    assert {query: list(sinks) for query, sinks in chosen.items()} == {
+        "hourly": ["results", "late"],
+        "daily": ["results"],
+    }
+    with pytest.raises(QueryError, match=r"results\['hourly'\]=.* and late\['daily'\]=.* lie in each other's folder"):
+        choose_sinks_of({"hourly": {"results": "a"}, "daily": {"results": "b", "late": "a/late"}}, "checkpoint")
+    one = Nowhere()
+    with pytest.raises(QueryError, match=r"results\['hourly'\] and results\['daily'\] are the same sink"):
+        choose_sinks_of({"hourly": {"results": one}, "daily": {"results": one}}, "checkpoint")
+    with pytest.raises(QueryError, match="needs at least one sink for 'daily'"):
+        choose_sinks_of({"hourly": {"results": one}, "daily": {"results": None}}, "checkpoint")
 
 
 def test_a_checkpoint_elsewhere_is_in_nobodys_way(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.events import events
     from muntin_engine.api.functions import functions
     from muntin_engine.api.module import module
+    from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
     from muntin_engine.api.request import ModuleCall
     from muntin_engine.errors import (
@@ -34,6 +35,7 @@ else:
         "muntin_engine.api.events": ("events",),
         "muntin_engine.api.functions": ("functions",),
         "muntin_engine.api.module": ("module",),
+        "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
         "muntin_engine.api.request": ("ModuleCall",),
         "muntin_engine.errors": (
@@ -83,6 +85,7 @@ __all__ = [
     "ModuleCall",
     "ModuleNotOnWorkerError",
     "NotShippableError",
+    "OnePass",
     "ParquetFolder",
     "Query",
     "SessionConflictError",
@@ -104,6 +107,7 @@ __all__ = [
     "module",
     "monitor",
     "net_changes",
+    "one_pass",
     "prepare_session",
     "root_cause",
     "ship",

@@ -278,6 +278,24 @@ def check_output(output: object) -> None:
         raise QueryError(f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted'")
 
 
+def check_by_name(output: str, sinks: object, query: str) -> None:
+    """Refuse sinks of several queries that are not given by name.
+
+    Args:
+        output: The output that they take, for example `"results"`.
+        sinks: What is given; None where there are none.
+        query: The name of one of the queries.
+
+    Raises:
+        QueryError: They are not.
+    """
+    if sinks is not None and not isinstance(sinks, Mapping):
+        raise QueryError(
+            f"{output}={_spell(sinks)} does not say of which query\n"
+            f"  give a sink for each by name: {output}={{{query!r}: ...}}"
+        )
+
+
 def check_path(argument: str, path: object) -> None:
     """Refuse what is no path.
 

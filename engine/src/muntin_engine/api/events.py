@@ -30,6 +30,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     change: ColumnLike | None = None,
     new_end: ColumnLike | None = None,
     signal: ColumnLike | None = None,
+    rows: ColumnLike | None = None,
     delay: Duration | None = None,
     progress: ProgressPolicy | None = None,
     source: ColumnLike | None = None,
@@ -62,6 +63,9 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             early results, without time and key) or `"close"` (ends the stream). By default every row is an insertion.
         new_end: The new end in a revision.
         signal: The name of a signal.
+        rows: A condition, as text or as a column, that the rows of the stream meet. Others are as if they were not in
+            the DataFrame, punctuation too, as with `df.where(...)`. Queries of `one_pass` share a DataFrame, and may
+            take different rows of it. `EventStream.where` tests events instead.
         delay: Short for `progress=bounded_delay(delay)`.
         progress: The policy that advances the watermark, such as `bounded_delay("10 minutes")` or
             `bounded_disorder(rows=100)`. Punctuation rows advance it under every policy.
@@ -75,8 +79,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             such as `"10 minutes"`, and results have times in the same unit.
 
     Raises:
-        QueryError: The columns do not make events, for example neither `start` nor `at` is given; or both a delay and
-            a progress policy are given.
+        QueryError: The columns do not make events, for example neither `start` nor `at` is given; `rows` is no
+            condition; or both a delay and a progress policy are given.
         PolicyError: The delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
     """
@@ -93,6 +97,11 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         raise QueryError(f"a delay is a progress policy of its own: give delay={delay!r} or progress={progress!r}")
     check_buckets(buckets)
     check_sources(source, sources)
+    condition = None
+    if rows is not None:
+        from muntin_engine.spark.planning import condition_of
+
+        condition = condition_of(df, rows, "rows({})")
     return EventStream(
         df=df,
         keys=keys,
@@ -104,6 +113,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         change=change,
         new_end=new_end,
         signal=signal,
+        rows=condition,
         source=source,
         sources=tuple(sources),
         progress=progress or (Punctuated() if delay is None else bounded_delay(delay)),

@@ -190,7 +190,7 @@ class Outputs(PlannedQuery):
         from muntin_engine.spark.writing.write import write
 
         sinks = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
-        return write(self, sinks, checkpoint, trigger, on_end, name)
+        return write({"": self}, {"": sinks}, checkpoint, trigger, on_end, name)
 
     def close_checkpoint(
         self,
@@ -225,7 +225,7 @@ class Outputs(PlannedQuery):
         from muntin_engine.spark.writing.closing import close_checkpoint
 
         sinks = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
-        close_checkpoint(self, sinks, checkpoint)
+        close_checkpoint({"": self}, {"": sinks}, checkpoint)
 
     def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: bool = False) -> None:
         """Raise an error unless the query can continue from a checkpoint; an empty checkpoint is no error.
@@ -247,7 +247,7 @@ class Outputs(PlannedQuery):
         check_path("checkpoint", checkpoint)
         from muntin_engine.spark.writing.write import check_checkpoint
 
-        check_checkpoint(self, checkpoint, late=late)
+        check_checkpoint({"": self}, checkpoint, [""] if late else [])
 
     def explain(self, *, late: bool = False) -> str:
         """Explain the evaluation of the query, with reasons.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,28 @@ from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class ProjectedRows:
+    """How a projection is made, so that one DataFrame can hold the columns of several queries.
+
+    Attributes:
+        df: The DataFrame that the query writer gave.
+        columns: The columns by their names in the projection, all but `bucket`.
+        named: What identifies those that only name a column of `df`: columns of equal texts are equal.
+        condition: The condition that the rows of the query meet; None if all rows are its own.
+        buckets: Over how many buckets the keys are spread.
+        marks: Rows of other streams among them: each a stream, and the columns that its rows have.
+    """
+
+    df: DataFrame
+    columns: Mapping[str, Column]
+    named: Mapping[str, str]
+    condition: Column | None
+    buckets: int
+    marks: tuple[tuple[DataFrame, Mapping[str, Column]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -23,12 +45,14 @@ class Projection:
         keys: The Arrow types in which the keys travel.
         inputs: The Arrow types in which the inputs travel.
         has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
+        rows: How it is made.
     """
 
     df: DataFrame
     keys: tuple[pa.DataType, ...]
     inputs: tuple[pa.DataType, ...]
-    has_changes: bool = False
+    has_changes: bool
+    rows: ProjectedRows
 
 
 @dataclass(frozen=True, repr=False)

@@ -65,6 +65,7 @@ class InputRequest:
         new_end: The column of new ends.
         signal: The column of the names of signals.
         source: The column of the names of sources.
+        rows: The condition that rows meet; None if all are of the stream.
         conditions: What new events have to meet.
         is_edge: True if events are samples.
         sources: The names of the sources.
@@ -90,6 +91,7 @@ class InputRequest:
     new_end: ColumnLike | None = None
     signal: ColumnLike | None = None
     source: ColumnLike | None = None
+    rows: Column | None = None
     conditions: tuple[Column, ...] = ()
     is_edge: bool = False
     sources: tuple[str, ...] = ()

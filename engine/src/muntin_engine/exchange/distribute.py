@@ -74,44 +74,59 @@ def distribute(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator
 
     Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
     """
-    durations, progress = Durations(task), [Progress()] * len(task.inputs)
-    observed, signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
-    skipped = [0] * (len(task.choosy_labels) + 1)
-    evaluator = BY_NAME[task.plan.choice.evaluator]
-    lifts = evaluator.lifts_rows
-    for batch in _gather(batches, MOST_LIFTED if lifts else MOST_ROWS):
-        for given, part in by_side(task, batch):
-            side = given.side
-            with durations.stages["distribute"]:
-                rows, seen, sources, unaccepted, filtered = read_rows(given, part)
-                progress[side] = progress[side].advance(seen)
-                if sources:
-                    observed[side] = merged([*observed[side], *sources], given.tracker.starts_kept)
-                skipped = list(map(add, skipped, [*unaccepted, filtered]))
-                if "signal" in part.schema.names:
-                    signals |= signals_in(part)
-            with durations.stages["lift" if lifts else "distribute"]:
-                sent = list(_lifted(task, evaluator, rows) if lifts else _blobs(task, rows, side))
-            yield from sent
-    to_one = {"durations": durations.pack(), "skipped": skipped}
-    count = len(task.buckets)
-    first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
-    for side, (seen, some) in enumerate(zip(progress, observed, strict=True)):
-        told = {"signals": sorted(signals), "observed": pack_observations(some) if some else None}
-        to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
-        yield exchanged(task, list(task.buckets), {**to_all, **({} if side else first)}, seen, side)
-
-
-def _gather(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    """Yield larger batches: every one costs the same few hundred calls, whatever its length."""
-    waiting: list[pa.RecordBatch] = []
+    distribution = Distribution(task)
     for batch in batches:
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= most or sum(some.nbytes for some in waiting) >= MOST_BYTES:
-            yield pa.concat_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.concat_batches(waiting)
+        yield from distribution.take(batch)
+    yield from distribution.finish()
+
+
+class Distribution:
+    """The map side of a query in one task, which is handed batches of rows; several may take turns."""
+
+    def __init__(self, task: TaskPayload) -> None:
+        self._task = task
+        self._evaluator = BY_NAME[task.plan.choice.evaluator]
+        self._most = MOST_LIFTED if self._evaluator.lifts_rows else MOST_ROWS
+        self._waiting: list[pa.RecordBatch] = []
+        self._durations, self._progress = Durations(task), [Progress()] * len(task.inputs)
+        self._observed, self._signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
+        self._skipped = [0] * (len(task.choosy_labels) + 1)
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of a batch and of those that waited for more: each costs the same few hundred calls."""
+        self._waiting.append(batch)
+        rows, size = sum(map(len, self._waiting)), sum(some.nbytes for some in self._waiting)
+        if rows >= self._most or size >= MOST_BYTES:
+            yield from self._send()
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of what still waits, then the progress of all rows for each bucket."""
+        if self._waiting:
+            yield from self._send()
+        task, count = self._task, len(self._task.buckets)
+        to_one = {"durations": self._durations.pack(), "skipped": self._skipped}
+        first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
+        for side, (seen, some) in enumerate(zip(self._progress, self._observed, strict=True)):
+            told = {"signals": sorted(self._signals), "observed": pack_observations(some) if some else None}
+            to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
+            yield exchanged(task, list(task.buckets), {**to_all, **({} if side else first)}, seen, side)
+
+    def _send(self) -> Iterator[pa.RecordBatch]:
+        batch, self._waiting = pa.concat_batches(self._waiting), []
+        lifts, stages = self._evaluator.lifts_rows, self._durations.stages
+        for given, part in by_side(self._task, batch):
+            side = given.side
+            with stages["distribute"]:
+                rows, seen, sources, unaccepted, filtered = read_rows(given, part)
+                self._progress[side] = self._progress[side].advance(seen)
+                if sources:
+                    self._observed[side] = merged([*self._observed[side], *sources], given.tracker.starts_kept)
+                self._skipped = list(map(add, self._skipped, [*unaccepted, filtered]))
+                if "signal" in part.schema.names:
+                    self._signals |= signals_in(part)
+            with stages["lift" if lifts else "distribute"]:
+                sent = list(_lifted(self._task, self._evaluator, rows) if lifts else _blobs(self._task, rows, side))
+            yield from sent
 
 
 def _blobs(task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[pa.RecordBatch]:

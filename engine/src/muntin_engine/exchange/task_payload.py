@@ -150,6 +150,7 @@ class TaskPayload(MakesOnce):
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
         is_timed: True if the query says how long its stages and modules take.
         worker: How workers look after themselves.
+        place: The place of the query among those that one pass answers.
     """
 
     plan: Plan
@@ -161,6 +162,7 @@ class TaskPayload(MakesOnce):
     is_static: bool = False
     is_timed: bool = False
     worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen
+    place: int = 0
 
     def __getstate__(self) -> dict[str, object]:
         """Leave everything out of the pickle that follows from the fields."""
@@ -203,7 +205,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def buckets(self) -> tuple[int, ...]:
         """The ids of the buckets."""
-        return bucket_ids(self.plan.buckets)
+        return bucket_ids(self.plan.buckets, self.place)
 
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
@@ -258,7 +260,7 @@ _SEED: Final = 42
 
 
 @cache
-def bucket_ids(buckets: int) -> tuple[int, ...]:
+def bucket_ids(buckets: int, place: int = 0) -> tuple[int, ...]:
     """Return the ids of a number of buckets, at most `MOST_BUCKETS`, that Spark's hash partitioner spreads evenly.
 
     A small integer lands in state partition `murmur3(id) mod n`, which maps 0..7 onto only six of eight partitions.
@@ -266,16 +268,27 @@ def bucket_ids(buckets: int) -> tuple[int, ...]:
     partitions equally often for every power of two m that divides n, and nearly so for any other m; the ids of a
     smaller number of buckets are the first of a larger one.
 
+    Queries that one pass answers have ids of their own each. Those of the next one begin a partition later, so that
+    queries of one bucket do not all meet in the same.
+
+    Args:
+        buckets: How many buckets the query has.
+        place: The place of the query among those of one pass.
+
     Example:
         >>> [murmur3(id) % 4 for id in bucket_ids(4)]
         [0, 1, 2, 3]
+        >>> [murmur3(id) % 4 for id in bucket_ids(4, place=1)]
+        [1, 2, 3, 0]
     """
-    found: dict[int, int] = {}
-    candidate = 0
-    while len(found) < MOST_BUCKETS:
-        found.setdefault(murmur3(candidate) % MOST_BUCKETS, candidate)
+    found: list[list[int]] = [[] for _ in range(MOST_BUCKETS)]
+    missing, candidate = MOST_BUCKETS, 0
+    while missing:
+        of_hash = found[murmur3(candidate) % MOST_BUCKETS]
+        of_hash.append(candidate)
+        missing -= len(of_hash) == place + 1
         candidate += 1
-    return tuple(found[place] for place in range(buckets))
+    return tuple(found[(bucket + place) % MOST_BUCKETS][place] for bucket in range(buckets))
 
 
 def murmur3(value: int) -> int:

@@ -12,13 +12,16 @@ from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.query_identity import QueryIdentity
 
 
-def check_plans(plans: Sequence[Plan], stored: Sequence[QueryIdentity], checkpoint: str) -> None:
+def check_plans(
+    plans: Sequence[Plan], stored: Sequence[QueryIdentity], checkpoint: str, names: Sequence[str] = ()
+) -> None:
     """Raise unless a query, with those that it takes the results of, can go on with a checkpoint.
 
     Args:
-        plans: The plans, that of the query last.
+        plans: The plans, that of the query last; or, of one pass, those of all its queries last.
         stored: The properties that the states in the checkpoint depend on, in the same order.
         checkpoint: The checkpoint, for the error.
+        names: The names of the queries of one pass, in order.
 
     Raises:
         StateMismatchError: It cannot.
@@ -28,10 +31,12 @@ def check_plans(plans: Sequence[Plan], stored: Sequence[QueryIdentity], checkpoi
         raise StateMismatchError([number], checkpoint=checkpoint)
     differences: list[Difference] = []
     remedies: list[str] = []
-    for place, (plan, identity) in enumerate(zip(plans, stored, strict=True), 1):
+    called = [f" of query {place} of {len(plans)}" if len(plans) > 1 else "" for place, _ in enumerate(plans, 1)]
+    if names:
+        called[-len(names) :] = [f" of {name!r}" for name in names]
+    for of, plan, identity in zip(called, plans, stored, strict=True):
         found = _mismatch(plan, identity)
         if found is not None:
-            of = f" of query {place} of {len(plans)}" if len(plans) > 1 else ""
             differences += [replace(part, subject=part.subject + of) for part in found.differences]
             remedies += found.remedies
             if {part.subject for part in found.differences} == {"evaluator"}:

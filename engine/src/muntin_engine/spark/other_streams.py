@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -18,13 +18,13 @@ from muntin_engine.spark.types import axis_of, places_of
 _SECOND: Final = 1_000_000
 
 
-def with_marks(
-    projected: DataFrame, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, scale: AxisScale
-) -> DataFrame:
-    """Return projected events with the rows of other streams among them.
+def marks_of(
+    start: spark_types.StructField, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, scale: AxisScale
+) -> tuple[tuple[DataFrame, Mapping[str, Column]], ...]:
+    """Return the rows of other streams: each stream, and the columns that its rows have among projected events.
 
     Args:
-        projected: The events; a column `change` is added if they have none.
+        start: The starts of the events.
         heartbeats: Streams whose rows are punctuation.
         clock: A stream of readings.
         scale: The meaning of the events' times.
@@ -33,15 +33,20 @@ def with_marks(
         QueryError: The times of a heartbeat are of another kind than those of the events; or there is a clock, and
             times are decimals.
     """
-    if not heartbeats and clock is None:
-        return projected
-    if "change" not in projected.columns:
-        projected = projected.withColumn("change", F.lit("insert"))
-    marks = [_punctuation(projected.schema["start"], heartbeat) for heartbeat in heartbeats]
-    marks += [] if clock is None else [_readings(projected.schema["start"], clock, scale)]
-    for schema, mark in [(projected.schema, mark) for mark in marks]:
-        projected = projected.unionByName(_fitted(schema, *mark))
+    marks = [_punctuation(start, heartbeat) for heartbeat in heartbeats]
+    return (*marks, *([] if clock is None else [_readings(start, clock, scale)]))
+
+
+def with_marks(projected: DataFrame, marks: Iterable[tuple[DataFrame, Mapping[str, Column]]]) -> DataFrame:
+    """Return projected events, which say what they do, with the rows of other streams among them."""
+    for stream, given in marks:
+        projected = projected.unionByName(fitted(projected.schema, stream, given))
     return projected
+
+
+def fitted(schema: spark_types.StructType, df: DataFrame, given: Mapping[str, Column]) -> DataFrame:
+    """Return some columns of a stream under the schema of projected events; the others are null."""
+    return df.select(*(given.get(part.name, F.lit(None)).cast(part.dataType).alias(part.name) for part in schema))
 
 
 def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
@@ -77,11 +82,6 @@ def _readings(
     counted = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
     given = {"change": F.lit("clock"), "start": reading if is_time else counted, "bucket": F.lit(0)}
     return clock, given
-
-
-def _fitted(schema: spark_types.StructType, df: DataFrame, given: Mapping[str, Column]) -> DataFrame:
-    """Return some columns of a stream under the schema of the projected events; the others are null."""
-    return df.select(*(given.get(part.name, F.lit(None)).cast(part.dataType).alias(part.name) for part in schema))
 
 
 def _as_column(column: str | Column) -> Column:

@@ -3,11 +3,12 @@
     input -> mapInArrow (rows to buckets, no shuffle) -> groupBy(bucket).transformWithState -> mapInArrow (typed rows)
 
 A static input takes the same way with a grouped map instead of the stateful operator, and is closed after its rows.
+Several queries of one input take it together: the rows have the columns of all, and the buckets are those of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -28,16 +29,16 @@ from muntin_engine.metrics import TIME_AXIS, Metric, Total, Unit, metrics_of, re
 from muntin_engine.plan import Plan, check_trigger, planner
 from muntin_engine.spark.chaining import event_rows
 from muntin_engine.spark.changelog import saying_keys
-from muntin_engine.spark.distributor import Distributor
+from muntin_engine.spark.distributor import Distributor, SharedDistributor
 from muntin_engine.spark.rejections import teller_of
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.preconditions import check_session
 from muntin_engine.spark.session.worker_settings import settings_of
-from muntin_engine.spark.shipping.packed_task import pack_task
+from muntin_engine.spark.shipping.packed_task import pack_task, pack_tasks
 from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.types import arrow_schema_of, spark_schema_of, spark_type_of, time_type_of
-from muntin_engine.spark.uniting import united
+from muntin_engine.spark.uniting import shared, united
 from muntin_engine.spark.watermark import with_watermark
 from muntin_engine.spark.whole_buckets import closing_bucket, static_bucket
 
@@ -103,41 +104,67 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     """
     source = query.source.df
     if source.isStreaming:
-        check_session(source.sparkSession)
-        _check_progress(query.plan)
-        check_trigger(query.plan)
-    described = _task(query, result_schema(query))
+        return evaluated_in_one_pass([query])
+    described = _task(query)
     task = pack_task(described)
-    check_workers(source.sparkSession, task, is_streaming=source.isStreaming)
+    check_workers(source.sparkSession, [task], is_streaming=False)
     schema = spark_schema_of(exchange_schema(len(query.sources)))
     grouped = united(query.sources).mapInArrow(Distributor(task), schema).groupBy("bucket")
-    if not source.isStreaming:
-        teller = teller_of(source.sparkSession, query.metrics_name, len(described.buckets)) if is_told else None
-        return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
-    blobs = grouped.transformWithState(BucketProcessor(task), OUTPUT, "Append", "None")
-    return _counted(query, blobs, names_of_counts(described))
+    teller = teller_of(source.sparkSession, query.metrics_name, len(described.buckets)) if is_told else None
+    return grouped.applyInArrow(static_bucket(task, teller), OUTPUT)
 
 
-def closed(query: PlannedQuery, cells: DataFrame) -> DataFrame:
-    """Return the whole output of a query when its stream is closed, as blobs, from the state that it has.
+def evaluated_in_one_pass(queries: Sequence[PlannedQuery]) -> DataFrame:
+    """Return the whole output of streaming queries that read one input, as blobs.
 
     Args:
-        query: The query.
-        cells: Its state: the columns `bucket`, `name` and `data`.
+        queries: One query, or several with one input each, which are of the same DataFrame.
+    """
+    session = queries[0].source.df.sparkSession
+    check_session(session)
+    for query in queries:
+        _check_progress(query.plan)
+        check_trigger(query.plan)
+    described = [_task(query, place) for place, query in enumerate(queries)]
+    tasks = pack_tasks(described)
+    check_workers(session, tasks, is_streaming=True)
+    schema = spark_schema_of(exchange_schema(len(queries[0].sources)))
+    if len(queries) == 1:
+        exchanged = united(queries[0].sources).mapInArrow(Distributor(*tasks), schema)
+    else:
+        rows = shared([query.source for query in queries])
+        exchanged = rows.df.mapInArrow(SharedDistributor(tasks, rows.owned), schema)
+    processor = BucketProcessor(_by_bucket(described, tasks))
+    blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
+    for query, of_query in zip(queries, described, strict=True):
+        blobs = _counted(query, blobs, of_query)
+    return blobs
+
+
+def closed(queries: Sequence[PlannedQuery], cells: DataFrame) -> DataFrame:
+    """Return the whole output of the queries of one pass when their stream is closed, as blobs, from their state.
+
+    Args:
+        queries: The queries.
+        cells: Their state: the columns `bucket`, `name` and `data`.
     """
     session = cells.sparkSession
-    described = replace(_task(query, result_schema(query)), is_static=True)
-    task = pack_task(described)
-    check_workers(session, task, is_streaming=False)
-    every = session.createDataFrame([(bucket,) for bucket in described.buckets], "bucket int")
+    described = [replace(_task(query, place), is_static=True) for place, query in enumerate(queries)]
+    tasks = _by_bucket(described, pack_tasks(described))
+    check_workers(session, set(tasks.values()), is_streaming=False)
+    every = session.createDataFrame([(bucket,) for bucket in tasks], "bucket int")
     with_state = every.join(cells, "bucket", "left")
-    return with_state.groupBy("bucket").applyInArrow(closing_bucket(task), OUTPUT)
+    return with_state.groupBy("bucket").applyInArrow(closing_bucket(tasks), OUTPUT)
 
 
-def rows_of(blobs: DataFrame, output: str, schema: spark_types.StructType) -> DataFrame:
-    """Return the typed rows of one output, out of the blobs of all."""
-    wanted = blobs.where(F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull())
-    wanted = wanted.select("bucket", "rows", "data")
+def _by_bucket(described: Sequence[TaskPayload], tasks: Sequence[bytes]) -> dict[int, bytes]:
+    return {bucket: task for of_query, task in zip(described, tasks, strict=True) for bucket in of_query.buckets}
+
+
+def rows_of(blobs: DataFrame, output: str, schema: spark_types.StructType, place: int = 0) -> DataFrame:
+    """Return the typed rows of one output of a query, out of the blobs of all."""
+    is_wanted = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull()
+    wanted = blobs.where(is_wanted).select("bucket", "rows", "data")
     return wanted.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
 
 
@@ -192,10 +219,10 @@ def _check_progress(plan: Plan) -> None:
         )
 
 
-def _counted(query: PlannedQuery, blobs: DataFrame, of_sources: Iterable[str]) -> DataFrame:
+def _counted(query: PlannedQuery, blobs: DataFrame, task: TaskPayload) -> DataFrame:
     """Have Spark report the metrics of each micro-batch among the observed metrics of a streaming query."""
-    metrics = [*metrics_of(query.plan, is_timed=query.is_timed), *(Metric(name, Unit.ROWS) for name in of_sources)]
-    totals = [_total(metric) for metric in metrics]
+    of_sources = (Metric(name, Unit.ROWS) for name in names_of_counts(task))
+    totals = [_total(metric, task.place) for metric in [*metrics_of(query.plan, is_timed=query.is_timed), *of_sources]]
     axis = F.lit(int(query.plan.axis is Axis.TIME)).alias(TIME_AXIS)
     try:
         observed = blobs.observe(_reported_name(query), *totals, axis)
@@ -217,14 +244,14 @@ def _reported_name(query: PlannedQuery) -> str:
     return reported_name(query.metrics_name, query.plan, str(united(query.sources).semanticHash()))
 
 
-def _total(metric: Metric) -> Column:
-    """Return a metric over all buckets."""
-    of_bucket = F.when(F.col("stream") == metric.name, F.col("rows"))
+def _total(metric: Metric, place: int) -> Column:
+    """Return a metric over all buckets of a query."""
+    of_bucket = F.when((F.col("place") == place) & (F.col("stream") == metric.name), F.col("rows"))
     total = _TOTALS[metric.total](of_bucket)
     return (total if metric.is_level else F.coalesce(total, F.lit(0))).alias(metric.name)
 
 
-def _task(query: PlannedQuery, schema: spark_types.StructType) -> TaskPayload:
+def _task(query: PlannedQuery, place: int = 0) -> TaskPayload:
     source, plan = query.source, query.plan
     return TaskPayload(
         plan=plan.for_workers(),
@@ -234,9 +261,10 @@ def _task(query: PlannedQuery, schema: spark_types.StructType) -> TaskPayload:
             InputColumns((*one.inputs, pa.bool_()) if given.keeps_filtered else one.inputs, one.has_changes)
             for one, given in zip(query.sources, plan.inputs, strict=True)
         ),
-        results=arrow_schema_of(schema),
+        results=arrow_schema_of(result_schema(query)),
         evicted=arrow_schema_of(evicted_schema(query)) if plan.evicted else None,
         is_static=not source.df.isStreaming,
         is_timed=query.is_timed,
         worker=settings_of(source.df.sparkSession),
+        place=place,
     )

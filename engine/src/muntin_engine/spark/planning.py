@@ -20,14 +20,15 @@ from muntin.modules.needs_of import clip_of, timestamps_of
 from muntin.schemas import Field
 from muntin.triggers.when import conditions_of
 from muntin.windows import Unwindowed
-from muntin_engine.api.planned_query import Projection
+from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.planner import checked_plan
-from muntin_engine.spark.other_streams import with_marks
+from muntin_engine.spark.other_streams import marks_of, with_marks
 from muntin_engine.spark.row_columns import check_order, check_read, read_as
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of, places_of
+from muntin_engine.spark.uniting import bucket_of
 
 if TYPE_CHECKING:
     from muntin_engine.api.request import ColumnLike, InputRequest, ModuleCall, WindowRequest
@@ -46,6 +47,11 @@ class _Inputs:
     fields: list[spark_types.StructField] = field(default_factory=list)
     types: list[pa.DataType] = field(default_factory=list)
     _places: dict[tuple[str, pa.DataType], int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> dict[int, str]:
+        """The names of those that only name a column, by place."""
+        return {place: name for (name, _), place in self._places.items()}
 
     def place(self, column: ColumnLike, part: spark_types.StructField, wanted: Field) -> int:
         """Return the place of a column, of which a module reads what is wanted."""
@@ -144,8 +150,16 @@ class _Stream:
         heartbeats = [
             replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")) for beat in request.heartbeats
         ]
-        projected = with_marks(_project(request, buckets, self.inputs), heartbeats, request.clock, scale)
-        return Projection(projected, types, tuple(self.inputs.types), "change" in projected.columns)
+        columns, named = _projected_columns(request, self.inputs)
+        has_marks = bool(heartbeats) or request.clock is not None
+        if has_marks:
+            columns.setdefault("change", F.lit("insert"))
+        source = request.df if request.rows is None else request.df.where(request.rows)
+        plain = source.select(*(column.alias(name) for name, column in columns.items()))
+        plain = plain.withColumn("bucket", bucket_of([f"k{place}" for place in range(len(request.keys))], buckets))
+        marks = marks_of(plain.schema["start"], heartbeats, request.clock, scale) if has_marks else ()
+        made = ProjectedRows(request.df, columns, named, request.rows, buckets, marks)
+        return Projection(with_marks(plain, marks), types, tuple(self.inputs.types), "change" in columns, made)
 
 
 @in_session()
@@ -207,20 +221,24 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     return tuple(stream.projected(plan.buckets, scale) for stream in streams), plan
 
 
-def condition_of(df: DataFrame, condition: ColumnLike) -> Column:
+def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
     """Return a condition on the rows of an input.
+
+    Args:
+        df: The input.
+        condition: The condition.
+        call: The call that takes it, for errors.
 
     Raises:
         QueryError: It is no condition, or reads columns that the input does not have.
     """
-    column = F.expr(condition) if isinstance(condition, str) else condition
+    column, reader = F.expr(condition) if isinstance(condition, str) else condition, call.partition("(")[0]
     if not isinstance(column, Column):
-        raise QueryError(f"where() takes a condition on columns, such as 'km > 2', got {condition!r}")
-    found = fields_of(df, {"where": column}, {})["where"]
+        raise QueryError(f"{call.format('')} takes a condition on columns, such as 'km > 2', got {condition!r}")
+    found = fields_of(df, {reader: column}, {})[reader]
     if not isinstance(found.dataType, spark_types.BooleanType):
-        raise QueryError(
-            f"where({found.name}) is of type {found.dataType.simpleString()}\n  expected: a condition, such as 'km > 2'"
-        )
+        kind = found.dataType.simpleString()
+        raise QueryError(f"{call.format(found.name)} is of type {kind}\n  expected: a condition, such as 'km > 2'")
     return column
 
 
@@ -356,17 +374,19 @@ def _key_type(part: spark_types.StructField) -> pa.DataType:
     return arrow_type_of(part.dataType)
 
 
-def _project(events: InputRequest, buckets: int, inputs: _Inputs) -> DataFrame:
+def _projected_columns(events: InputRequest, inputs: _Inputs) -> tuple[dict[str, Column], dict[str, str]]:
+    """Return the columns that a query reads, by their names, and what identifies those that only name a column."""
     roles = {name: getattr(events, name) for name in _ROLES}
-    named = {name: _as_column(column) for name, column in roles.items() if column is not None}
-    named |= {name: named[name].cast("string") for name in _TEXTS if name in named}
-    keys = {f"k{place}": _as_column(key) for place, key in enumerate(events.keys)}
+    given = {name: column for name, column in roles.items() if column is not None}
+    given |= {f"k{place}": key for place, key in enumerate(events.keys)}
+    columns = {name: _as_column(column) for name, column in given.items()}
+    columns |= {name: columns[name].cast("string") for name in _TEXTS if name in columns}
     if events.conditions:
-        named["kept"] = reduce(and_, events.conditions)
-    named |= keys | {f"i{place}": column for place, column in enumerate(inputs.columns)}
-    projected = events.df.select(*(column.alias(name) for name, column in named.items()))
-    bucket = F.pmod(F.xxhash64(*keys), F.lit(buckets)) if keys else F.lit(0)
-    return projected.withColumn("bucket", bucket.cast("int"))
+        columns["kept"] = reduce(and_, events.conditions)
+    columns |= {f"i{place}": column for place, column in enumerate(inputs.columns)}
+    given |= {f"i{place}": name for place, name in inputs.names.items()}
+    texts = {name: column for name, column in given.items() if isinstance(column, str)}
+    return columns, {name: f"{text} as text" if name in _TEXTS else text for name, text in texts.items()}
 
 
 def _as_column(column: Any) -> Column:

@@ -6,7 +6,7 @@ evaluates is imported where rows are: importing it takes longer than all else th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pyspark.sql import Row
@@ -16,12 +16,16 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 OUTPUT: Final = spark_types.StructType(
     [
         spark_types.StructField("bucket", spark_types.IntegerType()),
+        spark_types.StructField("place", spark_types.IntegerType()),
         spark_types.StructField("stream", spark_types.StringType()),
         spark_types.StructField("rows", spark_types.LongType()),
         spark_types.StructField("data", spark_types.BinaryType()),
     ]
 )
-"""The output of a bucket: blobs of results, late and rejected rows, and the values of metrics."""
+"""The output of a bucket: blobs of results, late and rejected rows, and the values of metrics.
+
+`place` is that of its query among those of one pass; 0 where there is only one.
+"""
 
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
@@ -48,16 +52,17 @@ class MapCells:
 
 
 class BucketProcessor(StatefulProcessor):
-    """Runs the buckets of a streaming query.
+    """Runs the buckets of a streaming query, or of several in one pass.
 
     It is pickled, sent and made anew for each partition of each micro-batch; what lasts is in the state store.
     """
 
-    def __init__(self, task: bytes) -> None:
-        self._task = task
+    def __init__(self, tasks: Mapping[int, bytes]) -> None:
+        """Take the packed task of each bucket."""
+        self._tasks = tasks
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the state. The task stays closed: this runs where its modules may not be importable."""
+        """Declare the state. The tasks stay closed: this runs where its modules may not be importable."""
         self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
@@ -66,9 +71,9 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.exchange.shuffle import collect
         from muntin_engine.spark.shipping.packed_task import open_task
 
-        task = open_task(self._task)
+        task = open_task(self._tasks[key[0]])
         for blob in run_bucket(task, key[0], self._cells, collect(rows, len(task.inputs))):
-            yield Row(bucket=key[0], stream=blob.stream, rows=blob.rows, data=blob.data)
+            yield Row(bucket=key[0], place=task.place, stream=blob.stream, rows=blob.rows, data=blob.data)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -1,18 +1,32 @@
-"""The projected inputs of a query as one DataFrame, which the tasks of the map side take apart again."""
+"""Projected inputs as one DataFrame, which the tasks of the map side take apart again: of a query, or of several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from muntin_engine.exchange.one_pass import OwnColumns
 from muntin_engine.exchange.shuffle import SIDE, shared_name
+from muntin_engine.spark.other_streams import fitted
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import Projection
+
+
+def bucket_of(keys: Sequence[str], buckets: int) -> Column:
+    """Return the number of the bucket of a row.
+
+    Args:
+        keys: The names of its projected keys; none where all rows are one group.
+        buckets: Over how many buckets the keys are spread.
+    """
+    bucket = F.pmod(F.xxhash64(*keys), F.lit(buckets)) if keys else F.lit(0)
+    return bucket.cast("int")
 
 
 def united(sources: Sequence[Projection]) -> DataFrame:
@@ -26,3 +40,53 @@ def united(sources: Sequence[Projection]) -> DataFrame:
         for side, source in enumerate(sources)
     ]
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), sides)
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """The rows of the one input of several queries.
+
+    Attributes:
+        df: The rows, with the columns of all queries.
+        owned: For each query, what it takes of them.
+    """
+
+    df: DataFrame
+    owned: tuple[OwnColumns, ...]
+
+
+def shared(sources: Sequence[Projection]) -> SharedRows:
+    """Return the rows of a DataFrame once, for several projections of it.
+
+    A column that several of them name, and the bucket of equal keys, is there once. What they compute otherwise is
+    there for each.
+    """
+    rows, columns, buckets = [source.rows for source in sources], dict[str, Column](), dict[str, Column]()
+    known: dict[str, str] = {}
+    shared_names: list[dict[str, str]] = []
+    for place, one in enumerate(rows):
+        names = {
+            name: known.setdefault(one.named[name], f"c{len(known)}") if name in one.named else f"q{place}_{name}"
+            for name in one.columns
+        }
+        columns |= {names[name]: column for name, column in one.columns.items()}
+        keys = [names[key] for key in (f"k{number}" for number in range(len(names))) if key in names]
+        names["bucket"] = "_".join(["b", str(one.buckets), *keys])
+        buckets[names["bucket"]] = bucket_of(keys, one.buckets)
+        shared_names.append(names)
+    has_marks = any(one.marks for one in rows)
+    owned = [
+        OwnColumns(tuple(names), tuple(names.values()), f"q{place}" if has_marks or one.condition is not None else None)
+        for place, (names, one) in enumerate(zip(shared_names, rows, strict=True))
+    ]
+    for own, one in zip(owned, rows, strict=True):
+        if own.condition is not None:
+            is_own = F.lit(True) if one.condition is None else F.coalesce(one.condition, F.lit(False))
+            columns[own.condition] = is_own
+    df = rows[0].df.select(*(column.alias(name) for name, column in columns.items())).withColumns(buckets)
+    whole = df.schema
+    for own, names, one in zip(owned, shared_names, rows, strict=True):
+        for stream, given in one.marks:
+            told = {other.condition: F.lit(other is own) for other in owned if other.condition is not None}
+            df = df.unionByName(fitted(whole, stream, told | {names[name]: column for name, column in given.items()}))
+    return SharedRows(df, tuple(owned))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,26 +25,28 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
         output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
         if teller is not None:
             teller.tell(bucket, output)
-        return _table_of(bucket, output)
+        return _table_of(bucket, opened.place, output)
 
     return evaluate
 
 
-def closing_bucket(task: bytes) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return a function that closes the stream of one bucket, whose cells are a table."""
+def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return a function that closes the stream of one bucket, whose cells are a table; given each bucket's task."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         cells = MemoryCells()
         for cell in table.to_pylist():
             if cell["name"] is not None:
                 cells.put(cell["name"], cell["data"])
-        bucket, opened = key[0].as_py(), open_task(task)
-        return _table_of(bucket, list(run_bucket(opened, bucket, cells, collect((), len(opened.inputs)))))
+        bucket = key[0].as_py()
+        opened = open_task(tasks[bucket])
+        return _table_of(bucket, opened.place, list(run_bucket(opened, bucket, cells, collect((), len(opened.inputs)))))
 
     return evaluate
 
 
-def _table_of(bucket: int, output: Sequence[OutputBlob]) -> pa.Table:
+def _table_of(bucket: int, place: int, output: Sequence[OutputBlob]) -> pa.Table:
     schema = arrow_schema_of(OUTPUT)
-    columns = {part.name: [getattr(blob, part.name, bucket) for blob in output] for part in schema}
-    return pa.table(columns, schema=schema)
+    same: dict[str, list[Any]] = {"bucket": [bucket] * len(output), "place": [place] * len(output)}
+    columns = {name: [getattr(blob, name) for blob in output] for name in schema.names if name not in same}
+    return pa.table(same | columns, schema=schema)

@@ -2,9 +2,19 @@
 
 from muntin_engine.writing.changelog import fold, net_changes
 from muntin_engine.writing.changelog_table import ChangelogTable
-from muntin_engine.writing.choosing import choose_sinks
+from muntin_engine.writing.choosing import choose_sinks, spelled_output
 from muntin_engine.writing.pace import pace_of
 from muntin_engine.writing.parquet_folder import ParquetFolder
 from muntin_engine.writing.sink import Sink, SinkLike
 
-__all__ = ["ChangelogTable", "ParquetFolder", "Sink", "SinkLike", "choose_sinks", "fold", "net_changes", "pace_of"]
+__all__ = [
+    "ChangelogTable",
+    "ParquetFolder",
+    "Sink",
+    "SinkLike",
+    "choose_sinks",
+    "fold",
+    "net_changes",
+    "pace_of",
+    "spelled_output",
+]

@@ -14,21 +14,40 @@ from muntin_engine.writing.places import check_is_folder, is_elsewhere, local_pa
 from muntin_engine.writing.sink import Sink, SinkLike
 
 
-def choose_sinks(wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]) -> dict[str, Sink]:
-    """Return a sink for each output that has one.
+def spelled_output(output: str, query: str) -> str:
+    """Return the argument of `write` that names a sink: of the only query, or of one of several.
+
+    Example:
+        >>> spelled_output("results", ""), spelled_output("results", "hourly")
+        ('results', "results['hourly']")
+    """
+    return f"{output}[{query!r}]" if query else output
+
+
+def choose_sinks(
+    wanted: Mapping[str, Mapping[str, SinkLike | None]], checkpoint: str | PathLike[str]
+) -> dict[str, dict[str, Sink]]:
+    """Return the sinks of queries, by the name of the query and by output.
 
     Args:
-        wanted: What was named for each output; None where nothing was.
+        wanted: What was named for each output, by the name of the query; None where nothing was.
         checkpoint: Where the checkpoint is put.
 
     Raises:
-        QueryError: No output has a sink, one is named that is none, or two would write in the same place.
+        QueryError: A query has no sink, one is named that is none, or two would write in the same place.
     """
-    sinks = {output: _sink(output, named) for output, named in wanted.items() if named is not None}
-    if not sinks:
-        raise QueryError(f"write() needs at least one sink\n  name one for any of {', '.join(wanted)}")
-    _check_places(sinks, checkpoint)
-    return sinks
+    chosen: dict[str, dict[str, Sink]] = {}
+    for query, of_query in wanted.items():
+        named = {output: sink for output, sink in of_query.items() if sink is not None}
+        if not named:
+            of = f" for {query!r}" if query else ""
+            raise QueryError(f"write() needs at least one sink{of}\n  name one for any of {', '.join(of_query)}")
+        chosen[query] = {output: _sink(spelled_output(output, query), sink) for output, sink in named.items()}
+    _check_places(
+        {spelled_output(output, query): sink for query, sinks in chosen.items() for output, sink in sinks.items()},
+        checkpoint,
+    )
+    return chosen
 
 
 def _sink(output: str, named: object) -> Sink:
@@ -50,6 +69,9 @@ def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) ->
     text = os.fspath(checkpoint)
     if not text:
         raise QueryError("the checkpoint needs a path\n  expected one of its own, kept for as long as the query is")
+    for (one, first_sink), (other, second_sink) in combinations(sinks.items(), 2):
+        if first_sink is second_sink:
+            raise QueryError(f"{one} and {other} are the same sink\n  give each one of its own")
     places = {f"{output}={sink}": sink.folder for output, sink in sinks.items()}
     if not is_elsewhere(text):
         places[f"checkpoint={text!r}"] = local_path(text)

@@ -7,6 +7,7 @@ session is importable there; that process must hold the bytes and never open the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -31,10 +32,21 @@ def pack_task(task: TaskPayload) -> bytes:
     Raises:
         ShippingError: A module cannot be pickled, or the task is too large for a stateful operator.
     """
-    data = _pickled(task)
-    if len(data) > MOST_BYTES:
-        raise ShippingError(f"the query's modules take {len(data):,} bytes, more than {MOST_BYTES:,}", task.modules)
-    return data
+    return pack_tasks([task])[0]
+
+
+def pack_tasks(tasks: Sequence[TaskPayload]) -> list[bytes]:
+    """Return the tasks of one pass as bytes, as `pack_task` does; all of them are held by one stateful operator.
+
+    Raises:
+        ShippingError: A module cannot be pickled, or the tasks are too large together.
+    """
+    packed = list(map(_pickled, tasks))
+    size = sum(map(len, packed))
+    if size > MOST_BYTES:
+        modules = [module for task in tasks for module in task.modules]
+        raise ShippingError(f"the query's modules take {size:,} bytes, more than {MOST_BYTES:,}", modules)
+    return packed
 
 
 def _pickled(task: TaskPayload) -> bytes:

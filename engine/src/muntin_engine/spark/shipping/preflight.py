@@ -32,14 +32,14 @@ _CHECKED: Final[dict[str, set[str]]] = {}
 """The packages and modules that were found on the workers, by session."""
 
 
-def check_workers(spark: AnySession, task: bytes, *, is_streaming: bool) -> None:
-    """Check that the workers of a session can open a task, unless the session turns the check off.
+def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bool) -> None:
+    """Check that the workers of a session can open tasks, unless the session turns the check off.
 
     A package is checked once in a session: workers that have it in the driver's version have all of it.
 
     Args:
         spark: The session.
-        task: The pickled task.
+        tasks: The pickled tasks.
         is_streaming: True if Spark will start a Python process on the driver, too.
 
     Raises:
@@ -50,7 +50,8 @@ def check_workers(spark: AnySession, task: bytes, *, is_streaming: bool) -> None
     if is_streaming:
         check_driver_python(spark)
     known = _CHECKED.setdefault(name_of(spark), set())
-    unchecked = {reference for reference in references_of(task) if _unit(reference) not in known}
+    needed_at_all = (reference for task in tasks for reference in references_of(task))
+    unchecked = {reference for reference in needed_at_all if _unit(reference) not in known}
     if unchecked:
         needed = needed_by(unchecked)
         reports = worker_reports(spark, unchecked, needed)

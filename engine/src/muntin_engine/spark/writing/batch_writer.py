@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
+from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.errors import SinkError
 from muntin_engine.exchange.bucket_task import EVICTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS, STREAMS
 from muntin_engine.exchange.side_output import side_output_schema
+from muntin_engine.plan import Plan
 from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, result_schema, rows_of
 from muntin_engine.spark.types import spark_schema_of
 from muntin_engine.spark.writing.batch_progress import progress_of, progress_schema
 from muntin_engine.spark.writing.checkpoints import CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
-from muntin_engine.writing import Sink, SinkLike, choose_sinks
-
-if TYPE_CHECKING:
-    from muntin_engine.api.planned_query import PlannedQuery
+from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
 
 PROGRESS: Final = "progress"
 
@@ -35,35 +35,85 @@ def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
     return {**of_rows, PROGRESS: progress_schema(query)}
 
 
-class Written(NamedTuple):
-    """A query with the sinks that it writes to.
+class QuerySinks(NamedTuple):
+    """The sinks of a query; plain, as on Spark Connect they travel to the server.
 
     Attributes:
-        query: The query, planned so that it has those outputs.
+        name: The name of the query among those of one pass; empty if it is the only one.
         sinks: The sinks, by output.
         schemas: The schemas of all outputs.
     """
 
-    query: PlannedQuery
+    name: str
     sinks: Mapping[str, Sink]
     schemas: Mapping[str, spark_types.StructType]
 
+    def spelled(self, output: str) -> str:
+        """Return the argument of `write` that names a sink."""
+        return spelled_output(output, self.name)
 
-def written_to(query: PlannedQuery, wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]) -> Written:
-    """Return a query with the sinks that were asked for.
+
+class Written(NamedTuple):
+    """Queries of one pass with the sinks that they write to.
+
+    Attributes:
+        queries: The queries, planned so that they have those outputs.
+        sinks: The sinks of each.
+    """
+
+    queries: tuple[PlannedQuery, ...]
+    sinks: tuple[QuerySinks, ...]
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans: those of the queries whose results are read, the first one first, then those of the queries."""
+        return (*self.queries[0].inner, *(query.plan for query in self.queries))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the queries; none where there is one query without a name."""
+        return tuple(of_query.name for of_query in self.sinks if of_query.name)
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """The folders that are written to, by what a query writer calls them."""
+        return {
+            f"{of_query.spelled(output)}={sink}": sink.folder
+            for of_query in self.sinks
+            for output, sink in of_query.sinks.items()
+            if sink.folder is not None
+        }
+
+
+def written_to(
+    queries: Mapping[str, PlannedQuery],
+    wanted: Mapping[str, Mapping[str, SinkLike | None]],
+    checkpoint: str | PathLike[str],
+) -> Written:
+    """Return queries with the sinks that were asked for.
+
+    Args:
+        queries: The queries by name; the name of one that is asked alone is empty.
+        wanted: The sinks by output, by the name of their query.
+        checkpoint: The checkpoint.
 
     Raises:
-        QueryError: The query has no such output, or a sink cannot take it.
+        QueryError: A query has no such output, or no sink; a sink cannot take its output, or is of two queries.
     """
-    sinks = choose_sinks(wanted, checkpoint)
-    running = keeping_late_rows(query) if LATE in sinks else query
-    if EVICTED in sinks:
+    chosen = choose_sinks(wanted, checkpoint)
+    written = [_with_outputs(query, QuerySinks(name, chosen[name], {})) for name, query in queries.items()]
+    return Written(tuple(query for query, _ in written), tuple(sinks for _, sinks in written))
+
+
+def _with_outputs(query: PlannedQuery, of_query: QuerySinks) -> tuple[PlannedQuery, QuerySinks]:
+    running = keeping_late_rows(query) if LATE in of_query.sinks else query
+    if EVICTED in of_query.sinks:
         evicted_schema(running)
     schemas = schemas_of(running)
-    for output, sink in sinks.items():
+    for output, sink in of_query.sinks.items():
         sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
         sink.check(schemas[output].names)
-    return Written(running, sinks, schemas)
+    return running, of_query._replace(schemas=schemas)
 
 
 class BatchWriter:
@@ -73,56 +123,51 @@ class BatchWriter:
     not leave the state of the others unwritten. On Spark Connect it travels to the server and does its work there.
     """
 
-    def __init__(
-        self,
-        sinks: Mapping[str, Sink],
-        schemas: Mapping[str, spark_types.StructType],
-        query_id: QueryId,
-        record: CheckpointNote | None = None,
-    ) -> None:
-        """Take what a query writes to.
+    def __init__(self, queries: Sequence[QuerySinks], query_id: QueryId, record: CheckpointNote | None = None) -> None:
+        """Take what is written to.
 
         Args:
-            sinks: The sinks, by output.
-            schemas: The schemas of what they get, by output.
+            queries: The sinks of each query, in the order of the pass.
             query_id: What says what Spark calls the query.
             record: What the first micro-batch keeps in the checkpoint, if anything.
         """
         self._record = record
         self._query_id = query_id
-        self._sinks = sinks
-        self._schemas = schemas
+        self._queries = queries
         self._is_open = False
 
     def __call__(self, blobs: DataFrame, batch_id: int) -> None:
         """Write a micro-batch."""
         kept = blobs.persist()
         try:
-            metrics = [(row.stream, row.rows) for row in kept.select("stream", "rows").collect()]
+            told: list[list[tuple[str, int]]] = [[] for _ in self._queries]
+            for row in kept.select("place", "stream", "rows").collect():
+                told[row.place].append((row.stream, row.rows))
             if self._record is not None and not self._is_open:
                 self._record.keep(kept.sparkSession, batch_id)
-            watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
-            for output in self._sinks:
-                self._write(output, self._rows(output, kept, metrics, batch_id), batch_id, watermark)
+            for place, metrics in enumerate(told):
+                self._write_query(place, kept, metrics, batch_id)
             self._is_open = True
         finally:
             kept.unpersist()
 
-    def _rows(self, output: str, kept: DataFrame, metrics: Sequence[tuple[str, int]], batch_id: int) -> DataFrame:
-        schema = self._schemas[output]
-        if output == PROGRESS:
-            return kept.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
-        has_rows = any(rows for stream, rows in metrics if stream in STREAMS[output])
-        return rows_of(kept, output, schema) if has_rows else kept.sparkSession.createDataFrame([], schema)
-
-    def _write(self, output: str, rows: DataFrame, batch_id: int, watermark: int) -> None:
-        sink = self._sinks[output]
-        try:
-            if not self._is_open:
-                sink.open(self._query_id.of(rows.sparkSession))
-            if output == RESULTS:
-                sink.take_watermark(watermark)
-            sink.write(rows, batch_id)
-        except Exception as error:
-            reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
-            raise SinkError(output, str(sink), batch_id, reason) from error
+    def _write_query(self, place: int, kept: DataFrame, metrics: Sequence[tuple[str, int]], batch_id: int) -> None:
+        of_query = self._queries[place]
+        watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
+        for output, sink in of_query.sinks.items():
+            schema = of_query.schemas[output]
+            if output == PROGRESS:
+                rows = kept.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
+            elif any(rows for stream, rows in metrics if stream in STREAMS[output]):
+                rows = rows_of(kept, output, schema, place)
+            else:
+                rows = kept.sparkSession.createDataFrame([], schema)
+            try:
+                if not self._is_open:
+                    sink.open(self._query_id.of(rows.sparkSession))
+                if output == RESULTS:
+                    sink.take_watermark(watermark)
+                sink.write(rows, batch_id)
+            except Exception as error:
+                reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
+                raise SinkError(of_query.spelled(output), str(sink), batch_id, reason) from error

@@ -15,7 +15,7 @@ from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from py4j.protocol import Py4JError
@@ -23,7 +23,8 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin_engine.errors import SessionEndedError, StateError
+from muntin_engine.errors import Difference, SessionEndedError, StateError, StateMismatchError
+from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.spark.failures import root_cause
@@ -45,6 +46,8 @@ _CLOSED: Final = "closed"
 _FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
 _PLAIN_PATH: Final = re.compile(r"[\w./:@+=~-]*", re.ASCII)
 _NOT_FOUND: Final = "PATH_NOT_FOUND"
+
+_Q = TypeVar("_Q")
 
 
 @dataclass(frozen=True)
@@ -80,29 +83,43 @@ class Checkpoint:
         self._spark = spark
         self._path = fspath(path).rstrip("/")
 
-    def check(self, plans: Sequence[Plan], *, is_last_chance: bool = True) -> None:
+    def check(self, plans: Sequence[Plan], names: Sequence[str] = (), *, is_last_chance: bool = True) -> None:
         """Raise unless a query can go on with it; a checkpoint without any micro-batch belongs to nobody.
 
         Args:
-            plans: The plans of the queries that it takes the results of, and its own as the last one.
+            plans: The plans of the queries that it takes the results of, and its own as the last one; or, of one pass,
+                those of all its queries as the last ones.
+            names: The names of the queries of one pass, in order; none for a query that is asked alone.
             is_last_chance: False if the query runs next, and so finds out in its first micro-batch what cannot be found
                 out here, such as Spark being unable to read its state.
 
         Raises:
             StateMismatchError: It cannot.
-        StateError: Its record is damaged, or its state cannot be read.
+            StateError: Its record is damaged, or its state cannot be read.
         """
         if self._recorded is not None:
-            check_plans(plans, self._recorded, self._path)
+            self._check_names(names)
+            check_plans(plans, self._recorded, self._path, names)
             return
         try:
-            found = self._in_state(len(plans))
+            found = self._in_state(plans, names)
         except StateError:
             if is_last_chance:
                 raise
             return
         for written in found:
-            check_plans(plans, written, self._path)
+            check_plans(plans, written, self._path, names)
+
+    def in_order(self, queries: Mapping[str, _Q]) -> Mapping[str, _Q]:
+        """Return the queries of one pass in the order that the checkpoint has them in, by which it numbers buckets."""
+        known = [] if "" in queries else self._names
+        return {name: queries[name] for name in known} if set(known) == set(queries) else queries
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        if list(names) != self._names:
+            alone = "one query, asked alone"
+            said = [", ".join(map(repr, some)) or alone for some in (self._names, names)]
+            raise StateMismatchError([Difference("queries of the pass", *said)], checkpoint=self._path)
 
     def check_folders(self, folders: Mapping[str, Path]) -> None:
         """Raise if a folder that its micro-batches were written to is not there any more.
@@ -205,11 +222,14 @@ class Checkpoint:
                 cells = self._cells(path, operator)
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
-    def record(self, plans: Sequence[Plan], folders: Iterable[Path] = ()) -> CheckpointNote | None:
+    def record(
+        self, plans: Sequence[Plan], names: Sequence[str] = (), folders: Iterable[Path] = ()
+    ) -> CheckpointNote | None:
         """Return the record of queries that continue from it, or begin it; None if that is there already.
 
         Args:
             plans: As in `check`.
+            names: As in `check`.
             folders: The folders that are written to.
 
         It is kept by the first micro-batch that they run, not here: until then the checkpoint may be another query's,
@@ -217,11 +237,10 @@ class Checkpoint:
         """
         identities = [plan.identity() for plan in plans]
         written_to = sorted({*self._folders, *map(str, folders)})
-        is_same = identities == self._recorded and written_to == self._folders
+        is_same = (identities, list(names), written_to) == (self._recorded, self._names, self._folders)
         is_kept = is_same and all(number <= self._last_commit for number in self._records)
-        return (
-            None if is_kept else CheckpointNote(self._path, json.dumps({"queries": identities, "folders": written_to}))
-        )
+        said = {"queries": identities, "folders": written_to, **({"names": list(names)} if names else {})}
+        return None if is_kept else CheckpointNote(self._path, json.dumps(said))
 
     @property
     def _recorded(self) -> list[Mapping[str, Any]] | None:
@@ -232,6 +251,11 @@ class Checkpoint:
     def _folders(self) -> list[str]:
         """The folders that micro-batches were written to, as far as that was recorded."""
         return [] if self._note is None else self._note["folders"]
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of the queries, if they are of one pass."""
+        return [] if self._note is None else self._note["names"]
 
     @cached_property
     def _note(self) -> Mapping[str, Any] | None:
@@ -247,7 +271,8 @@ class Checkpoint:
         try:
             text = "\n".join(row["value"] for row in self._lines(place).collect())
             said = json.loads(text)
-            return {"queries": list(said["queries"]), "folders": list(said["folders"])}
+            named = {"names": list(said.get("names", []))}
+            return {"queries": list(said["queries"]), "folders": list(said["folders"]), **named}
         except (ValueError, KeyError, TypeError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
@@ -257,7 +282,7 @@ class Checkpoint:
                 f"  delete the folder {self._path}/{FOLDER}: then the state itself is asked, and there is a new record"
             ) from error
 
-    def _in_state(self, queries: int) -> list[list[Mapping[str, object]]]:
+    def _in_state(self, plans: Sequence[Plan], names: Sequence[str]) -> list[list[Mapping[str, object]]]:
         """Return the identities in the state itself, for each query those of its buckets.
 
         Cost: the state of each query is read once. The result is empty if there are more queries than wanted, since
@@ -267,9 +292,13 @@ class Checkpoint:
             return []
         with self._readable() as path, self._reading():
             operators = self._operators(path)
-            if len(operators) != queries:
+            inner, asked = plans[: len(plans) - (len(names) or 1)], plans[-(len(names) or 1) :]
+            if len(operators) != len(inner) + 1:
                 return []
-            found = [self._identities(path, operator) for operator in operators]
+            found = [self._identities(path, operator) for operator in operators[:-1]]
+            for place, plan in enumerate(asked):
+                buckets = bucket_ids(plan.buckets, place) if names else ()
+                found.append(self._identities(path, operators[-1], buckets))
         most = max(map(len, found), default=0)
         return [[some[min(place, len(some) - 1)] for some in found] for place in range(most)] if all(found) else []
 
@@ -324,8 +353,10 @@ class Checkpoint:
         reader = self._spark.read.format("statestore").option("operatorId", operator).option("stateVarName", "cells")
         return reader.load(path)
 
-    def _identities(self, path: str, operator: int) -> list[Mapping[str, Any]]:
+    def _identities(self, path: str, operator: int, buckets: Sequence[int] = ()) -> list[Mapping[str, Any]]:
+        """Return the identities of the queries in some buckets of an operator, or in all."""
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == "metadata")
+        cells = cells.where(F.col("key.bucket").isin(*buckets)) if buckets else cells
         found: dict[str, Mapping[str, Any]] = {}
         for row in cells.select("user_map_value.data").collect():
             identity = identity_of(unseal("metadata", bytes(row[0])), Codec())

@@ -18,10 +18,10 @@ from muntin_engine.errors import StateError
 from muntin_engine.spark.pipeline import closed
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import is_connect
-from muntin_engine.spark.writing.batch_writer import BatchWriter, schemas_of, written_to
+from muntin_engine.spark.writing.batch_writer import BatchWriter, Written, written_to
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.spark.writing.query_ids import StoredQueryId
-from muntin_engine.writing import Sink, SinkLike
+from muntin_engine.writing import SinkLike
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
@@ -51,30 +51,33 @@ def check_end(query: PlannedQuery, on_end: str) -> None:
 
 @in_session()
 def close_checkpoint(
-    query: PlannedQuery, wanted: Mapping[str, SinkLike | None], checkpoint: str | PathLike[str]
+    queries: Mapping[str, PlannedQuery],
+    wanted: Mapping[str, Mapping[str, SinkLike | None]],
+    checkpoint: str | PathLike[str],
 ) -> None:
-    """Write the last windows of a checkpoint; see `Query.close_checkpoint`."""
-    check_end(query, "close")
-    running, sinks, _ = written_to(query, wanted, checkpoint)
-    write_last_windows(running, sinks, checkpoint)
+    """Write the last windows of a checkpoint; see `Query.close_checkpoint` and, for the arguments, `write`."""
+    for query in queries.values():
+        check_end(query, "close")
+    known = Checkpoint(next(iter(queries.values())).source.df.sparkSession, checkpoint)
+    write_last_windows(written_to(known.in_order(queries), wanted, checkpoint), checkpoint)
 
 
 @in_session()
-def write_last_windows(query: PlannedQuery, sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
+def write_last_windows(written: Written, checkpoint: str | PathLike[str]) -> None:
     """Close a stream, of which no query runs.
 
     Args:
-        query: The query.
-        sinks: The sinks, by output.
-        checkpoint: Its checkpoint.
+        written: The queries that read it, with their sinks.
+        checkpoint: Their checkpoint.
 
     Raises:
         StateError: It is closed already, is another query's, or a micro-batch of it was cut short.
     """
-    known = Checkpoint(query.source.df.sparkSession, checkpoint)
+    session = written.queries[0].source.df.sparkSession
+    known = Checkpoint(session, checkpoint)
     if known.is_closed:
         known.check_open()
-    known.check([query.plan])
+    known.check(written.plans, written.names)
     if known.last_commit < 0:
         raise StateError(f"the checkpoint {checkpoint} has no micro-batch yet, so there is nothing to close")
     batch_id = known.last_commit + 1
@@ -85,9 +88,9 @@ def write_last_windows(query: PlannedQuery, sinks: Mapping[str, Sink], checkpoin
             "  start the query once more, with trigger='available_now' and on_end='close'"
         )
     with known.cells() as cells:
-        batches = BatchWriter(sinks, schemas_of(query), StoredQueryId(fspath(checkpoint)), known.closing_begins)
-        batches(closed(query, cells), batch_id)
-    known.closing_ends.keep(query.source.df.sparkSession, batch_id)
+        batches = BatchWriter(written.sinks, StoredQueryId(fspath(checkpoint)), known.closing_begins)
+        batches(closed(written.queries, cells), batch_id)
+    known.closing_ends.keep(session, batch_id)
 
 
 class ClosingQuery(StreamingQuery):

@@ -1,8 +1,8 @@
-"""One Spark query that feeds all sinks of a query, a micro-batch at a time."""
+"""One Spark query that feeds all sinks of a query, or of several in one pass, a micro-batch at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin import Duration, QueryError
 from muntin_engine.shipping.local_code import local_modules
-from muntin_engine.spark.pipeline import evaluated, keeping_late_rows
+from muntin_engine.spark.pipeline import evaluated_in_one_pass, keeping_late_rows
 from muntin_engine.spark.session.ended import in_session, is_cut_off
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.shipping.by_value import by_value
@@ -29,51 +29,74 @@ if TYPE_CHECKING:
 
 
 @in_session()
-def write(
-    query: PlannedQuery,
-    wanted: Mapping[str, SinkLike | None],
+def write(  # what is asked, and how it runs
+    queries: Mapping[str, PlannedQuery],
+    wanted: Mapping[str, Mapping[str, SinkLike | None]],
     checkpoint: str | PathLike[str],
     trigger: Duration | None,
     on_end: str,
     name: str | None,
 ) -> StreamingQuery:
-    """Start a Spark query that writes; see `Query.write`."""
-    check_end(query, on_end)
-    if not query.source.df.isStreaming:
+    """Start a Spark query that writes; see `Query.write` and `OnePass.write`.
+
+    Args:
+        queries: The queries by name; the name of one that is asked alone is empty.
+        wanted: The sinks by output, by the name of their query.
+        checkpoint: As for `write`, and so the others.
+        trigger: The time between micro-batches.
+        on_end: What happens at the end.
+        name: Spark's name for the query.
+    """
+    source = next(iter(queries.values())).source.df
+    for query in queries.values():
+        check_end(query, on_end)
+    if not source.isStreaming:
         raise QueryError(
             "write() starts a streaming query, and the input is static\n"
             "  write what results(), late() and rejected() return: query.results().write.parquet('results')"
         )
     pace_of(trigger)
-    running, sinks, schemas = written_to(query, wanted, checkpoint)
-    known, plans = Checkpoint(query.source.df.sparkSession, checkpoint), (*running.inner, running.plan)
-    blobs = evaluated(running)
-    known.check(plans, is_last_chance=False)
+    known = Checkpoint(source.sparkSession, checkpoint)
+    written = written_to(known.in_order(queries), wanted, checkpoint)
+    blobs = evaluated_in_one_pass(written.queries)
+    known.check(written.plans, written.names, is_last_chance=False)
     known.check_open()
-    started, is_remote = StartedQuery(), is_connect(query.source.df.sparkSession)
+    started, is_remote = StartedQuery(), is_connect(source.sparkSession)
     query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
-    folders = {f"{output}={sink}": sink.folder for output, sink in sinks.items() if sink.folder is not None}
     if not is_remote:  # there they are the server's
-        known.check_folders(folders)
-    batches = BatchWriter(sinks, schemas, query_id, known.record(plans, folders.values()))
+        known.check_folders(written.folders)
+    record = known.record(written.plans, written.names, written.folders.values())
+    batches = BatchWriter(written.sinks, query_id, record)
     streaming = _start(blobs, batches, checkpoint, pace_of(trigger), name)
     started.name(str(streaming.id))
     if on_end == "leave":
         return streaming
 
     def finish() -> None:
-        if Checkpoint(query.source.df.sparkSession, checkpoint).is_cut_short:
+        if Checkpoint(source.sparkSession, checkpoint).is_cut_short:
             _start(blobs, batches, checkpoint, {"once": True}, name).awaitTermination()
 
-    return ClosingQuery(streaming, finish, lambda: write_last_windows(running, sinks, checkpoint))
+    return ClosingQuery(streaming, finish, lambda: write_last_windows(written, checkpoint))
 
 
 @in_session()
-def check_checkpoint(query: PlannedQuery, checkpoint: str | PathLike[str], *, late: bool) -> None:
-    """Raise unless a query can go on with a checkpoint; see `Query.check_checkpoint`."""
-    asked = keeping_late_rows(query) if late else query
-    known = Checkpoint(query.source.df.sparkSession, checkpoint)
-    known.check((*asked.inner, asked.plan))
+def check_checkpoint(
+    queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str], late: Collection[str]
+) -> None:
+    """Raise unless queries can go on with a checkpoint; see `Query.check_checkpoint`.
+
+    Args:
+        queries: The queries by name.
+        checkpoint: The checkpoint.
+        late: The names of those whose late rows are kept.
+    """
+    first = next(iter(queries.values()))
+    known = Checkpoint(first.source.df.sparkSession, checkpoint)
+    asked = {
+        name: keeping_late_rows(query) if name in late else query for name, query in known.in_order(queries).items()
+    }
+    names = [name for name in asked if name]
+    known.check((*first.inner, *(query.plan for query in asked.values())), names)
     known.check_open()
 
 

@@ -1,0 +1,230 @@
+"""Several queries over one input in one Spark query, which reads the input once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from os import PathLike
+from typing import TYPE_CHECKING, Never
+
+from muntin import Duration, QueryError
+from muntin_engine.api.arguments import check_by_name, check_name, check_path
+from muntin_engine.api.query import Query
+from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.planner import keeping_late_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from muntin_engine.writing import SinkLike
+
+
+def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
+    """Ask several queries of one input in one Spark query, which reads the input once.
+
+    The queries are of the same DataFrame and may differ in everything else: keys, times, `rows`, windows, modules,
+    emission, progress and late policies, evaluator. Each has results, late rows, metrics and state of its own, the same
+    as if it were asked alone. They share the scan, the shuffle and the micro-batches.
+
+    Args:
+        unnamed: None: each query has a name.
+        queries: By the names that their sinks, metrics and checkpoint go by; another name given by `Query.named` stays
+            that of the metrics.
+
+    Raises:
+        QueryError: There is no query, or one has no name; they are of several DataFrames; one has several inputs; or
+            two report metrics under one name.
+
+    Example:
+        >>> rides = events(stream, key="station", at="leaves", delay="1 minute")  # doctest: +SKIP
+        >>> asked = one_pass(  # doctest: +SKIP
+        ...     hourly=rides.window(tumbling("1 hour")).aggregate(n=module("stats.count")),
+        ...     sessions=rides.window(session("10 minutes")).aggregate(n=module("stats.count")),
+        ... )
+        >>> asked.write(results={"hourly": "hourly", "sessions": "sessions"}, checkpoint="kept")  # doctest: +SKIP
+    """
+    if unnamed or not queries:
+        raise QueryError(
+            "one_pass() needs at least one query, each with a name: one_pass(hourly=hourly, sessions=sessions)"
+        )
+    for name, query in queries.items():
+        check_name("the name of a query", name)
+        if not isinstance(query, Query):
+            raise QueryError(
+                f"one_pass({name}={query!r:.80}) is no query\n  expected what aggregate() or apply() returns"
+            )
+        if len(query.sources) > 1:
+            raise QueryError(
+                f"{name!r} has several inputs, {', '.join(given.name for given in query.plan.inputs)}, and queries of "
+                "one pass read one\n  write it with a query of its own"
+            )
+    first, of_first = next(iter(queries.items()))
+    for name, query in queries.items():
+        if query.source.rows.df is not of_first.source.rows.df:
+            raise QueryError(
+                f"{first!r} and {name!r} are of two DataFrames, and one pass reads one\n"
+                "  give events() the same DataFrame, not one made again or by where(); events(df, rows='...') takes "
+                "some rows of it, and keys, times and inputs may be expressions\n"
+                "  queries of another query's results share what as_events() returned"
+            )
+    named = {
+        name: query if query.is_named else replace(query, metrics_name=name, is_named=True)
+        for name, query in queries.items()
+    }
+    reported = {query.metrics_name: name for name, query in named.items()}
+    for name, query in named.items():
+        if reported[query.metrics_name] != name:
+            raise QueryError(
+                f"{name!r} and {reported[query.metrics_name]!r} report metrics under the name {query.metrics_name!r}\n"
+                "  give one of them another name: .named('...')"
+            )
+    return OnePass(named)
+
+
+@dataclass(frozen=True, repr=False)
+class OnePass:
+    """Queries of one input, asked together; made by `one_pass`.
+
+    Attributes:
+        queries: The queries by name, in the order in which their sinks are called.
+    """
+
+    queries: Mapping[str, Query]
+
+    def __repr__(self) -> str:
+        """Return the names of the queries."""
+        return f"one_pass({', '.join(self.queries)})"
+
+    def write(  # noqa: PLR0913  # as Query.write
+        self,
+        *,
+        checkpoint: str | PathLike[str],
+        results: Mapping[str, SinkLike] | None = None,
+        late: Mapping[str, SinkLike] | None = None,
+        rejected: Mapping[str, SinkLike] | None = None,
+        evicted: Mapping[str, SinkLike] | None = None,
+        progress: Mapping[str, SinkLike] | None = None,
+        trigger: Duration | None = None,
+        on_end: str = "leave",
+        name: str | None = None,
+    ) -> StreamingQuery:
+        """Start one Spark query that evaluates all queries in each micro-batch and hands their outputs to sinks.
+
+        Sinks are those of `Query.write`, by the names of their queries. Every query has at least one. If a sink fails,
+        the micro-batch is repeated for all queries.
+
+        Args:
+            checkpoint: Spark's checkpoint location: one for all queries, kept as long as they are. It remembers the
+                queries by name, and none can be added, left out or changed.
+            results: The sinks that take the results of queries.
+            late: Those that take late rows. A query with one runs on an evaluator that keeps rows.
+            rejected: Those that take rejected rows.
+            evicted: Those that take second outputs.
+            progress: Those that take the progress of queries.
+            trigger: As for `Query.write`, and so the others.
+            on_end: What happens to open windows, of all queries.
+            name: Spark's name for the query.
+
+        Raises:
+            QueryError: There is no query of a name, a query has no sink; or as for `Query.write`.
+            DurationError: The trigger cannot be read.
+            PolicyError: It has no unit, or is negative.
+            SetupError: As for `Query.results`.
+            StateMismatchError: The checkpoint is of other queries. Nothing was read or changed.
+            StateError: The checkpoint is damaged or closed, or a folder is gone that it has written to.
+        """
+        check_path("checkpoint", checkpoint)
+        if name is not None:
+            check_name("name", name)
+        from muntin_engine.spark.writing.write import write
+
+        outputs = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
+        return write(self.queries, self._sinks(outputs), checkpoint, trigger, on_end, name)
+
+    def close_checkpoint(
+        self,
+        checkpoint: str | PathLike[str],
+        *,
+        results: Mapping[str, SinkLike] | None = None,
+        late: Mapping[str, SinkLike] | None = None,
+        rejected: Mapping[str, SinkLike] | None = None,
+        evicted: Mapping[str, SinkLike] | None = None,
+        progress: Mapping[str, SinkLike] | None = None,
+    ) -> None:
+        """Close the stream of a checkpoint, as `Query.close_checkpoint` does, for all queries.
+
+        Args:
+            checkpoint: The checkpoint of the queries.
+            results: As for `write`, the same sinks; the others too.
+            late: The sinks for late rows.
+            rejected: The sinks for rejected rows.
+            evicted: The sinks for second outputs.
+            progress: The sinks for progress.
+
+        Raises:
+            QueryError: A query cannot be closed, or a sink is none.
+            StateError: The checkpoint is closed, or of other queries, or a micro-batch of it was cut short.
+            SinkError: A sink failed. Call again with the same sinks when it works.
+        """
+        check_path("checkpoint", checkpoint)
+        from muntin_engine.spark.writing.closing import close_checkpoint
+
+        outputs = {"results": results, "late": late, "rejected": rejected, "evicted": evicted, "progress": progress}
+        close_checkpoint(self.queries, self._sinks(outputs), checkpoint)
+
+    def check_checkpoint(self, checkpoint: str | PathLike[str], *, late: Sequence[str] = ()) -> None:
+        """Raise an error unless the queries can continue from a checkpoint; an empty checkpoint is no error.
+
+        Args:
+            checkpoint: Spark's checkpoint location.
+            late: The names of the queries with late rows kept, as `write` with sinks for them has it.
+
+        Raises:
+            StateMismatchError: The checkpoint is of other queries.
+            StateError: As for `Query.check_checkpoint`.
+            QueryError: Late rows cannot be kept, or there is no query of a name.
+        """
+        check_path("checkpoint", checkpoint)
+        self._check_names("late", late)
+        from muntin_engine.spark.writing.write import check_checkpoint
+
+        check_checkpoint(self.queries, checkpoint, late)
+
+    def explain(self, *, late: Sequence[str] = ()) -> str:
+        """Explain the evaluation of each query, with reasons; see `Query.explain`.
+
+        Args:
+            late: The names of the queries with late rows kept, as `write` with sinks for them has it.
+
+        Raises:
+            QueryError: Late rows of a query cannot be kept, or there is no query of a name.
+        """
+        self._check_names("late", late)
+        told = [
+            f"query       {name}, {place} of {len(self.queries)} in one pass\n"
+            + explain_plan(keeping_late_rows(query.plan) if name in late else query.plan, query.inner)
+            for place, (name, query) in enumerate(self.queries.items(), 1)
+        ]
+        return "\n\n".join(told)
+
+    def _sinks(self, outputs: Mapping[str, Mapping[str, SinkLike] | None]) -> dict[str, dict[str, SinkLike | None]]:
+        """Return the sinks by output, by the name of their query.
+
+        Raises:
+            QueryError: Sinks are not named by queries.
+        """
+        for output, sinks in outputs.items():
+            check_by_name(output, sinks, next(iter(self.queries)))
+            self._check_names(output, sinks or ())
+        return {name: {output: (sinks or {}).get(name) for output, sinks in outputs.items()} for name in self.queries}
+
+    def _check_names(self, argument: str, names: Mapping[str, object] | Sequence[str]) -> None:
+        for name in names:
+            if name not in self.queries:
+                close = get_close_matches(str(name), self.queries, n=1)
+                hint = f"\n  did you mean {close[0]!r}?" if close else ""
+                raise QueryError(
+                    f"{argument} names {name!r}, and there is no such query{hint}\n  there are: "
+                    f"{', '.join(self.queries)}"
+                )
