@@ -1,4 +1,4 @@
-"""`python -m demo`: a month, or a year, of flights through three questions."""
+"""`python -m demo`: a month, or a year, of flights through three questions in one pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -69,9 +69,9 @@ def _run(run: Run, folder: Path, console: Console) -> int:
     try:
         tally = Tally()
         spark.streams.addListener(tally)
-        queries = run.start(spark)
-        _follow(run, queries, tally, batches, console)
-        kept = {name: _cells_of_keys(query) for name, query in queries.items()}
+        query = run.start(spark)
+        _follow(run, query, tally, batches, console)
+        kept = _cells_of_keys(query)
         run.finish(spark)
     except PySparkException as error:
         raise RuntimeError(root_cause(error)) from None  # while there is a session to ask
@@ -82,41 +82,43 @@ def _run(run: Run, folder: Path, console: Console) -> int:
     return 0
 
 
-def _follow(run: Run, queries: Mapping[str, StreamingQuery], tally: Tally, batches: int, console: Console) -> None:
-    """Show progress until every query has ended; raise the first failure."""
-    with _progress(queries, batches, console) as show:
-        running = dict(queries)
-        while running:
-            next(iter(running.values())).awaitTermination(1)
-            for name, query in queries.items():
-                if name in running and not query.isActive:
-                    query.awaitTermination()  # raises if it failed
-                    tally.take(query.lastProgress)
-                    del running[name]
-                most = batches - 1 if name in running else batches  # the last is told with its counts, at the end
-                show(name, min(most, run.batches_done(name)), tally.line(name))
+def _follow(run: Run, query: StreamingQuery, tally: Tally, batches: int, console: Console) -> None:
+    """Show progress until the query has ended; raise its failure."""
+    with _progress(QUESTIONS, batches, console) as show:
+        is_running = True
+        while is_running:
+            is_running = not query.awaitTermination(1)  # raises if it failed
+            if not is_running:
+                tally.take(query.lastProgress)
+            most = batches - 1 if is_running else batches  # the last is told with its counts, at the end
+            for question in QUESTIONS:
+                show(question, min(most, run.batches_done()), tally.line(question))
 
 
 @contextmanager
-def _progress(names: Iterable[str], total: int, console: Console) -> Iterator[Callable[[str, int, str], None]]:
-    """Yield a function that shows the progress of a query in batches: in place, or as lines without a terminal."""
+def _progress(questions: Iterable[str], total: int, console: Console) -> Iterator[Callable[[str, int, str], None]]:
+    """Yield a function that shows the progress of a question in batches: in place, or as lines without a terminal."""
     if not console.is_terminal:
         lines = ProgressLines(partial(print, flush=True))
         yield lambda name, done, line: lines.update(name, done, total, line)
         return
     columns = ("{task.description:<9}", BarColumn(12), MofNCompleteColumn(), TimeElapsedColumn(), "{task.fields[line]}")
     with Progress(*columns, console=console) as progress:
-        tasks = {name: progress.add_task(name, total=total, line="") for name in names}
+        tasks = {name: progress.add_task(name, total=total, line="") for name in questions}
         yield lambda name, done, line: progress.update(tasks[name], completed=done, line=line)
 
 
 def _cells_of_keys(query: StreamingQuery) -> int:
-    """Return the number of cells of state that hold keys; each bucket has one more, its metadata."""
+    """Return the number of cells of state that hold keys; each bucket of a question has one more, its metadata."""
     progress = query.lastProgress
-    return 0 if progress is None else sum(operator.numRowsTotal for operator in progress.stateOperators) - BUCKETS
+    return (
+        0
+        if progress is None
+        else sum(operator.numRowsTotal for operator in progress.stateOperators) - BUCKETS * len(QUESTIONS)
+    )
 
 
-def _show(run: Run, console: Console, kept: Mapping[str, int]) -> None:
+def _show(run: Run, console: Console, kept: int) -> None:
     for name, ask in QUESTIONS.items():
         answers = pq.read_table(run.answer_file(name))
         console.print(f"\n{(ask.__doc__ or '').splitlines()[0]}")
@@ -125,8 +127,7 @@ def _show(run: Run, console: Console, kept: Mapping[str, int]) -> None:
             table.add_row(*(_text(value) for value in row.values()))
         console.print(table)
         console.print(f"{answers.num_rows:,} rows in {run.answer_file(name)}")
-    left = sum(kept.values())
-    console.print(f"\n{left} cells of keys are left in the state" if left else "\nno key has state left")
+    console.print(f"\n{kept} cells of keys are left in the state" if kept else "\nno key has state left")
 
 
 def _text(value: object) -> str:

@@ -33,9 +33,8 @@ def airborne(flights: DataFrame, emit: str = "final") -> Query:
 
 def delays(flights: DataFrame, emit: str = "final") -> Query:
     """By carrier, every ten minutes: how the flights of the last hour left."""
-    departures = flights.where("change != 'revise'")
     return (
-        events(departures, key="carrier", at="departure", change="change", buckets=BUCKETS)
+        events(flights, key="carrier", at="departure", change="change", rows="change != 'revise'", buckets=BUCKETS)
         .window(hopping("1 hour", "10 minutes"), emit=emit)
         .aggregate(
             flights=module("stats.count"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from demo.delivery import write_stream
 from demo.flights import flights
 from demo.questions import ORDER, QUESTIONS, answer
-from muntin_engine import Query
+from muntin_engine import one_pass
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Choice:
 class Run:
     """The files of one run, below a folder.
 
-    The stream, Spark's checkpoints and the results of each micro-batch lie in `run/` until the run is complete; then
+    The stream, Spark's checkpoint and the results of each micro-batch lie in `run/` until the run is complete; then
     one Parquet file per question takes their place. Results are emitted early or once: the file is the same.
     """
 
@@ -58,7 +57,7 @@ class Run:
         self._folder = folder
         self._work = folder / "run"
         self._choice = choice
-        self.resumes = _read_choice(self._work / "choice.json") == choice
+        self.resumes = _read_choice(self._choice_file) == choice
 
     def prepare(self) -> int:
         """Write the stream, unless a run of the same choice is to be continued; return how many files it has."""
@@ -67,18 +66,20 @@ class Run:
             for name in QUESTIONS:
                 self.answer_file(name).unlink(missing_ok=True)
             write_stream(self._choice.flights(), self._stream, self._choice.span)
-            (self._work / "choice.json").write_text(json.dumps(asdict(self._choice)))
+            self._choice_file.write_text(json.dumps(asdict(self._choice)))
         return len(list(self._stream.glob("*.parquet")))
 
-    def start(self, spark: SparkSession) -> Mapping[str, StreamingQuery]:
-        """Start the three streaming queries; each takes one file of the stream per micro-batch."""
+    def start(self, spark: SparkSession) -> StreamingQuery:
+        """Start the one streaming query that answers the three questions, a file of the stream per micro-batch."""
         schema = spark.read.parquet(str(self._stream)).schema
         stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self._stream))
-        return {name: self._start(name, ask(stream, self._choice.emit)) for name, ask in QUESTIONS.items()}
+        asked = one_pass(**{name: ask(stream, self._choice.emit) for name, ask in QUESTIONS.items()})
+        parts = {name: self._parts(name) for name in QUESTIONS}
+        return asked.write(checkpoint=self._checkpoint, results=parts, trigger="available_now", name="demo")
 
-    def batches_done(self, name: str) -> int:
-        """Return the number of committed micro-batches of a question."""
-        return len(list((self._checkpoint(name) / "commits").glob("[0-9]*")))
+    def batches_done(self) -> int:
+        """Return the number of committed micro-batches."""
+        return len(list((self._checkpoint / "commits").glob("[0-9]*")))
 
     def finish(self, spark: SparkSession) -> None:
         """Put the answers of all micro-batches into one sorted file per question, and drop what led there."""
@@ -95,15 +96,16 @@ class Run:
     def _stream(self) -> Path:
         return self._work / "stream"
 
-    def _checkpoint(self, name: str) -> Path:
-        return self._work / "checkpoints" / name
+    @property
+    def _checkpoint(self) -> Path:
+        return self._work / "checkpoint"
+
+    @property
+    def _choice_file(self) -> Path:
+        return self._work / "choice in one pass.json"
 
     def _parts(self, name: str) -> Path:
         return self._work / "parts" / name
-
-    def _start(self, name: str, query: Query) -> StreamingQuery:
-        checkpoint, parts = self._checkpoint(name), self._parts(name)
-        return query.write(checkpoint=checkpoint, results=parts, trigger="available_now", name=name)
 
 
 def _write(table: pa.Table, path: Path) -> None:

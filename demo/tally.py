@@ -17,9 +17,6 @@ from pyspark.sql.streaming.listener import (
 
 from muntin import EARLIEST, moment
 
-METRICS: Final = "muntin"
-"""The name under which a query reports its metrics."""
-
 WATERMARK: Final = "watermark"
 """The metric with the watermark of a question's input, in ticks."""
 
@@ -36,21 +33,20 @@ SELDOM: Final = ("rejected", "retractions")
 
 
 class Tally(StreamingQueryListener):
-    """Adds up the counts of all micro-batches since the start, by the name of the query."""
+    """Adds up the counts of all micro-batches since the start, by question."""
 
     def __init__(self) -> None:
         self._batches: dict[str, dict[int, Mapping[str, int]]] = defaultdict(dict)
 
     def take(self, progress: StreamingQueryProgress | None) -> None:
         """Take the report on a micro-batch; a second one on the same changes nothing."""
-        metrics = {} if progress is None else progress.observedMetrics
-        observed = next((found for name, found in metrics.items() if name.split(" # ")[0] == METRICS), None)
-        if progress is not None and observed is not None:
-            self._batches[progress.name or ""][progress.batchId] = observed.asDict()
+        if progress is not None:
+            for question, observed in progress.observedMetrics.items():
+                self._batches[question][progress.batchId] = observed.asDict()
 
-    def line(self, name: str) -> str:
-        """Return the metrics of a query in words, with its watermark; some are left out where they are 0."""
-        batches = list(self._batches[name].values())
+    def line(self, question: str) -> str:
+        """Return the metrics of a question in words, with its watermark; some are left out where they are 0."""
+        batches = list(self._batches[question].values())
         counted = [count for count in SHOWN if any(count in batch for batch in batches)]
         sums = {count: sum(batch.get(count, 0) for batch in batches) for count in counted}
         words = [f"{number:,} {SHOWN[count]}" for count, number in sums.items() if number or count not in SELDOM]

@@ -85,17 +85,14 @@ def run_demo(command: Sequence[str]) -> CompletedProcess[str]:
 
 
 def _wait_for_batches(process: Popen[str], folder: Path, count: int) -> None:
-    """Wait until each question has committed some micro-batches, or the process has ended."""
-    while process.poll() is None and not all(len(_commits(folder, name)) >= count for name in QUESTIONS):
+    """Wait until some micro-batches are committed, or the process has ended."""
+    commits = folder / "run" / "checkpoint" / "commits"
+    while process.poll() is None and len(list(commits.glob("[0-9]*"))) < count:
         try:
             process.wait(0.05)
         except TimeoutExpired:
             continue
     assert process.poll() is None, "the demo ended before it could be killed"
-
-
-def _commits(folder: Path, name: str) -> list[Path]:
-    return list((folder / "run" / "checkpoints" / name / "commits").glob("[0-9]*"))
 
 
 def _jvm_of(process: Popen[str]) -> psutil.Process:

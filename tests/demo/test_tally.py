@@ -13,7 +13,7 @@ def progress(batch_id: int, **counts: int) -> StreamingQueryProgress:
         {
             "id": "00000000-0000-0000-0000-000000000000",
             "runId": "00000000-0000-0000-0000-000000000000",
-            "name": "delays",
+            "name": "demo",
             "timestamp": "2013-01-01T00:00:00.000Z",
             "batchId": batch_id,
             "batchDuration": 1,
@@ -21,7 +21,7 @@ def progress(batch_id: int, **counts: int) -> StreamingQueryProgress:
             "stateOperators": [],
             "sources": [],
             "sink": {"description": "ForeachBatchSink", "numOutputRows": -1},
-            "observedMetrics": {"muntin": counts} if counts else {},
+            "observedMetrics": {"delays": counts} if counts else {},
         }
     )
 
