@@ -202,6 +202,39 @@ eager results survived a restart after each of 5 steps (general)
     )
 
 
+SILENCE = """
+from muntin import StreamOperator
+from muntin.testing import Script
+
+class Silence(StreamOperator[int, list[int], str]):
+    name, version = "mine.silence", "1.0.0"
+    def create_state(self):
+        return []
+    def on_event(self, state, payload, time):
+        state[:] = [time]
+    def next_time(self, state):
+        return state[0] + 5
+    def on_time(self, state, time):
+        return [f"silent since {state.pop()}"]
+    def is_empty(self, state):
+        return not state
+
+script = Script().point("a", 1, 2).point("b", 4, 3).point("c", 14, 1).close()
+"""
+
+
+def test_an_operator_that_follows_a_stream_is_run_without_windows(
+    write: Callable[[str], Path], muntin: Callable[..., Done]
+) -> None:
+    done = muntin("run", write(SILENCE), "--module", "mine.silence", "--crash-everywhere")
+    assert done.code == 0, done.errors
+    assert [line.partition(")")[2].strip() for line in done.output.splitlines() if line.startswith("output")] == [
+        "'silent since 4'",
+        "'silent since 14'",
+    ]
+    assert done.output.endswith("\nfinal results survived a restart after each of 4 steps (event_by_event)\n")
+
+
 def test_a_module_that_does_not_survive_one_ends_with_the_report(
     write: Callable[[str], Path], muntin: Callable[..., Done]
 ) -> None:

@@ -152,6 +152,8 @@ def _examples(annotation: object) -> Iterable[object]:
         return [value for part in arguments if part is not NoneType for value in _examples(part)]
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return list(annotation)
+    if origin is tuple and arguments and Ellipsis not in arguments:
+        return list(zip(*map(_examples, arguments), strict=False))
     if isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1:
         return [[value] for value in _examples(arguments[0])]
     return [value for kind in (int, float, str) for value in _EXAMPLES[kind]]
