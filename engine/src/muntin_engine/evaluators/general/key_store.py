@@ -7,7 +7,7 @@ rebuilds it from the log if it was lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import ItemsView, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -15,13 +15,11 @@ from typing import Any, Final, NamedTuple
 
 from muntin import INFINITY
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.state.bucket_state import NEVER, KeyTimer, soonest
+from muntin_engine.evaluators.general.timer_index import TimerIndex
+from muntin_engine.state.bucket_state import NEVER, KeyTimer
 from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
-
-KEY_GROUPS: Final = 64
-"""The number of key groups. Each has the soonest timer of its keys, so a batch skips groups in which none is due."""
 
 LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
@@ -79,7 +77,7 @@ class StoredKey:
 class KeyStore:
     """The states of one bucket's keys, by the encoded key.
 
-    Cost: a batch looks at the timers of all key groups, and at the keys of those groups where one is due.
+    Cost: a batch looks at the keys that are due, and at those that it writes; see `TimerIndex`.
 
     Attributes:
         size: The size in bytes of all live records.
@@ -93,17 +91,16 @@ class KeyStore:
         self.number = 0
         self.timer = NEVER
         self._codec = codec
-        self._groups: dict[int, dict[bytes, StoredKey]] = {}
-        self._timers: dict[int, KeyTimer] = {}
+        self._keys: dict[bytes, StoredKey] = {}
+        self._timers = TimerIndex(self._timer_of)
         self._written: dict[bytes, tuple[KeyTimer, Record]] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, self._groups.values()))
+        return len(self._keys)
 
-    def items(self) -> Iterator[tuple[bytes, StoredKey]]:
-        """Yield all keys, encoded, with their states."""
-        for keys in self._groups.values():
-            yield from keys.items()
+    def items(self) -> ItemsView[bytes, StoredKey]:
+        """Return all keys, encoded, with their states."""
+        return self._keys.items()
 
     @classmethod
     def of(cls, codec: Codec, entries: Iterable[StoredEntry], keys: int) -> KeyStore:
@@ -116,32 +113,27 @@ class KeyStore:
         for name, (timer, records) in _joined(codec, entries).items():
             if records[-1].data:
                 size = sum(len(record.data) + _HEAD for record in records)
-                store._groups.setdefault(_group(name), {})[name] = StoredKey(timer, records, size)
-        store._settle(store._groups)
+                store._keys[name] = StoredKey(timer, records, size)
+        store._timers.rebuild((name, key.timer) for name, key in store.items())
+        store.timer = store._timers.soonest()
         if len(store) != keys:
             raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
         store.size = sum(key.size for _, key in store.items())
         store.memory = store.size + _OBJECTS * len(store)
         return store
 
-    def due(self, at: Sequence[int], *, is_signalled: bool) -> list[bytes]:
+    def due(self, at: Sequence[int], *, is_signalled: bool) -> Iterable[bytes]:
         """Return the encoded keys that have work.
 
         Args:
             at: The progress, as `KeyTimer.is_reached` takes it.
             is_signalled: True if every key has work, whatever its timer says.
         """
-        found: list[bytes] = []
-        for group, timer in self._timers.items():
-            if is_signalled or timer.is_reached(*at):
-                for name, key in self._groups[group].items():
-                    if is_signalled or key.timer.is_reached(*at):
-                        found.append(name)
-        return found
+        return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.due(at)
 
     def get(self, name: bytes) -> StoredKey | None:
         """Return the state of a key; None if it has none."""
-        return self._groups.get(_group(name), {}).get(name)
+        return self._keys.get(name)
 
     def put(self, name: bytes, timer: KeyTimer, data: bytes, state: KeyState, *, is_whole: bool) -> bool:
         """Append changes to a key's records, or replace them all; return True if the decoded state is kept."""
@@ -156,7 +148,7 @@ class KeyStore:
             self.memory += DECODED * size
         self.size += size
         self.memory += size + _OBJECTS
-        self._groups.setdefault(_group(name), {})[name] = key
+        self._keys[name] = key
         self._written[name] = timer, record
         return key.state is not None
 
@@ -166,8 +158,8 @@ class KeyStore:
             self._written[name] = NEVER, Record(self.number, True, b"")
 
     def _take(self, name: bytes) -> StoredKey | None:
-        """Take a key out of its group."""
-        key = self._groups.get(_group(name), {}).pop(name, None)
+        """Take a key out."""
+        key = self._keys.pop(name, None)
         if key is not None:
             size = key.size
             self.size -= size
@@ -184,7 +176,9 @@ class KeyStore:
         """Return the records since the last call as log entries of a few megabytes."""
         if not self._written:
             return []
-        self._settle({_group(name) for name in self._written})
+        timers = ((name, key.timer) for name, key in self.items())
+        self._timers.update(list(self._written), len(self), timers)
+        self.timer = self._timers.soonest()
         written, self._written = self._written, {}
         return self._entries([(name, timer, (record,)) for name, (timer, record) in written.items()])
 
@@ -198,15 +192,10 @@ class KeyStore:
         joined = sorted(_joined(self._codec, entries).items(), key=_NAME)
         return self._entries((name, timer, records) for name, (timer, records) in joined)
 
-    def _settle(self, groups: Iterable[int]) -> None:
-        """Update the timers of some key groups, and the soonest of all; drop the groups without keys."""
-        for group in groups:
-            if self._groups[group]:
-                self._timers[group] = soonest([key.timer for key in self._groups[group].values()])
-            else:
-                del self._groups[group]
-                self._timers.pop(group, None)
-        self.timer = soonest(self._timers.values())
+    def _timer_of(self, name: bytes) -> KeyTimer | None:
+        """Return the timer of a key; None if it has no state."""
+        key = self._keys.get(name)
+        return None if key is None else key.timer
 
     def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
         """Return records as entries of a few megabytes, column by column."""
@@ -229,10 +218,6 @@ class KeyStore:
                 for column in columns:
                     column.clear()
         return [*entries, Entry(0, INFINITY, self._codec.pack(list(columns)))] if names else entries
-
-
-def _group(name: bytes) -> int:
-    return hash(name) % KEY_GROUPS
 
 
 def _joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:

@@ -1,0 +1,50 @@
+"""Keys that are due are found without a look at the others, whatever happened to their timers."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from muntin import INFINITY
+from muntin_engine.evaluators.general.timer_index import TimerIndex
+from muntin_engine.state.bucket_state import NEVER, KeyTimer, soonest
+
+
+def drawn(random: Random) -> KeyTimer:
+    return KeyTimer(*(random.choice((random.randrange(100), INFINITY)) for _ in KeyTimer._fields))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_index_says_what_a_look_at_all_timers_says(seed: int) -> None:
+    random, timers = Random(seed), dict[bytes, KeyTimer]()
+    index = TimerIndex(timers.get)
+    for _ in range(60):
+        names = random.sample([bytes([number]) for number in range(40)], random.choice((1, 2, 30)))
+        for name in names:
+            if random.random() < 0.2:
+                timers.pop(name, None)
+            else:
+                timers[name] = drawn(random)
+        index.update(names, len(timers), timers.items())
+        at = tuple(random.randrange(100) for _ in range(4))
+        assert index.soonest() == soonest(timers.values())
+        wanted = {name for name, timer in timers.items() if timer.is_reached(*at)}
+        assert index.due(at) == index.due(at) == wanted
+
+
+def test_a_key_that_is_not_due_is_not_looked_at() -> None:
+    timers = {number.to_bytes(2, "big"): NEVER._replace(closing=number) for number in range(1000)}
+    asked: list[bytes] = []
+
+    def timer_of(name: bytes) -> KeyTimer | None:
+        asked.append(name)
+        return timers.get(name)
+
+    index = TimerIndex(timer_of)
+    index.rebuild(timers.items())
+    assert len(index.due((4, 0, 0, 0))) == 5
+    timers[b"\x00\x00"] = NEVER._replace(closing=77)
+    index.update([b"\x00\x00"], len(timers), timers.items())
+    assert index.soonest().closing == 1
+    assert len(asked) < 20
