@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import QueryError, early, snapshot, tumbling
+from muntin import OutputContract, QueryError, early, snapshot, tumbling
 from muntin.triggers import every_count
 from muntin_engine import Query, batch_metrics, events, module
-from tests.spark.modules import Count, Members, Total
+from tests.spark.modules import Count, Echo, Members, Total
 from tests.spark.running import Outcome, collect, run, start, stream_of
 
 MINUTE = 60_000_000
@@ -101,13 +101,67 @@ def test_sparks_watermark_goes_on_where_no_window_has_a_result(spark: SparkSessi
     assert outcome.total("late") == 0
 
 
-def test_results_that_come_out_of_order_have_no_watermark(minutes: DataFrame) -> None:
-    query = events(minutes, at="at", id="at", delay=0).window(tumbling("1 minute")).aggregate(n=module(Count))
-    with pytest.raises(QueryError, match=r"do not come in the order of their windows[^$]*withWatermark"):
-        query.results(watermark="closed")
-    early_too = events(minutes, at="at", delay=0).window(tumbling("1 minute"), emit=early(every_count(1)))
-    with pytest.raises(QueryError, match="do not come in the order of their windows"):
-        early_too.aggregate(n=module(Count)).results(watermark="closed")
+def test_sparks_own_operators_follow_results_that_are_retracted_and_buckets_that_differ(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Minutes in which bikes are in use, by the windows of 20 minutes in which a number of bikes began to be.
+
+    a  0         10  12                36 37   40        the bike from 36 comes when c has come to 60, so a window
+       |---------|---|-----------------|--|----|         from 12 is retracted when other buckets are past 30
+    b    1-3                                     45----------------90
+    c     2---9                                        60-61
+    """
+    batches = [
+        [("a", 0, 40), ("b", 1, 3)],
+        [("c", 2, 9), ("a", 10, 12)],
+        [("c", 60, 61)],
+        [("a", 36, 37), ("b", 45, 90)],
+    ]
+    tables = [
+        pa.table(
+            {
+                "k": [k for k, *_ in rows],
+                "from": after_60(*(s for _, s, _ in rows)),
+                "to": after_60(*(e for *_, e in rows)),
+            }
+        )
+        for rows in [*batches, [("a", 200, 201), ("b", 200, 201), ("c", 200, 201)]]
+    ]
+    df = stream_of(spark, tmp_path / "input", tables)
+    stream = events(df, key="k", start="from", end="to", delay="25 minutes", buckets=4)
+    results = stream.window(snapshot(), emit="eager").aggregate(n=module(Count)).results(watermark="starts")
+    length = F.expr("timestampdiff(MINUTE, window.start, window.end) * n * IF(change = 'insert', 1, -1)")
+    some = results.where("n > 0").select("starts", length.alias("minutes"))  # a filter does not hold the watermark up
+    sums = some.groupBy(F.window("starts", "20 minutes")).agg(F.sum("minutes").alias("minutes"))
+    outcome = Outcome()
+    query = start(sums, tmp_path / "checkpoint", outcome)
+    query.awaitTermination()
+
+    found = [(row["window"]["start"] // MINUTE - 60, row["minutes"]) for row in outcome.rows]
+    assert sorted(found) == [(0, 10 + 2 * 2 + 24 + 2 + 7), (20, 2 + 3), (40, 45), (60, 1)]
+    dropped = [part["numRowsDroppedByWatermark"] for batch in query.recentProgress for part in batch["stateOperators"]]
+    assert dropped
+    assert not any(dropped)
+
+
+def after_60(*minutes: int) -> pa.Array:
+    return minutes_of(*(60 + minute for minute in minutes))
+
+
+class Anywhere(Echo):
+    """Promises nothing of lifetimes."""
+
+    name, version, contract = "show.anywhere", "1.0.0", OutputContract.UNRESTRICTED
+
+
+def test_results_that_may_start_before_the_output_watermark_have_none_of_sparks(minutes: DataFrame) -> None:
+    stream = events(minutes, at="at", id="at", delay=0)
+    revised = stream.window(tumbling("1 minute"), timestamps="time_bound", emit="eager").aggregate(n=module(Count))
+    with pytest.raises(QueryError, match=r"may be revised: a row with change='revise' starts where[^$]*as_events\(\)"):
+        revised.results(watermark="closed")
+    anywhere = stream.window(tumbling("1 minute"), timestamps="unchanged").apply(module(Anywhere, F.lit(1)))
+    with pytest.raises(QueryError, match=r"show.anywhere 1.0.0 may start anywhere[^$]*timestamps='clip'"):
+        anywhere.results(watermark="closed")
     with pytest.raises(QueryError, match="two columns named 'n'"):
         counts(minutes).results(watermark="n")
 

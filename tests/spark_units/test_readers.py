@@ -16,7 +16,7 @@ NARROW = pa.struct([("start", pa.int32()), ("end", pa.int32())])
 RESULTS = pa.table({"window": pa.array([{"start": 0, "end": 10}], NARROW), "n": pa.array([3], pa.int32())})
 TYPED = [("window", EXTENT), ("n", pa.int64())]
 EVENTS = pa.schema([*TYPED, ("__muntin_change", pa.string()), ("__muntin_source", pa.string())])
-MARKED = pa.schema([*TYPED, ("at", pa.int64()), ("is_mark", pa.bool_())])
+MARKED = pa.schema([*TYPED, ("mark", pa.int64())])
 
 
 def read(reader: BlobReader, *given: tuple[int, int, pa.Table | None]) -> list[dict[str, Any]]:
@@ -47,12 +47,32 @@ def test_events_say_what_they_do_and_whose_they_are(tick: int, change: str, star
 
 
 def test_a_watermark_is_a_row_that_holds_the_last_time_before_it() -> None:
-    assert read(WatermarkReader(MARKED, "window"), (5, 1, RESULTS), (6, 20, None)) == [
-        {"window": {"start": 0, "end": 10}, "n": 3, "at": 0, "is_mark": False},
-        {"window": None, "n": None, "at": 19, "is_mark": True},
+    assert read(WatermarkReader(MARKED), (5, 1, RESULTS), (6, 20, None)) == [
+        {"window": {"start": 0, "end": 10}, "n": 3, "mark": None},
+        {"window": None, "n": None, "mark": 19},
     ]
-    (closed,) = read(WatermarkReader(MARKED, "window"), (6, INFINITY, None))
-    assert closed["at"] == 253_402_300_799_999_998
+    (closed,) = read(WatermarkReader(MARKED), (6, INFINITY, None))
+    assert closed["mark"] == 253_402_300_799_999_998
+
+
+def test_of_several_watermarks_the_least_counts_however_they_come() -> None:
+    reader = WatermarkReader(MARKED)
+    batches = [[(6, 30, None), (7, 20, None)], [(5, 1, RESULTS), (8, 40, None)]]
+    for given in (batches, batches[::-1]):
+        blobs = [
+            pa.record_batch(
+                [
+                    [bucket for bucket, _, _ in rows],
+                    [number for _, number, _ in rows],
+                    pa.array([None if table is None else to_blob(table) for _, _, table in rows], pa.binary()),
+                ],
+                names=["bucket", "rows", "data"],
+            )
+            for rows in given
+        ]
+        found = [row["mark"] for batch in reader(blobs) for row in batch.to_pylist()]
+        assert found == [None, 19]  # a row of results, and one of all watermarks; nothing is left of the run before
+    assert read(reader, (6, 30, None), (7, EARLIEST, None)) == [], "one bucket knows nothing yet"
 
 
 @pytest.mark.parametrize("reader", [EventReader(EVENTS), WatermarkReader(MARKED)])

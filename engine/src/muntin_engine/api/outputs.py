@@ -79,13 +79,14 @@ class Outputs(PlannedQuery):
         Args:
             watermark: The name of a column to add: the start of the result's lifetime, with a Spark watermark that
                 follows the output watermark, also while no window has a result. Spark's own windows, joins and
-                deduplication over that column then make progress and drop nothing. Do not call `withWatermark` on the
-                results as well. Only for final results of hopping, tumbling and calendar windows over timestamps of
-                events without ids, because others do not come in the order of their windows.
+                deduplication over that column then make progress and drop nothing: no later result starts before it,
+                and none that is retracted. Where results may be retracted, Spark's operators see each change as a row,
+                and what they compute must heed `change`. Do not call `withWatermark` on the results as well. Needs
+                timestamps, and results that are never revised to another end.
 
         Raises:
             QueryError: The input is a stream whose watermark nothing advances, or contains another query whose metrics
-                have the same name; or the results cannot have a watermark.
+                have the same name; or the results cannot have a watermark, for the reason that it gives.
             SetupError: The session's state store cannot hold the state, the modules cannot be sent to the workers, or
                 the workers lack something that the query needs. A preflight check finds that out before the query runs,
                 unless the session's setting `spark.muntin.preflight` is `false`.

@@ -79,19 +79,30 @@ class EventReader(BlobReader):
 
 
 class WatermarkReader(BlobReader):
-    """Turns blobs into rows with their time and a flag, and watermarks into rows that hold a time and nothing else."""
+    """Turns blobs into rows with a last column of times, which only a watermark has, and watermarks into such a row.
+
+    Of the watermarks that it is given it takes the least: buckets may differ in how far their results are settled.
+    """
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each blob, and one row for the watermarks."""
+        self._least: int | None = None
+        yield from super().__call__(batches)
+        if self._least is not None and self._least > EARLIEST:
+            yield self._mark(self._least)
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
         del bucket
-        starts = results.column(self._lifetime).combine_chunks().field("start")
-        is_mark = pa.repeat(pa.scalar(False), results.num_rows)
-        return pa.table([*results.columns, starts, is_mark], names=self._schema.names)
+        time = self._schema.field(-1).type
+        return pa.table([*results.columns, pa.nulls(results.num_rows, time)], names=self._schema.names)
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
-        """Return the last time that is no time of a later result: Spark drops what lies at its watermark, too."""
         del bucket
-        if tick <= EARLIEST:
-            return self._schema.empty_table()
+        self._least = tick if self._least is None else min(self._least, tick)
+        return self._schema.empty_table()
+
+    def _mark(self, tick: int) -> pa.RecordBatch:
+        """Return the last time that is no time of a later result: Spark drops what lies at its watermark, too."""
         columns = [pa.nulls(1, part.type) for part in self._schema]
-        columns[-2:] = [pa.array([min(tick, _LATEST) - 1]).cast(self._schema.field(-2).type), pa.array([True])]
-        return pa.table(columns, schema=self._schema)
+        columns[-1] = pa.array([min(tick, _LATEST) - 1]).cast(self._schema.field(-1).type)
+        return pa.record_batch(columns, schema=self._schema)

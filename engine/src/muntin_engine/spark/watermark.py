@@ -1,7 +1,9 @@
 """Results with a watermark of Spark's, for Spark's own operators downstream.
 
-Spark takes its watermark from the times of rows, so while no window has a result it would stand still. Rows that hold
-the output watermark, and nothing else, move it on; they are filtered out behind it.
+Spark takes its watermark from the largest time of any row, and would so run ahead of results that come in another order
+than that of their times, and stand still while no window has a result. Rows that hold the output watermark and nothing
+else move it instead: results have no time in the column that Spark reads. They have one in the column that is the
+user's, which Spark's operators take for the same by its metadata.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin import QueryError
+from muntin import OutputContract, QueryError
 from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.exchange.readers import WatermarkReader
 from muntin_engine.plan import Plan
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
 
 _MARK: Final = "__muntin_watermark"
+
+_DELAY: Final = "spark.watermarkDelayMs"
+"""The place in a column's metadata by which Spark's operators know the column that late rows are told by."""
 
 
 def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
@@ -35,20 +40,26 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
         schema: That of its results.
 
     Raises:
-        QueryError: Results do not come in the order of this column, its type is none that Spark has watermarks for, or
-            there is a column of that name.
+        QueryError: Some rows start before the output watermark, there is none, the column's type is one that Spark has
+            no watermarks for, or there is a column of that name.
+
+    Cost:
+        Where buckets differ in how far their results are settled, one more shuffle, of blobs.
     """
-    _check(query.plan, column, schema)
-    added = [
-        spark_types.StructField(column, spark_types.TimestampType()),
-        spark_types.StructField(_MARK, spark_types.BooleanType()),
-    ]
-    marked = spark_types.StructType([spark_types.StructField(part.name, part.dataType) for part in schema] + added)
+    plan = query.plan
+    _check(plan, column, schema)
     wanted = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
-    rows = wanted.mapInArrow(WatermarkReader(arrow_schema_of(marked), query.plan.lifetime_column), marked)
-    # Spark moves a filter below the watermark unless it reads the watermark's own column.
-    is_result = ~F.col(_MARK) | F.col(column).isNull()
-    return rows.withWatermark(column, "0 seconds").where(is_result).drop(_MARK)
+    if not plan.steps:
+        # Watermarks meet in one place, where the least of them is found; results stay apart by bucket.
+        wanted = wanted.repartition(F.when(F.col("data").isNull(), F.lit(-1)).otherwise(F.col("bucket")))
+    parts = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]
+    marked = spark_types.StructType([*parts, spark_types.StructField(_MARK, spark_types.TimestampType())])
+    rows = wanted.mapInArrow(WatermarkReader(arrow_schema_of(marked)), marked)
+    # Spark moves filters below the watermark, and the user's would take its rows away; none passes one that may change.
+    is_result = F.col(_MARK).isNull() & (F.spark_partition_id() >= 0)
+    only_results = rows.withWatermark(_MARK, "0 seconds").where(is_result)
+    start = F.col(plan.lifetime_column).getField("start").alias(column, metadata={_DELAY: 0})
+    return only_results.select(*[F.col(f"`{name}`") for name in schema.names], start)
 
 
 def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
@@ -61,9 +72,15 @@ def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
             f"Spark has watermarks for timestamps alone, and the times of this query are of type {found}\n"
             "  give events() a column of type timestamp"
         )
-    if not plan.steps or plan.early is not None:
+    if "new_end" in plan.added:
         raise QueryError(
-            "the results of this query do not come in the order of their windows, so Spark would drop some as late\n"
-            "  use hopping, tumbling or calendar windows with emit='final' and events without ids;\n"
-            "  or results() and a delay: .withWatermark(..., '1 hour')"
+            "the results of this query may be revised: a row with change='revise' starts where the result does that it "
+            "gives\n  another end, which may lie far behind the output watermark, and Spark would drop it as late\n"
+            "  use timestamps='align', or take the results as events of another query: as_events()"
+        )
+    if plan.contract is OutputContract.UNRESTRICTED:
+        raise QueryError(
+            f"the results of {plan.modules[0].label} may start anywhere, also before their windows, so their output "
+            "has no watermark until the stream ends\n"
+            "  use timestamps='clip', which cuts results to their windows, or give the module an output contract"
         )
