@@ -86,10 +86,11 @@ class WatermarkReader(BlobReader):
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of each blob, and one row for the watermarks."""
-        self._least: int | None = None
+        self._watermarks: list[int] = []
         yield from super().__call__(batches)
-        if self._least is not None and self._least > EARLIEST:
-            yield self._mark(self._least)
+        least = min(self._watermarks, default=EARLIEST)
+        if least > EARLIEST:
+            yield self._mark(least)
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
         del bucket
@@ -98,7 +99,7 @@ class WatermarkReader(BlobReader):
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
         del bucket
-        self._least = tick if self._least is None else min(self._least, tick)
+        self._watermarks.append(tick)
         return self._schema.empty_table()
 
     def _mark(self, tick: int) -> pa.RecordBatch:
