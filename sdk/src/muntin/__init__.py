@@ -50,7 +50,7 @@ from muntin.modules import (
     function,
 )
 from muntin.named_windows import window
-from muntin.policies import ClipPolicy, EmitPolicy, LatePolicy, OutputContract, Refinement, TimestampPolicy
+from muntin.policies import ClipPolicy, EmitPolicy, JoinKind, LatePolicy, OutputContract, Refinement, TimestampPolicy
 from muntin.progress import (
     BoundedDelay,
     BoundedDisorder,
@@ -137,6 +137,7 @@ __all__ = [
     "IncrementalOperator",
     "Insertion",
     "Instant",
+    "JoinKind",
     "LandmarkWindows",
     "LastRows",
     "LatePolicy",

@@ -81,6 +81,24 @@ class EmitPolicy(_Policy):
         return self is not EmitPolicy.FINAL
 
 
+class JoinKind(_Policy):
+    """The output of a temporal join: two streams that meet by key, where their lifetimes overlap."""
+
+    INNER = "inner"
+    """Each pair of a left and a right event, over the ticks that both live."""
+    LEFT = "left"
+    """The pairs, and the parts of left events that no right event of the key covers, with nulls for its columns."""
+    ANTI = "anti"
+    """The parts of left events that no right event of the key covers."""
+    SEMI = "semi"
+    """The parts of left events that right events of the key cover, each part once however many cover it."""
+
+    @property
+    def pairs(self) -> bool:
+        """True if the output has columns of the right stream."""
+        return self in (JoinKind.INNER, JoinKind.LEFT)
+
+
 class Refinement(_Policy):
     """The relation of a window's later results to its earlier ones, where there are early results."""
 

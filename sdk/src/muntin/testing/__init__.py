@@ -47,6 +47,7 @@ from muntin.testing.batches import Batch, Boundary, KeyedChange
 from muntin.testing.disorder import band_disorder, block_disorder, disordered, source_skew
 from muntin.testing.drawings import Bar, Drawing, Look
 from muntin.testing.equality import equal, same_bag
+from muntin.testing.joining import JoinedEvent, join
 from muntin.testing.laws import (
     AggregateLaws,
     ColumnarAggregateLaws,
@@ -90,6 +91,7 @@ __all__ = [
     "FunctionLaws",
     "IncrementalAggregateLaws",
     "IncrementalOperatorLaws",
+    "JoinedEvent",
     "KeyedChange",
     "LawError",
     "Look",
@@ -118,6 +120,7 @@ __all__ = [
     "evaluate",
     "evaluate_evicted",
     "horizon_of",
+    "join",
     "latencies",
     "laws_applying_to",
     "laws_for",

@@ -1,0 +1,81 @@
+"""The meaning of a temporal join: a function from two canonical history tables to one, computed plainly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from muntin.events import Event
+from muntin.policies import JoinKind
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedEvent:
+    """One row of a join's canonical history table.
+
+    Attributes:
+        start: Start of its lifetime.
+        end: End of its lifetime.
+        left: The payload of the left event.
+        right: The payload of the right event; None where the row has none.
+    """
+
+    start: int
+    end: int
+    left: Any
+    right: Any = None
+
+
+def join(kind: JoinKind, left: Iterable[Event[Any]], right: Iterable[Event[Any]]) -> list[JoinedEvent]:
+    """Return the temporal join of the events of one key.
+
+    Args:
+        kind: The kind of the join.
+        left: The rows of the left canonical history table, in any order.
+        right: The rows of the right one.
+
+    Cost:
+        Every left event is compared with every right one, at every tick at which one of these starts or ends.
+
+    Example:
+        >>> left, right = [Event(0, 10, "a")], [Event(2, 4, "x"), Event(3, 6, "y")]
+        >>> [(row.start, row.end, row.right) for row in join(JoinKind.INNER, left, right)]
+        [(2, 4, 'x'), (3, 6, 'y')]
+        >>> [(row.start, row.end) for row in join(JoinKind.SEMI, left, right)]
+        [(2, 6)]
+        >>> [(row.start, row.end) for row in join(JoinKind.ANTI, left, right)]
+        [(0, 2), (6, 10)]
+    """
+    rights = list(right)
+    output: list[JoinedEvent] = []
+    for event in left:
+        if kind.pairs:
+            for other in rights:
+                start, end = max(event.start, other.start), min(event.end, other.end)
+                if start < end:
+                    output.append(JoinedEvent(start, end, event.payload, other.payload))
+        if kind is not JoinKind.INNER:
+            wanted = kind is JoinKind.SEMI
+            output += [JoinedEvent(*part, event.payload) for part in parts(event, rights, are_covered=wanted)]
+    return output
+
+
+def parts(event: Event[Any], others: Iterable[Event[Any]], *, are_covered: bool) -> list[tuple[int, int]]:
+    """Return the longest stretches of an event's lifetime that other events cover, or that none of them covers.
+
+    Args:
+        event: The event.
+        others: The other events, in any order.
+        are_covered: True for the stretches that are covered, False for those that are not.
+    """
+    known = list(others)
+    ticks = {event.start, event.end, *(tick for other in known for tick in (other.start, other.end))}
+    found: list[tuple[int, int]] = []
+    for start, end in pairwise(sorted(tick for tick in ticks if event.start <= tick <= event.end)):
+        is_covered = any(other.start <= start < other.end for other in known)
+        if is_covered is are_covered:
+            goes_on = bool(found) and found[-1][1] == start
+            found.append((found.pop()[0] if goes_on else start, end))
+    return found
