@@ -67,6 +67,7 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.general.evaluator",
     "muntin_engine.evaluators.over_slices.bucket_blob",
     "muntin_engine.evaluators.over_slices.contract",
+    "muntin_engine.evaluators.joining.evaluator",
     "muntin_engine.evaluators.registry",
     "muntin_engine.evaluators.rows.evaluator",
     "muntin_engine.evaluators.slices.evaluator",
@@ -91,7 +92,13 @@ LAYERS = (
             name,
             (*PLAIN, *ASKED_WHILE_PLANNING),
             in_functions=("muntin_engine.evaluators",),
-            for_types=("muntin_engine.evaluators.batch", f"{GENERAL}.bucket", "muntin_engine.exchange", "pyarrow"),
+            for_types=(
+                "muntin_engine.evaluators.batch",
+                "muntin_engine.evaluators.joining.join_query",
+                f"{GENERAL}.bucket",
+                "muntin_engine.exchange",
+                "pyarrow",
+            ),
             never=TESTING,
         )
         for name in ASKED_WHILE_PLANNING

@@ -36,6 +36,13 @@ KINDS: Final = (
         "tests.torture.streams:lives",
     ),
     Kind(
+        "joins",
+        "Joins of two random streams, with revisions, samples and restarts: after each batch as their definition says.",
+        Lane.PYTHON,
+        3,
+        "tests.torture.joins:joins",
+    ),
+    Kind(
         "window-kinds",
         "Muntin's kinds of windows without their fast assigners: the general one says what the reference says.",
         Lane.PYTHON,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Never
 
 from muntin import (
@@ -12,6 +11,7 @@ from muntin import (
     Duration,
     EarlyEmission,
     EmitPolicy,
+    JoinKind,
     QueryError,
     StreamOperator,
     TimestampPolicy,
@@ -22,30 +22,26 @@ from muntin.policies import parse_policy
 from muntin.windows import Unwindowed
 from muntin_engine.api.arguments import (
     check_call,
-    check_dataframe,
-    check_each,
+    check_column,
     check_most_held,
     check_output,
-    check_period,
     check_specification,
     key_columns,
 )
-from muntin_engine.api.heartbeats import heartbeat_of
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
 from muntin_engine.api.payload import ChangesPayload
-from muntin_engine.api.request import ModuleCall, WindowRequest
+from muntin_engine.api.request import JoinRequest, ModuleCall, WindowRequest
+from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from muntin_engine.api.request import ColumnLike
 
 
 @dataclass(frozen=True)
-class EventStream(ChangesLifetimes, ChangesPayload):
+class EventStream(ChangesLifetimes, ChangesPayload, TimedInput):
     """A DataFrame whose rows are events; made by `events`. Those of `Query.as_events` know the queries before them."""
 
     def where(self, condition: ColumnLike) -> EventStream:
@@ -99,63 +95,6 @@ class EventStream(ChangesLifetimes, ChangesPayload):
         """
         check_most_held(most_held)
         return replace(self, most_held=most_held)
-
-    def with_heartbeat(
-        self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None
-    ) -> EventStream:
-        """Advance the watermark of this stream by the rows of another one.
-
-        Each row of the other stream is punctuation: nothing will change any more before its time less the delay.
-
-        Args:
-            df: The other stream; streaming if this one is.
-            at: The column with the time, of the kind of the events' times.
-            delay: How far the watermark stays behind that time.
-            source: The column with the source that a row is punctuation for, if the input has sources; by default it is
-                punctuation for all of them.
-
-        Raises:
-            PolicyError: The delay is negative.
-            DurationError: The delay cannot be read.
-            QueryError: One is a stream and the other is not, it names sources and the input has none, or lifetimes were
-                changed before: the heartbeat speaks of the events as they come.
-        """
-        check_dataframe("with_heartbeat", df)
-        if self.lifetime_changes:
-            raise QueryError(
-                f"the heartbeat's times are those of the events as they come, and {self.lifetime_changes[0].call} has "
-                "changed these\n  call with_heartbeat() first"
-            )
-        check_each({"at": at, "source": source})
-        beat = heartbeat_of(self.df, df, at, delay, source, has_sources=bool(self.sources))
-        return replace(self, heartbeats=(*self.heartbeats, beat))
-
-    def with_clock(self, clock: DataFrame | None = None, *, every: Duration = "10 seconds") -> EventStream:
-        """Give the stream a clock, so that time passes and micro-batches happen also without rows.
-
-        A reading does not advance the watermark: it is processing time, by which sources become idle and timers are
-        due. Where times are integers, readings are microseconds since the epoch.
-
-        Args:
-            clock: A stream whose only column holds readings, as timestamps. None: the clock of the machine that runs
-                the driver. With `availableNow` that is read once, when the query starts.
-            every: How often that is read.
-
-        Raises:
-            QueryError: The events are not a stream.
-            PolicyError: `every` is not above zero, or a number without a unit.
-            DurationError: `every` cannot be read.
-        """
-        from muntin_engine.spark.clock import clock_beside
-
-        if isinstance(clock, str | int | timedelta):
-            raise QueryError(
-                f"{clock!r} is no stream of readings\n  a period goes by name: with_clock(every={clock!r})"
-            )
-        if clock is not None:
-            check_dataframe("with_clock", clock)
-        check_period("every", every)
-        return replace(self, clock=clock_beside(self.df, every) if clock is None else clock)
 
     def apply(self, operator: ModuleCall) -> Query:
         """Follow the events of each key with a stream operator, without windows.
@@ -270,6 +209,59 @@ class EventStream(ChangesLifetimes, ChangesPayload):
         first = next(iter(specifications.values()))
         windowed = self.window(first, timestamps=timestamps)
         return replace(windowed, named=specifications)
+
+    def join(
+        self,
+        right: EventStream,
+        how: JoinKind | str = JoinKind.INNER,
+        *,
+        columns: Mapping[str, ColumnLike] | None = None,
+        other: Mapping[str, ColumnLike] | None = None,
+        emit: EmitPolicy | str = EmitPolicy.FINAL,
+    ) -> Query:
+        """Join this stream with another one: events of equal keys meet where their lifetimes overlap.
+
+        Results have the key columns, as this stream names them, `lifetime`, and the columns asked for. Revisions of
+        either stream change them. A row is late by the watermark of its own stream alone, and an event is kept until
+        the watermark of the other stream has passed its end, or longer where its own end may move; so lifetimes bound
+        the state. In metrics and side outputs the streams are called `left` and `right`.
+
+        Args:
+            right: The other stream. Its keys and times are of the same types as those of this one.
+            how: `"inner"`: each pair of events, over the ticks that both live. `"anti"`: the parts of the events of
+                this stream that no event of the other covers; `"semi"`: the parts that are covered, each once.
+                `"left"`: the pairs, and those parts that are not covered, with nulls for the columns of the other.
+            columns: The columns of this stream that results have, by their names there.
+            other: Those of the other stream; none for `"anti"` and `"semi"`.
+            emit: `"final"`: each row once, when nothing can change it. A pair of events whose ends do not move, as they
+                have no ids and are no samples, is final when both are there. A part of an event is when the watermark
+                of the other stream has passed it. `"eager"`: at once, with the columns `change`, `event_id` and
+                `new_end`, a row for each change.
+
+        Raises:
+            QueryError: The other is no event stream, one is static and one is not, keys or times are of other types,
+                a column does not exist, or no column is asked for.
+            PolicyError: `how` or `emit` names nothing that a join can do, or a stream sheds events, corrects late rows
+                or has key punctuation.
+
+        Example:
+            >>> bids.join(auctions, columns={"price": "price"}, other={"seller": "seller"})  # doctest: +SKIP
+        """
+        if not isinstance(right, EventStream):
+            raise QueryError(
+                f"join() takes another event stream, got {right!r:.80}\n  write .join(events(df, ...), ...)"
+            )
+        named = [columns or {}, other or {}]
+        for column in (column for some in named for column in some.values()):
+            check_column("join()", column)
+        request = WindowRequest(
+            replace(self, name="left"),
+            Unwindowed(),
+            emit=parse_policy(EmitPolicy, emit),
+            beside=(replace(right, name="right"),),
+            join=JoinRequest(parse_policy(JoinKind, how), *named),
+        )
+        return _planned(request, {})
 
 
 @dataclass(frozen=True)

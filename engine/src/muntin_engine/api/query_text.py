@@ -18,6 +18,11 @@ def text_of(plan: Plan) -> str:
     return "\n".join(
         [
             f"Query {over} {grouped}, emit {plan.written_emit or plan.emit}",
+            *(
+                [f"  join: {plan.join.kind}, of {' and '.join(given.name for given in plan.inputs)}"]
+                if plan.join
+                else []
+            ),
             *([f"  modules: {', '.join(modules)}"] if modules else []),
             f"  results: {', '.join([*keys, *plan.added, *(part.name for part in plan.outputs)])}",
         ]

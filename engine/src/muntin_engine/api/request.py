@@ -13,6 +13,7 @@ from muntin import (
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
+    JoinKind,
     Lateness,
     Module,
     ProgressPolicy,
@@ -114,8 +115,23 @@ class InputRequest:
 
 
 @dataclass(frozen=True)
+class JoinRequest:
+    """A join of two event streams.
+
+    Attributes:
+        kind: The kind of the join.
+        columns: The columns of the left stream that the results have, by their names there.
+        other: Those of the right stream.
+    """
+
+    kind: JoinKind
+    columns: Mapping[str, ColumnLike] = field(default_factory=dict)
+    other: Mapping[str, ColumnLike] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class WindowRequest:
-    """Events and their windows.
+    """Events and their windows, or what is done with them without windows.
 
     Attributes:
         events: The events.
@@ -128,6 +144,7 @@ class WindowRequest:
         forget_keys_after: For how long a key may be silent before it is forgotten; None if it never is.
         beside: Further event streams, for an evaluator that takes several. The keys of all are spread as those of
             `events`.
+        join: The join of two streams; None if they are not joined.
     """
 
     events: InputRequest
@@ -139,6 +156,7 @@ class WindowRequest:
     named: Mapping[str, WindowSpecification] = field(default_factory=dict)
     forget_keys_after: int | None = None
     beside: tuple[InputRequest, ...] = ()
+    join: JoinRequest | None = None
 
     @property
     def streams(self) -> tuple[InputRequest, ...]:

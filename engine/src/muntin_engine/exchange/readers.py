@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.exchange.shuffle import from_blob
@@ -61,6 +62,8 @@ class EventReader(BlobReader):
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
         is_change = "change" in results.column_names
+        if "new_end" in results.column_names:
+            results = _with_open_ends(results)
         change = results.column("change") if is_change else pa.repeat(pa.scalar("insert"), results.num_rows)
         source = pa.repeat(pa.scalar(str(bucket)), results.num_rows)
         return pa.table([*results.columns, change, source], names=self._schema.names)
@@ -76,6 +79,14 @@ class EventReader(BlobReader):
             SOURCE: pa.array([str(bucket)]),
         }
         return pa.table({part.name: given.get(part.name, pa.nulls(1, part.type)) for part in self._schema})
+
+
+def _with_open_ends(results: pa.Table) -> pa.Table:
+    """Return results whose revisions have a new end: one at `INFINITY` where an event has none any more."""
+    place, new_end = results.schema.get_field_index("new_end"), results.column("new_end")
+    is_open = pc.and_(pc.equal(results.column("change"), "revise"), new_end.is_null())
+    never = as_times(pa.array([INFINITY], pa.int64()), new_end.type)[0]
+    return results.set_column(place, results.schema.field(place), pc.if_else(is_open, never, new_end))
 
 
 class WatermarkReader(BlobReader):

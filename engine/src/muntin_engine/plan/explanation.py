@@ -7,6 +7,7 @@ from typing import Final
 
 from muntin import (
     EarlyEmission,
+    JoinKind,
     LatePolicy,
     OutputContract,
     Punctuated,
@@ -18,6 +19,7 @@ from muntin import (
 from muntin.axis import spell_ticks
 from muntin.rows import CountPolicy, ElapsedPolicy
 from muntin_engine.plan import Input, ModulePlan, Plan
+from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.planner import evaluator_of
 
 
@@ -28,15 +30,15 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
         plan: The query.
         inner: The queries whose results are its input, the first one first; each is explained as well, before it.
 
-    The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how
-    keys are spread; `where`, what new events must meet, if there is a filter; `events`, what becomes of their
-    lifetimes and so of the watermark, if they change; `progress`, what says how complete the input is; `late`, what
-    becomes of rows that come behind that; `shedding`, when a key takes no more events, and `forgetting`, after
-    which silence it is forgotten, if it ever does or is; `context`, what the windows of an event follow from, if
-    there are windows; `evaluator`, and why it is this one; a line per `module` with how it is computed, and why;
-    `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
-    micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind
-    the input's, and why.
+    The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
+    are spread; `where`, what new events must meet, if there is a filter; `events`, what becomes of their lifetimes and
+    so of the watermark, if they change; `progress`, what says how complete the input is; `join`, what becomes of two
+    inputs; `late`, what becomes of rows that come behind that; `shedding`, when a key takes no more events, and
+    `forgetting`, after which silence it is forgotten, if it ever does or is; `context`, what the windows of an event
+    follow from, if there are windows; `evaluator`, and why it is this one; a line per `module` with how it is computed,
+    and why; `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
+    micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind the
+    input's, and why.
     """
     plans = [*inner, plan]
     told = [
@@ -70,6 +72,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
         ("key", _explain_key(plan)),
         *([("order", _explain_order(plan))] if any(given.order is not None for given in plan.inputs) else []),
         *of_inputs,
+        *([("join", _explain_join(plan.join, plan.inputs))] if plan.join is not None else []),
         *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
         *([("context", _CONTEXTS[_context(plan)])] if plan.is_windowed else []),
         ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
@@ -135,6 +138,19 @@ _DISCARDED: Final = "those that the module returns are discarded; timestamps='un
 def _explain_key(plan: Plan) -> str:
     names = ", ".join(key.name for key in plan.keys)
     return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
+
+
+def _explain_join(join: JoinPlan, inputs: Sequence[Input]) -> str:
+    columns = [f"{column.field.name} of {inputs[column.side].name}" for column in join.columns]
+    return f"{join.kind}, {_JOINS[join.kind].format(*(given.name for given in inputs))}; {', '.join(columns)}"
+
+
+_JOINS: Final = {
+    JoinKind.INNER: "each pair of events of a key, over the ticks that both live",
+    JoinKind.LEFT: "each pair of events of a key, over the ticks that both live, and the parts of {0} without {1}",
+    JoinKind.ANTI: "the parts of {0} that no event of {1} covers",
+    JoinKind.SEMI: "the parts of {0} that events of {1} cover",
+}
 
 
 def _explain_order(plan: Plan) -> str:

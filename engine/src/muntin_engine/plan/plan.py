@@ -30,6 +30,7 @@ from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_fo
 from muntin_engine.plan.choice import OPEN, Choice
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
+from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.compatibility import Compatibility
@@ -62,6 +63,7 @@ class Plan:
         from_modules: The policies that the query does not name, and that its modules are made for.
         written_emit: The emission, as it is written in the query, with lengths of time in words.
         forget_keys_after: For how long a key may be silent before it is forgotten, in ticks; None if it never is.
+        join: The join of the inputs; None if they are not joined.
         choice: The evaluator that the planner gave it.
     """
 
@@ -82,6 +84,7 @@ class Plan:
     from_modules: frozenset[str] = frozenset()
     written_emit: str = field(default="", compare=False)
     forget_keys_after: int | None = None
+    join: JoinPlan | None = None
     choice: Choice = field(default=OPEN, compare=False)
 
     @property
@@ -261,7 +264,7 @@ class Plan:
         name = ("window_name",) if self.named_windows else ()
         change = ("change", "event_id") if self.emission.may_retract else ()
         if not self.is_windowed:
-            return ("lifetime", *change)
+            return ("lifetime", *change, *(("new_end",) if change and self.join is not None else ()))
         lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
         new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
         early = ("timing", "firing") if self.early is not None else ()
@@ -275,7 +278,9 @@ class Plan:
 
     @property
     def outputs(self) -> tuple[Field, ...]:
-        """The result columns of the modules: one per aggregate, or the fields of the operator's row."""
+        """The result columns of the modules, one per aggregate or the fields of the operator's row; those of a join."""
+        if self.join is not None:
+            return tuple(column.field for column in self.join.columns)
         if not self.is_operator:
             return tuple(Field(module.output, module.result.type, is_nullable=True) for module in self.modules)
         return _columns_of(self.modules[0].result)
@@ -343,6 +348,7 @@ class Plan:
             "results": self._retractable(),
             "buckets": self.buckets,
             **({} if self.forget_keys_after is None else {"forget_keys_after": self.forget_keys_after}),
+            **({} if self.join is None else {"join": self.join.identity()}),
             "evaluator": self.choice.evaluator,
             "modules": [module.identity() for module in self.modules],
             "components": [

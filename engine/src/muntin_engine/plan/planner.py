@@ -21,6 +21,7 @@ from muntin_engine.plan.checks import (
     check_zone,
 )
 from muntin_engine.plan.choice import Choice
+from muntin_engine.plan.join_checks import check_join
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.row_checks import check_rows
 from muntin_engine.plan.stream_checks import check_stream_operator
@@ -53,6 +54,7 @@ def checked_plan(plan: Plan) -> Plan:
     if plan.early is not None:
         plan.early.check(plan.window, is_revised=plan.ends_move)
     check_inputs(plan)
+    check_join(plan)
     check_shedding(plan)
     return replace(plan, choice=_choose(plan))
 

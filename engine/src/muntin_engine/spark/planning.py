@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
@@ -22,16 +20,18 @@ from muntin.triggers.when import conditions_of
 from muntin.windows import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.spark.fields import as_column, fields_of
 from muntin_engine.spark.other_streams import marks_of, with_marks
 from muntin_engine.spark.row_columns import check_order, check_read, read_as
 from muntin_engine.spark.session.ended import in_session
-from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of, places_of
+from muntin_engine.spark.types import arrow_type_of, axis_of, carried_type, field_of, passed_on, places_of
 from muntin_engine.spark.uniting import bucket_of
 
 if TYPE_CHECKING:
-    from muntin_engine.api.request import ColumnLike, InputRequest, ModuleCall, WindowRequest
+    from muntin_engine.api.request import ColumnLike, InputRequest, JoinRequest, ModuleCall, WindowRequest
 
 _ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 _TEXTS: Final = ("change", "signal", "source")
@@ -58,7 +58,7 @@ class _Inputs:
         carried = carried_type(wanted, part.dataType)
         if isinstance(column, str) and (column, carried) in self._places:
             return self._places[column, carried]
-        self.columns.append(_as_column(column))
+        self.columns.append(as_column(column))
         self.fields.append(part)
         self.types.append(carried)
         place = len(self.columns) - 1
@@ -190,6 +190,7 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
         for output, call in calls.items()
     )
     expressions = _plan_trigger(first.inputs, request.emit.trigger) if isinstance(request.emit, EarlyEmission) else {}
+    join = None if request.join is None else _plan_join([stream.inputs for stream in streams], request.join)
     order = None
     if isinstance(request.specification, RowWindows):
         expressions = _plan_rows(first.inputs, request.specification)
@@ -215,10 +216,26 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
             named_windows={name: scale.resolve(window) for name, window in request.named.items()},
             wanted=request.evaluator,
             forget_keys_after=scale.resolve(request.forget_keys_after, "forget_keys_after"),
+            join=join,
             from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
         )
     )
     return tuple(stream.projected(plan.buckets, scale) for stream in streams), plan
+
+
+def _plan_join(inputs: Sequence[_Inputs], join: JoinRequest) -> JoinPlan:
+    """Return a join, whose columns are further inputs of its two sides.
+
+    Raises:
+        QueryError: An input does not have a column.
+    """
+    columns: list[JoinedColumn] = []
+    for side, (given, named) in enumerate(zip(inputs, (join.columns, join.other), strict=True)):
+        parts = fields_of(given.df, named, dict.fromkeys(named, "join()"))
+        for name, part in parts.items():
+            column = passed_on(name, part.dataType)
+            columns.append(JoinedColumn(column, side, given.place(named[name], part, column)))
+    return JoinPlan(join.kind, tuple(columns))
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
@@ -299,61 +316,6 @@ def _plan_order(inputs: _Inputs, order: ColumnLike | None) -> int | None:
     return inputs.place(order, part, read_as(part))
 
 
-def fields_of(
-    df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
-) -> dict[str, spark_types.StructField]:
-    """Return the names and types that columns have in the input; those that are None are left out.
-
-    Args:
-        df: The input.
-        columns: By name.
-        readers: By that name, who reads a column, where that is another one.
-
-    Raises:
-        QueryError: The input does not have one of them.
-    """
-    given = {name: column for name, column in columns.items() if column is not None}
-    if not given:
-        return {}
-    known = {part.casefold() for part in df.columns}
-    for name, column in given.items():
-        if isinstance(column, str) and column.isidentifier() and column.casefold() not in known:
-            raise _no_such_column(df, readers.get(name, name), column)
-    try:
-        found = df.select(*map(_as_column, given.values())).schema.fields
-    except AnalysisException as error:
-        if len(given) > 1:  # Spark does not say which one
-            for name, column in given.items():
-                fields_of(df, {name: column}, readers)
-        name, column = next(iter(given.items()))
-        raise _no_such_column(df, readers.get(name, name), column, error) from error
-    if len(found) != len(given):
-        name, named = next(iter(given)), ", ".join(map(str, given.values()))
-        raise QueryError(f"{readers.get(name, name)} names several columns with one of {named}\n  name each one")
-    return dict(zip(given, found, strict=True))
-
-
-def _no_such_column(
-    df: DataFrame, reader: str, column: ColumnLike, reason: AnalysisException | None = None
-) -> QueryError:
-    """Return the error for a column that Spark does not find, or cannot compute, in the input."""
-    spelled = repr(column) if isinstance(column, str) else str(column)
-    close = difflib.get_close_matches(spelled.strip("'"), df.columns, n=1)
-    suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
-    if reason is None or "UNRESOLVED" in str(reason.getCondition()):
-        return QueryError(
-            f"{reader} reads {spelled}, and the input has no such column{suggestion}\n  it has {', '.join(df.columns)}"
-        )
-    if reason.getCondition() == "AMBIGUOUS_REFERENCE":
-        folded = [name.casefold() for name in df.columns]
-        alike = [name for name in df.columns if folded.count(name.casefold()) > 1]
-        return QueryError(
-            f"{reader} reads {spelled}, and Spark does not tell upper from lower case: there are {', '.join(alike)}\n"
-            "  expected: names that differ otherwise; rename some before events(), for example with df.toDF(...)"
-        )
-    return QueryError(f"{reader} reads {spelled}, which Spark refuses: {str(reason).splitlines()[0]}")
-
-
 def _named(part: spark_types.StructField) -> NamedColumn:
     return NamedColumn(part.name, part.dataType.simpleString())
 
@@ -379,7 +341,7 @@ def _projected_columns(events: InputRequest, inputs: _Inputs) -> tuple[dict[str,
     roles = {name: getattr(events, name) for name in _ROLES}
     given = {name: column for name, column in roles.items() if column is not None}
     given |= {f"k{place}": key for place, key in enumerate(events.keys)}
-    columns = {name: _as_column(column) for name, column in given.items()}
+    columns = {name: as_column(column) for name, column in given.items()}
     columns |= {name: columns[name].cast("string") for name in _TEXTS if name in columns}
     if events.conditions:
         columns["kept"] = reduce(and_, events.conditions)
@@ -387,7 +349,3 @@ def _projected_columns(events: InputRequest, inputs: _Inputs) -> tuple[dict[str,
     given |= {f"i{place}": name for place, name in inputs.names.items()}
     texts = {name: column for name, column in given.items() if isinstance(column, str)}
     return columns, {name: f"{text} as text" if name in _TEXTS else text for name, text in texts.items()}
-
-
-def _as_column(column: Any) -> Column:
-    return F.col(column) if isinstance(column, str) else column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Final
 
 import pyarrow as pa
@@ -97,6 +98,22 @@ class ColumnScalar(Scalar):
         return ColumnScalar(self.kind, spark_types.DecimalType(digits, places), is_wide=True)
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnType(Variable):
+    """The type of a column that passes through a query as it is, whatever it holds.
+
+    Attributes:
+        spark: The type of the column.
+    """
+
+    spark: spark_types.DataType = dataclass_field(kw_only=True)
+
+
+def passed_on(name: str, data_type: spark_types.DataType) -> Field:
+    """Return a column of results that has the type of a column of the input, to the letter."""
+    return Field(name, ColumnType(data_type.simpleString(), spark=data_type), is_nullable=True)
+
+
 def field_of(name: str, data_type: spark_types.DataType) -> Field:
     """Return a Spark type as the SDK describes it; a type no module can read is a variable without a name."""
     if isinstance(data_type, spark_types.ArrayType):
@@ -122,6 +139,8 @@ def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.
     column's scale and a timestamp its lack of a zone.
     """
     data_type = field.type
+    if isinstance(data_type, ColumnType):
+        return data_type.spark
     if isinstance(data_type, ColumnScalar):
         return data_type.spark if data_type.is_wide else _widest(data_type.spark)
     if isinstance(data_type, Scalar):

@@ -11,7 +11,9 @@ from collections.abc import ItemsView, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple
+
+from typing_extensions import TypeVar
 
 from muntin import INFINITY
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -36,6 +38,9 @@ _OBJECTS: Final = 512
 
 _NAME: Final = itemgetter(0)
 
+StateT = TypeVar("StateT", default=KeyState)
+"""The class of a decoded state, which a store never looks into."""
+
 
 class Record(NamedTuple):
     """A part of the state of a key.
@@ -52,7 +57,7 @@ class Record(NamedTuple):
 
 
 @dataclass(slots=True)
-class StoredKey:
+class StoredKey(Generic[StateT]):
     """The state of a key.
 
     Attributes:
@@ -65,7 +70,7 @@ class StoredKey:
     timer: KeyTimer
     records: list[Record]
     size: int
-    state: KeyState | None = None
+    state: StateT | None = None
 
     @property
     def room(self) -> int:
@@ -74,7 +79,7 @@ class StoredKey:
         return 2 * whole - self.size if whole >= LARGE else 0
 
 
-class KeyStore:
+class KeyStore(Generic[StateT]):
     """The states of one bucket's keys, by the encoded key.
 
     Cost: a batch looks at the keys that are due, and at those that it writes; see `TimerIndex`.
@@ -91,19 +96,19 @@ class KeyStore:
         self.number = 0
         self.timer = NEVER
         self._codec = codec
-        self._keys: dict[bytes, StoredKey] = {}
+        self._keys: dict[bytes, StoredKey[StateT]] = {}
         self._timers = TimerIndex(self._timer_of)
         self._written: dict[bytes, tuple[KeyTimer, Record]] = {}
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def items(self) -> ItemsView[bytes, StoredKey]:
+    def items(self) -> ItemsView[bytes, StoredKey[StateT]]:
         """Return all keys, encoded, with their states."""
         return self._keys.items()
 
     @classmethod
-    def of(cls, codec: Codec, entries: Iterable[StoredEntry], keys: int) -> KeyStore:
+    def of(cls, codec: Codec, entries: Iterable[StoredEntry], keys: int) -> KeyStore[StateT]:
         """Rebuild a store from the entries of its log.
 
         Raises:
@@ -131,18 +136,18 @@ class KeyStore:
         """
         return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.due(at)
 
-    def get(self, name: bytes) -> StoredKey | None:
+    def get(self, name: bytes) -> StoredKey[StateT] | None:
         """Return the state of a key; None if it has none."""
         return self._keys.get(name)
 
-    def put(self, name: bytes, timer: KeyTimer, data: bytes, state: KeyState, *, is_whole: bool) -> bool:
+    def put(self, name: bytes, timer: KeyTimer, data: bytes, state: StateT, *, is_whole: bool) -> bool:
         """Append changes to a key's records, or replace them all; return True if the decoded state is kept."""
         known = self._take(name)
         record = Record(self.number, is_whole, data)
         size, records = len(data) + _HEAD, [record]
         if known is not None and not is_whole:
             size, records = size + known.size, [*known.records, record]
-        key = StoredKey(timer, records, size)
+        key = StoredKey[StateT](timer, records, size)
         if size >= LARGE:
             key.state = state
             self.memory += DECODED * size
@@ -157,7 +162,7 @@ class KeyStore:
         if self._take(name) is not None:
             self._written[name] = NEVER, Record(self.number, True, b"")
 
-    def _take(self, name: bytes) -> StoredKey | None:
+    def _take(self, name: bytes) -> StoredKey[StateT] | None:
         """Take a key out."""
         key = self._keys.pop(name, None)
         if key is not None:

@@ -68,19 +68,27 @@ def _tables(
 ) -> Iterator[pa.Table]:
     keyed = [(key, change) for key, changes in output for change in changes]
     for start in range(0, len(keyed), MOST_ROWS):
-        table = _table(task, keyed[start : start + MOST_ROWS], shape)
-        rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
-        yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
+        some = keyed[start : start + MOST_ROWS]
+        outputs = _outputs(task, some, shape)
+        columns = lead_columns(task, some, list(shape.schema)[: len(shape.schema) - len(outputs)])
+        yield from in_pieces(pa.table([*columns, *outputs], schema=shape.schema))
 
 
-def _table(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape: _Output) -> pa.Table:
-    """Return changes as a table: the keys, columns such as `window` and `change`, and the results of the modules."""
+def in_pieces(table: pa.Table) -> Iterator[pa.Table]:
+    """Yield a table in pieces of at most `MOST_BYTES`, roughly."""
+    rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
+    yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
+
+
+def lead_columns(
+    task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], fields: Sequence[pa.Field]
+) -> list[pa.Array]:
+    """Return the columns of changes before their results: the keys, and columns such as `window` and `change`."""
     keys, changes = [key for key, _ in keyed], [change for _, change in keyed]
-    fields, outputs = list(shape.schema), _outputs(task, keyed, shape)
     columns = [
         pa.array([key[place] for key in keys], field.type) for place, field in enumerate(fields[: len(task.keys)])
     ]
-    for field in fields[len(task.keys) : len(fields) - len(outputs)]:
+    for field in fields[len(task.keys) :]:
         if field.name == "window":
             columns.append(_extents(task, [(change.window.start, change.window.end) for change in changes]))
         elif field.name == "lifetime":
@@ -90,7 +98,7 @@ def _table(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape: 
             columns.append(as_times(new_ends, field.type))
         else:
             columns.append(pa.array(list(map(attrgetter(_READ[field.name]), changes)), field.type))
-    return pa.table([*columns, *outputs], schema=shape.schema)
+    return columns
 
 
 _READ: Final = {

@@ -1,0 +1,79 @@
+"""The other streams that tell an event stream the time: heartbeats, and readings of a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
+
+from muntin import Duration, QueryError
+from muntin_engine.api.arguments import check_dataframe, check_each, check_period
+from muntin_engine.api.heartbeats import heartbeat_of
+from muntin_engine.api.request import InputRequest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin_engine.api.request import ColumnLike
+
+
+@dataclass(frozen=True)
+class TimedInput(InputRequest):
+    """Events that other streams may tell the time."""
+
+    def with_heartbeat(
+        self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None
+    ) -> Self:
+        """Advance the watermark of this stream by the rows of another one.
+
+        Each row of the other stream is punctuation: nothing will change any more before its time less the delay.
+
+        Args:
+            df: The other stream; streaming if this one is.
+            at: The column with the time, of the kind of the events' times.
+            delay: How far the watermark stays behind that time.
+            source: The column with the source that a row is punctuation for, if the input has sources; by default it is
+                punctuation for all of them.
+
+        Raises:
+            PolicyError: The delay is negative.
+            DurationError: The delay cannot be read.
+            QueryError: One is a stream and the other is not, it names sources and the input has none, or lifetimes were
+                changed before: the heartbeat speaks of the events as they come.
+        """
+        check_dataframe("with_heartbeat", df)
+        if self.lifetime_changes:
+            raise QueryError(
+                f"the heartbeat's times are those of the events as they come, and {self.lifetime_changes[0].call} has "
+                "changed these\n  call with_heartbeat() first"
+            )
+        check_each({"at": at, "source": source})
+        beat = heartbeat_of(self.df, df, at, delay, source, has_sources=bool(self.sources))
+        return replace(self, heartbeats=(*self.heartbeats, beat))
+
+    def with_clock(self, clock: DataFrame | None = None, *, every: Duration = "10 seconds") -> Self:
+        """Give the stream a clock, so that time passes and micro-batches happen also without rows.
+
+        A reading does not advance the watermark: it is processing time, by which sources become idle and timers are
+        due. Where times are integers, readings are microseconds since the epoch.
+
+        Args:
+            clock: A stream whose only column holds readings, as timestamps. None: the clock of the machine that runs
+                the driver. With `availableNow` that is read once, when the query starts.
+            every: How often that is read.
+
+        Raises:
+            QueryError: The events are not a stream.
+            PolicyError: `every` is not above zero, or a number without a unit.
+            DurationError: `every` cannot be read.
+        """
+        from muntin_engine.spark.clock import clock_beside
+
+        if isinstance(clock, str | int | timedelta):
+            raise QueryError(
+                f"{clock!r} is no stream of readings\n  a period goes by name: with_clock(every={clock!r})"
+            )
+        if clock is not None:
+            check_dataframe("with_clock", clock)
+        check_period("every", every)
+        return replace(self, clock=clock_beside(self.df, every) if clock is None else clock)

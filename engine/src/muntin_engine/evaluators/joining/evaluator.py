@@ -1,0 +1,133 @@
+"""The evaluator of joins."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from muntin import EmitPolicy, JoinKind, tumbling
+from muntin_engine.core.changes import OutputKind
+from muntin_engine.evaluators.evaluator import Evaluator, InMemory
+from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+
+if TYPE_CHECKING:
+    from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+    from muntin_engine.evaluators.joining.join_query import JoinQuery
+    from muntin_engine.exchange.task_payload import TaskPayload
+
+
+class JoinEvaluator(Evaluator):
+    """Runs temporal joins of two inputs, of any kind, revisions in and retractions out, key by key in plain Python."""
+
+    name = "joining"
+    advantage = "two streams meet where their events overlap"
+    takes_inputs = range(2, 3)
+    takes_revisions = True
+    takes_windows = False
+    unreported = frozenset({"windows_closed", "windows_open", "windows_revisable"})
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query: its inputs are not joined."""
+        return None if plan.join is not None else "its inputs are not joined"
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module: a join has none."""
+        raise AssertionError(f"a join of {len(plan.inputs)} inputs has no modules, got {module.label}")
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        if join_query(plan).waits:
+            return "a step for each kept event of its key, once in a batch, and for each event that it overlaps"
+        return "a search among the kept events of its key, and a step for each event that it overlaps"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        left, right = (given.name for given in plan.inputs)
+        moving = [given.name for given in plan.inputs if given.ends_move]
+        kept = f"an event of {left} until the watermark of {right} has passed its end"
+        if join_query(plan).kind is JoinKind.INNER:
+            kept += ", and the other way round"
+        else:
+            kept += f", one of {right} until that of {left} has, and no kept event of {left} starts before its end"
+        kept += "".join(f"; one of {name} at least until its end can no longer move" for name in moving)
+        if not join_query(plan).is_settled:
+            kept += "; which rows were emitted of kept events"
+        return f"{kept}; in a log per bucket: a batch appends the changes of the keys that have rows or a timer"
+
+    def explain_output(self, plan: Plan) -> tuple[str, str]:
+        """Say when the output is complete, and how far its watermark is behind the inputs'."""
+        query = join_query(plan)
+        least = "the least watermark of the two inputs"
+        if query.is_settled:
+            return f"a pair is final, and emitted, when both events are there; complete to {least}", "none"
+        if query.is_eager:
+            return f"rows are emitted at once, and change until they are settled; complete to {least}", "none"
+        final = "a row is emitted when nothing can change it: the watermarks have passed the ends that may move"
+        return f"{final}, and that of {plan.inputs[1].name} the part without its events", (
+            "as long as a row waits for that, as it starts before"
+        )
+
+    def load(self) -> None:
+        """Import what micro-batches need."""
+        import muntin_engine.evaluators.joining.join_bucket
+        import muntin_engine.evaluators.joining.result_tables  # noqa: F401
+
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.batch import Evaluated
+        from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket
+        from muntin_engine.evaluators.joining.result_tables import joined_tables
+        from muntin_engine.state.kept_stores import KEPT
+
+        KEPT.most = task.worker.kept_bytes
+        trackers, kept = [given.tracker for given in task.inputs], None if task.is_static else KEPT
+        query, name = task.once(_query_of), (task.name, bucket)
+        result = JoinBucket(query, trackers, cells, task.codec, task.compatibility, kept, name).process(
+            batch.changes, [Arrival(report.progress, report.observed) for report in batch.reports]
+        )
+        metrics = {
+            "keys": result.keys,
+            "keys_held": result.held.keys,
+            "events_held": result.held.events,
+            "state_bytes": result.held.bytes,
+        }
+        if query.is_eager:
+            changes = [change for _, some in result.output for change in some]
+            metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
+        tables = joined_tables(task, result.output)
+        return Evaluated(tables, result.accepted, result.watermark, result.progress, metrics, result.rejections)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""
+        from muntin_engine.evaluators.joining.in_memory import JoinInMemory
+
+        return JoinInMemory(join_query(plan), plan.compatibility(), cells, codec)
+
+
+def join_query(plan: Plan) -> JoinQuery:
+    """Return a join in the terms of its evaluator."""
+    from muntin_engine.core.evaluator_query import EvaluatorQuery
+    from muntin_engine.evaluators.joining.join_query import JoinQuery
+
+    assert plan.join is not None, "the planner asks for joins alone"
+    left, right = (
+        EvaluatorQuery(
+            tumbling(1),  # events have to have windows there; nobody asks for them
+            (),
+            axis=plan.words,
+            is_edge=given.is_edge,
+            has_ids=given.columns.id is not None,
+            late=given.late,
+            keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
+        )
+        for given in plan.inputs
+    )
+    columns = tuple((column.side, column.place) for column in plan.join.columns)
+    return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER)
+
+
+def _query_of(task: TaskPayload) -> JoinQuery:
+    return join_query(task.plan)

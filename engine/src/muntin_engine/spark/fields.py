@@ -1,0 +1,77 @@
+"""The names and types that columns, named or expressed, have in an input."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin import QueryError
+
+if TYPE_CHECKING:
+    from muntin_engine.api.request import ColumnLike
+
+
+def as_column(column: Any) -> Column:
+    """Return a column, which may be given by its name."""
+    return F.col(column) if isinstance(column, str) else column
+
+
+def fields_of(
+    df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
+) -> dict[str, spark_types.StructField]:
+    """Return the names and types that columns have in the input; those that are None are left out.
+
+    Args:
+        df: The input.
+        columns: By name.
+        readers: By that name, who reads a column, where that is another one.
+
+    Raises:
+        QueryError: The input does not have one of them.
+    """
+    given = {name: column for name, column in columns.items() if column is not None}
+    if not given:
+        return {}
+    known = {part.casefold() for part in df.columns}
+    for name, column in given.items():
+        if isinstance(column, str) and column.isidentifier() and column.casefold() not in known:
+            raise _no_such_column(df, readers.get(name, name), column)
+    try:
+        found = df.select(*map(as_column, given.values())).schema.fields
+    except AnalysisException as error:
+        if len(given) > 1:  # Spark does not say which one
+            for name, column in given.items():
+                fields_of(df, {name: column}, readers)
+        name, column = next(iter(given.items()))
+        raise _no_such_column(df, readers.get(name, name), column, error) from error
+    if len(found) != len(given):
+        name, named = next(iter(given)), ", ".join(map(str, given.values()))
+        raise QueryError(f"{readers.get(name, name)} names several columns with one of {named}\n  name each one")
+    return dict(zip(given, found, strict=True))
+
+
+def _no_such_column(
+    df: DataFrame, reader: str, column: ColumnLike, reason: AnalysisException | None = None
+) -> QueryError:
+    """Return the error for a column that Spark does not find, or cannot compute, in the input."""
+    spelled = repr(column) if isinstance(column, str) else str(column)
+    close = difflib.get_close_matches(spelled.strip("'"), df.columns, n=1)
+    suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
+    if reason is None or "UNRESOLVED" in str(reason.getCondition()):
+        return QueryError(
+            f"{reader} reads {spelled}, and the input has no such column{suggestion}\n  it has {', '.join(df.columns)}"
+        )
+    if reason.getCondition() == "AMBIGUOUS_REFERENCE":
+        folded = [name.casefold() for name in df.columns]
+        alike = [name for name in df.columns if folded.count(name.casefold()) > 1]
+        return QueryError(
+            f"{reader} reads {spelled}, and Spark does not tell upper from lower case: there are {', '.join(alike)}\n"
+            "  expected: names that differ otherwise; rename some before events(), for example with df.toDF(...)"
+        )
+    return QueryError(f"{reader} reads {spelled}, which Spark refuses: {str(reason).splitlines()[0]}")

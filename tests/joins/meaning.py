@@ -1,0 +1,65 @@
+"""What a join has to have emitted, by definition: independent of how an engine finds it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from muntin import INFINITY, Event, JoinKind
+from muntin.testing import join
+
+
+@dataclass(frozen=True)
+class Side:
+    """One input: how its events come.
+
+    Attributes:
+        has_ids: True if its events may be revised.
+        is_edge: True if they are samples, each of which lasts until the next one.
+    """
+
+    has_ids: bool = True
+    is_edge: bool = False
+
+
+def rows(kind: JoinKind, left: Sequence[Event[Any]], right: Sequence[Event[Any]]) -> Counter[tuple[Any, ...]]:
+    """Return the rows of a join as they are, if nothing more comes."""
+    return Counter((row.start, row.end, row.left, row.right) for row in join(kind, left, right))
+
+
+def final_rows(
+    kind: JoinKind,
+    sides: Sequence[Side],
+    histories: Sequence[Sequence[Event[Any]]],
+    watermarks: Sequence[int],
+) -> Counter[tuple[Any, ...]]:
+    """Return the rows that are in the join whatever comes: those of the most different worlds that are still legal.
+
+    Each event that may change does so as far as it may, in both directions, and new right events cover everything from
+    their watermark on, or nothing.
+    """
+    worlds = [_worlds(*given) for given in zip(sides, histories, watermarks, strict=True)]
+    if watermarks[1] < INFINITY:
+        worlds[1] += [[*world, Event(watermarks[1], INFINITY, "new")] for world in worlds[1]]
+    found = [rows(kind, left, right) for left, right in product(*worlds)]
+    common = found[0]
+    for other in found[1:]:
+        common = common & other
+    return common
+
+
+def _worlds(side: Side, events: Sequence[Event[Any]], watermark: int) -> list[list[Event[Any]]]:
+    as_is = list(events)
+    if watermark == INFINITY or not (side.has_ids or side.is_edge):
+        return [as_is]
+    if side.is_edge:
+        cut = [Event(e.start, min(e.end, max(e.start + 1, watermark)), e.payload) for e in as_is]
+        return [as_is, cut]
+    may_move = [event for event in as_is if event.end >= watermark]
+    fixed = [event for event in as_is if event.end < watermark]
+    short = [Event(e.start, watermark, e.payload) for e in may_move if e.start < watermark]
+    long = [Event(e.start, INFINITY, e.payload) for e in may_move]
+    return [as_is, fixed + short, fixed + long]

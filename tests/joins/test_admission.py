@@ -1,0 +1,87 @@
+"""Late rows, filters, keys that are null, and lives of ids in a join."""
+
+from __future__ import annotations
+
+from muntin import INFINITY, JoinKind, Lateness, LatePolicy, tumbling
+from muntin_engine.core.changes import InputChange, Key, OutputKind, Progress, Reason
+from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.evaluators.joining.in_memory import JoinInMemory
+from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinBucket
+from muntin_engine.evaluators.joining.join_query import JoinQuery
+from muntin_engine.progress import ProgressTracker
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+
+
+def side(**changed: object) -> EvaluatorQuery:
+    return EvaluatorQuery(tumbling(1), (), **({"has_ids": False} | changed))  # type: ignore[arg-type]
+
+
+def bucket(left: EvaluatorQuery, right: EvaluatorQuery, *, is_eager: bool = False) -> JoinBucket:
+    query = JoinQuery(JoinKind.INNER, (left, right), ((0, 0), (1, 0)), is_eager)
+    trackers = [ProgressTracker(), ProgressTracker()]
+    return JoinBucket(query, trackers, MemoryCells(), Codec(), Compatibility({"query": "a"}, []))
+
+
+def row(of: int, start: int, end: int, id: str | None = None, new_end: int | None = None) -> InputChange:
+    return InputChange(id, start, end, ("lr"[of] + str(start), start % 2 == 0), new_end, side=of)
+
+
+def said(*watermarks: int) -> list[Arrival]:
+    return [Arrival(Progress(watermark)) for watermark in watermarks]
+
+
+def test_a_row_is_late_by_its_own_input_alone() -> None:
+    joins = bucket(side(), side())
+    joins.process([], said(0, 20))
+    result = joins.process([(("a",), [row(0, 5, 30), row(1, 5, 30), row(1, 22, 25)])], said(0, 20))
+    assert [(key, some.reason, some.late_by, some.change.side) for key, some in result.rejections] == [
+        (("a",), Reason.LATE, 15, 1)
+    ]
+    assert result.accepted == 2
+    assert [(change.start, change.end) for _, some in result.output for change in some] == [(22, 25)]
+
+
+def test_a_late_insertion_can_start_at_the_watermark() -> None:
+    joins = bucket(side(late=Lateness(LatePolicy.ADJUST)), side())
+    joins.process([], said(10, 0))
+    result = joins.process([(("a",), [row(0, 5, 30), row(1, 2, 40)])], said(10, 0))
+    assert [(change.start, change.end) for _, some in result.output for change in some] == [(10, 30)]
+
+
+def test_events_that_a_filter_leaves_out_meet_nothing_and_hear_of_their_revisions() -> None:
+    joins = bucket(side(has_ids=True, keeps=lambda payload: payload[1]), side(), is_eager=True)
+    result = joins.process([(("a",), [row(0, 4, 9, "kept"), row(0, 5, 9, "left out"), row(1, 3, 8)])], said(0, 0))
+    assert [change.value for _, some in result.output for change in some] == [("l4", "r3")]
+    ends = [row(0, 4, 9, "kept", 6), row(0, 5, 9, "left out", 6)]
+    result = joins.process([(("a",), ends)], said(0, 0))
+    assert [(change.kind, change.new_end) for _, some in result.output for change in some] == [(OutputKind.REVISE, 6)]
+    assert not result.rejections
+    assert joins.process([], said(INFINITY, INFINITY)).held.events == 0
+
+
+def test_null_is_a_key_like_any_other_and_equal_keys_are_one() -> None:
+    joins = bucket(side(), side())
+    keys: list[Key] = [(None,), (0.0,), (-0.0,), (float("nan"),)]
+    for of in range(2):
+        result = joins.process([(key, [row(of, 1, 5)]) for key in keys], said(0, 0))
+    assert sorted((str(key), len(some)) for key, some in result.output) == [
+        ("(0.0,)", 4),
+        ("(None,)", 1),
+        ("(nan,)", 1),
+    ]
+
+
+def test_a_join_in_memory_goes_on_from_its_cells() -> None:
+    cells, query = MemoryCells(), JoinQuery(JoinKind.LEFT, (side(), side()), ((0, 0), (1, 0)))
+    identity = Compatibility({"query": "a"}, [])
+    first = JoinInMemory(query, identity, cells, Codec())
+    assert first.take([(("a",), row(0, 1, 9))], Progress(1)) == []
+    again = JoinInMemory(query, identity, cells, Codec())
+    output = again.take([(("a",), row(1, 4, 6))], Progress(INFINITY))
+    assert sorted((change.start, change.end, change.value) for _, change in output) == [
+        (1, 4, ("l1", None)),
+        (4, 6, ("l1", "r4")),
+        (6, 9, ("l1", None)),
+    ]

@@ -1,0 +1,131 @@
+"""Joins on Spark: read, evaluated, gone on with after a restart, and read as events by another query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from muntin import INFINITY, Event, JoinKind, tumbling
+from muntin.testing import join
+from muntin_engine import Query, events, module
+from tests.joins.drive import lasting
+from tests.spark.running import collect, read_stream, run_together, write_batches
+
+RIDES = pa.schema(
+    [(name, pa.string() if name in ("change", "car") else pa.int64()) for name in ("change", "car", "id", "since")]
+    + [("until", pa.int64()), ("now_until", pa.int64()), ("km", pa.int32())]
+)
+FARES = pa.schema([("change", pa.string()), ("plate", pa.string()), ("at", pa.int64()), ("fare", pa.string())])
+
+BATCHES: Sequence[tuple[Sequence[tuple[Any, ...]], Sequence[tuple[Any, ...]]]] = (
+    (
+        [("insert", "a", 1, 2, 14, None, 15), ("insert", "b", 2, 4, 40, None, 20), ("punctuate", "", 0, 5, 0, None, 0)],
+        [("insert", "a", 4, "day"), ("insert", "b", 1, "day"), ("punctuate", "", 5, "")],
+    ),
+    (
+        [("revise", "b", 2, 4, 40, 25, None), ("insert", "b", 3, 3, 9, None, 30), ("punctuate", "", 0, 20, 0, None, 0)],
+        [("insert", "a", 9, "night"), ("insert", "b", 30, "night"), ("punctuate", "", 10, "")],
+    ),
+    (
+        [("insert", "a", 4, 22, 30, None, 40), ("punctuate", "", 0, 30, 0, None, 0)],
+        [("insert", "b", 20, "evening"), ("insert", "b", 7, "late"), ("punctuate", "", 30, "")],
+    ),
+    ([("close", "", 0, None, None, None, 0)], [("close", "", None, "")]),
+)
+"""Rides that last and may be revised, and fares that hold until the next one. A ride of the second batch is late by
+its own input, and a fare of the third by its own; both are not late by the other."""
+
+EXPECTED = {
+    "a": ([Event(2, 14, 15), Event(22, 30, 40)], lasting([Event(4, INFINITY, "day"), Event(9, INFINITY, "night")])),
+    "b": (
+        [Event(4, 25, 20)],
+        lasting([Event(1, INFINITY, "day"), Event(20, INFINITY, "evening"), Event(30, INFINITY, "night")]),
+    ),
+}
+
+
+def tables(schema: pa.Schema, side: int) -> list[pa.Table]:
+    return [
+        pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in batch[side]], schema)
+        for batch in BATCHES
+    ]
+
+
+def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
+    """Return a join with final rows, and a count of what an eager one says."""
+    left = events(
+        rides,
+        key="car",
+        id="id",
+        start="since",
+        end="until",
+        change="change",
+        new_end="now_until",
+        buckets=2,
+    )
+    right = events(fares, key="plate", at="at", edge=True, change="change")
+    eager = left.join(right, "left", columns={"km": "km"}, other={"fare": "fare"}, emit="eager")
+    counted = eager.as_events(key="car", buckets=1).window(tumbling(10)).aggregate(n=module("stats.count"))
+    final = left.join(right, "left", columns={"km": "km", "doubled": rides.km * 2}, other={"fare": "fare"})
+    return {"final": final, "counted": counted}
+
+
+def wanted(expected: Mapping[str, Sequence[Sequence[Event[Any]]]] = EXPECTED) -> list[tuple[Any, ...]]:
+    return sorted(
+        (
+            (key, row.start, row.end, row.left, 2 * row.left, row.right)
+            for key, (left, right) in expected.items()
+            for row in join(JoinKind.LEFT, left, right)
+        ),
+        key=str,
+    )
+
+
+def found(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return sorted(
+        ((row["car"], *row["lifetime"].values(), row["km"], row["doubled"], row["fare"]) for row in rows), key=str
+    )
+
+
+def counts() -> list[tuple[str, int, int]]:
+    rows = [(row[0], row[1], row[2]) for row in wanted()]
+    return sorted(
+        (key, start, n)
+        for key in EXPECTED
+        for start in range(0, 40, 10)
+        if (n := sum(of == key and since < start + 10 and start < until for of, since, until in rows))
+    )
+
+
+def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkSession, tmp_path: Path) -> None:
+    rides, fares, checkpoint = tables(RIDES, 0), tables(FARES, 1), tmp_path / "checkpoint"
+    output: dict[str, list[dict[str, Any]]] = {"final": [], "counted": []}
+    for count in (2, 4):
+        folders = [write_batches(tmp_path / name, given[:count]) for name, given in (("r", rides), ("f", fares))]
+        asked = queries(*(read_stream(spark, folder) for folder in folders))
+        for name, rows in run_together(asked, checkpoint).items():
+            output[name] += rows
+        if count == 2:
+            assert found(output["final"]) == [("a", 2, 4, 15, 30, None), ("a", 4, 9, 15, 30, "day")]
+    assert found(output["final"]) == wanted()
+    assert sorted((row["car"], row["window"]["start"], row["n"]) for row in output["counted"]) == counts()
+
+
+def test_a_static_join_is_whole_and_says_what_it_rejects(spark: SparkSession) -> None:
+    rides, fares = pa.concat_tables(tables(RIDES, 0)), pa.concat_tables(tables(FARES, 1))
+    query = queries(spark.createDataFrame(rides), spark.createDataFrame(fares))["final"]
+    rows = collect(query.results())
+    rides_of_b, fares_of_b = EXPECTED["b"]
+    of_b = [*rides_of_b, Event(3, 9, 30)], lasting([*fares_of_b, Event(7, INFINITY, "late")])
+    assert found(rows) == wanted(EXPECTED | {"b": of_b})  # a static input is one batch: nothing is late
+    told = query.explain().splitlines()
+    assert "progress    left: punctuation rows" in told
+    assert (
+        "row         a step for each kept event of its key, once in a batch, and for each event that it overlaps"
+        in told
+    )
+    assert dict(query.results().dtypes)["km"] == "int"

@@ -1,0 +1,99 @@
+"""Joins that are refused where they are written, and what is said of those that are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from muntin import (
+    Axis,
+    ClipPolicy,
+    EmitPolicy,
+    JoinKind,
+    PolicyError,
+    QueryError,
+    TimestampPolicy,
+    bounded_delay,
+    correct,
+)
+from muntin.schemas import describe
+from muntin.windows import Unwindowed
+from muntin_engine.plan import Columns, Input, NamedColumn, Plan
+from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
+from muntin_engine.plan.planner import checked_plan
+
+COLUMNS = Columns(
+    NamedColumn("at", "bigint"), keys=(NamedColumn("k", "string"),), payload=(NamedColumn("v", "string"),)
+)
+WITH_IDS = replace(COLUMNS, id=NamedColumn("id", "string"), change=NamedColumn("change", "string"))
+A, B = JoinedColumn(describe(str, "a"), 0, 0), JoinedColumn(describe(str, "b"), 1, 0)
+LEFT, RIGHT = Input(COLUMNS, bounded_delay(5), name="left"), Input(WITH_IDS, name="right")
+
+
+def plan(kind: JoinKind = JoinKind.INNER, **changed: Any) -> Plan:
+    given: dict[str, Any] = {
+        "inputs": (LEFT, RIGHT),
+        "axis": Axis.TICKS,
+        "window": Unwindowed(),
+        "clip": ClipPolicy.NONE,
+        "timestamps": TimestampPolicy.ALIGN,
+        "emit": EmitPolicy.FINAL,
+        "modules": (),
+        "join": JoinPlan(kind, (A, B)[: 1 + kind.pairs]),
+    }
+    return checked_plan(Plan(**(given | changed)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"join": JoinPlan(JoinKind.ANTI, (A, B))}, QueryError, "has rows of the left stream alone"),
+        ({"join": JoinPlan(JoinKind.INNER, ())}, QueryError, "no columns besides its keys"),
+        ({"emit": EmitPolicy.SPECULATIVE}, PolicyError, "no windows to be early for, got emit='speculative'"),
+        ({"inputs": (replace(LEFT, late=correct(3)), RIGHT)}, PolicyError, "of left corrects windows"),
+        ({"inputs": (LEFT, replace(RIGHT, most_held=9))}, PolicyError, "right sheds events"),
+        (
+            {"inputs": (LEFT, replace(RIGHT, progress=RIGHT.progress.with_key_punctuation()))},
+            PolicyError,
+            "keys of right punctuate themselves",
+        ),
+    ],
+)
+def test_a_join_is_refused_for_what_it_has_no_answer_to(
+    changed: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        plan(**changed)
+
+
+def test_windows_and_joins_have_evaluators_of_their_own() -> None:
+    with pytest.raises(QueryError, match="cannot run this query: the query has no windows"):
+        plan(wanted="general")
+
+
+def test_the_columns_of_results_say_what_may_change() -> None:
+    assert plan().added == ("lifetime",)
+    assert plan(emit=EmitPolicy.EAGER).added == ("lifetime", "change", "event_id", "new_end")
+    assert [part.name for part in plan(JoinKind.LEFT).outputs] == ["a", "b"]
+    assert plan(JoinKind.LEFT).identity() != plan().identity()
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({}, "join        inner, each pair of events of a key, over the ticks that both live; a of left, b of right"),
+        ({"kind": JoinKind.ANTI}, "join        anti, the parts of left that no event of right covers; a of left"),
+        (
+            {"inputs": (LEFT, replace(LEFT, name="right"))},
+            "output      a pair is final, and emitted, when both events are there; complete to the least watermark of "
+            "the two inputs",
+        ),
+        ({"emit": EmitPolicy.EAGER}, "lag         none"),
+        ({}, "lag         as long as a row waits for that, as it starts before"),
+    ],
+)
+def test_explain_says_what_a_join_emits_and_when(changed: dict[str, Any], line: str) -> None:
+    assert line in explain_plan(plan(**changed)).splitlines()
