@@ -64,12 +64,13 @@ class Run:
     watermarks: list[int] = field(default_factory=list)
 
 
-def plan_of(module: StreamOperator[Any, Any, Any], **changed: Any) -> Plan:
+def plan_of(module: StreamOperator[Any, Any, Any], *, is_filtered: bool = False, **changed: Any) -> Plan:
     """Return the plan of an operator that reads the values; the order of events of one time is their id."""
     columns = Columns(
         NamedColumn("at", "bigint"),
         keys=(NamedColumn("key", "string"),),
         payload=(NamedColumn("value", "bigint"), NamedColumn("id", "bigint")),
+        conditions=(NamedColumn("value > 0", "boolean"),) if is_filtered else (),
         id=NamedColumn("id", "bigint"),
     )
     bound = plan_module("", type(module), {}, [describe(int, "value")], lambda place, _: place)
@@ -85,10 +86,10 @@ def plan_of(module: StreamOperator[Any, Any, Any], **changed: Any) -> Plan:
     return checked_plan(Plan(inputs=(given,), modules=(replace(bound, module=module),), **(settings | changed)))
 
 
-def drive(plan: Plan, steps: Sequence[Step], *, restarts: bool = False) -> Run:
-    """Run micro-batches; with restarts, each in a process of its own."""
+def drive(plan: Plan, steps: Sequence[Step], *, restarts: bool = False, cells: MemoryCells | None = None) -> Run:
+    """Run micro-batches; with restarts, each in a process of its own; with cells, from the state that is in them."""
     codec = Codec(set().union(*(records_of(module.module) for module in plan.modules)))
-    cells, run, horizon = MemoryCells(), Run(), EARLIEST
+    cells, run, horizon = MemoryCells() if cells is None else cells, Run(), EARLIEST
     query = plan.evaluator_query([Meter() for _ in plan.modules])
     bucket = Bucket(query, cells, codec, plan.identity(), run=EventByEventRun)
     for rows, watermark in steps:
@@ -110,10 +111,10 @@ def drive(plan: Plan, steps: Sequence[Step], *, restarts: bool = False) -> Run:
 
 def _change(row: Row) -> InputChange:
     end, new_end = row.time + 1, row.time if row.is_retracted else None
-    return InputChange(row.id, row.time, end, (row.value, row.id), new_end)
+    return InputChange(row.id, row.time, end, (row.value, row.id, row.value > 0), new_end)
 
 
-def meant(module: StreamOperator[Any, Any, Any], steps: Sequence[Step]) -> list[Result]:
+def meant(module: StreamOperator[Any, Any, Any], steps: Sequence[Step], *, is_filtered: bool = False) -> list[Result]:
     """Return what the reference gives: key by key, of all events that are not retracted."""
     rows = [row for step in steps for row in step.rows]
     said = [step.watermark for step in steps if EARLIEST < step.watermark < INFINITY]
@@ -122,7 +123,7 @@ def meant(module: StreamOperator[Any, Any, Any], steps: Sequence[Step]) -> list[
     found: list[Result] = []
     for key in sorted({row.key for row in rows}):
         own = sorted((row for row in rows if row.key == key and row.id not in gone), key=lambda row: (row.time, row.id))
-        events = [Event.point(row.time, row.value) for row in own]
+        events = [Event.point(row.time, row.value) for row in own if row.value > 0 or not is_filtered]
         for row in evaluate(WindowedQuery.unwindowed(module), events, steps[-1].watermark, horizon):
             found.append(Result(key, row.start, row.end, row.value))
     return found
