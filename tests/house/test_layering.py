@@ -157,7 +157,7 @@ LAYERS = (
         "muntin_engine.api",
         (
             *(*SHIPPING, *PLANNING, "muntin_engine.api"),
-            *("muntin_engine.core.lifetimes", "muntin_engine.evaluators.registry"),
+            *("muntin_engine.core.lifetimes", "muntin_engine.core.source_rules", "muntin_engine.evaluators.registry"),
         ),
         in_functions=("muntin_engine.spark",),
         for_types=("pyarrow", "pyspark", "muntin_engine.spark", "muntin_engine.writing"),

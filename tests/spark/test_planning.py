@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from muntin import ClipPolicy, PolicyError, QueryError, TimestampPolicy, TypeMismatchError, calendar, snapshot, tumbling
-from muntin_engine import EventStream, Query, events, module
+from muntin_engine import EventStream, Query, events, module, union
 from muntin_engine.core.lifetimes import Shift
 from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from tests.spark.modules import Count, Members, Total
@@ -194,3 +194,18 @@ def test_windows_by_the_clock_of_a_zone_do_not_align_local_times(df: DataFrame) 
     local = events(df, at="n").align_to(calendar("day", zone="Europe/Berlin"))
     with pytest.raises(QueryError, match="asks what a clock shows at an instant, and the times in n are timestamp_ntz"):
         local.window(snapshot()).aggregate(n=module(Count))
+
+
+def test_streams_of_a_union_have_columns_of_the_same_types_and_names_of_their_own(df: DataFrame) -> None:
+    points = events(df, at="at", key="k")
+    united = union(a=points, b=events(df, at=F.col("at") + 1, key="k")).shift(5)
+    plan = united.window(snapshot()).aggregate(n=module(Count, "x")).plan
+    assert (plan.input.sources, plan.input.lifetimes, [key.name for key in plan.keys]) == (("a", "b"), "point", ["k"])
+    with pytest.raises(QueryError, match="the k of the streams of a union is of one type, got a string, b int"):
+        union(a=points, b=events(df.withColumn("k", F.lit(5)), at="at", key="k"))
+    with pytest.raises(QueryError, match="the start of the streams of a union is of one type, got a int, b bigint"):
+        union(a=points, b=events(df, at="later", key="k"))
+    with pytest.raises(QueryError, match="b has a column source, which is a name of the union's own\n  rename it"):
+        union(a=points, b=events(df.withColumnRenamed("x", "source"), at="at", key="k"))
+    with pytest.raises(QueryError, match="a is a union already"):
+        union(a=united, b=points)

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from muntin import QueryError, tumbling
-from muntin_engine import EventStream, Query, events, module
+from muntin_engine import EventStream, Query, events, module, union
 from tests.spark.modules import Count, Total
 from tests.spark.running import collect, collect_together, run_together, stream_of
 
@@ -57,7 +57,9 @@ def queries(df: Any) -> dict[str, Query]:
     by_window = points.window(tumbling(2)).aggregate(n=module(Count), total=module(Total, "km"))
     busy = by_window.named("input").as_events(buckets=1).where("n > 1")
     doubled = rides.where("km > 2").with_columns(twice="km * 2", count=F.lit(1)).select("twice").shift(10)
+    both = union(one=points.where("km < 4"), two=points.where("km >= 4").shift(10))
     return {
+        "united": both.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "km")),
         "revised": of(long_enough),
         "changed": doubled.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "twice")),
         "points": of(points.where("km > 2")),
@@ -68,6 +70,7 @@ def queries(df: Any) -> dict[str, Query]:
 EXPECTED = {
     "revised": [(0, 2, 8.0), (10, 1, 5.0)],  # ride 1 until 14 and ride 5
     "changed": [(10, 2, 16.0), (20, 1, 10.0)],  # of all twice, ten later
+    "united": [(0, 2, 4.0), (10, 2, 12.0)],  # rides 2 and 5, and rides 1 and 4 ten later
     "points": [(0, 3, 15.0)],  # rides 1, 4 and 5
     "chained": [(0, 2, 13.0)],  # of the windows from 0, 2 and 4 the first two have two members each
 }

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
     from muntin_engine.api.request import ModuleCall
+    from muntin_engine.api.union import union
     from muntin_engine.errors import (
         JavaNotFoundError,
         ModuleNotOnWorkerError,
@@ -38,6 +39,7 @@ else:
         "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
         "muntin_engine.api.request": ("ModuleCall",),
+        "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (
             "JavaNotFoundError",
             "ModuleNotOnWorkerError",
@@ -113,4 +115,5 @@ __all__ = [
     "ship",
     "spark_session",
     "stop_session",
+    "union",
 ]

@@ -22,6 +22,7 @@ from muntin import (
     WindowSpecification,
 )
 from muntin_engine.core.lifetimes import LifetimeChange, Lifetimes, given_lifetimes, lifetimes_after
+from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class InputRequest:
         heartbeats: Other streams that say how complete this one is.
         clock: A stream of readings of a clock.
         lifetime_changes: What becomes of the lifetimes of events, one change after the other.
+        rules: The rules of each source, where these were streams of their own that were united.
         most_held: How many events a key may hold before new ones are shed; None if none are.
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
@@ -99,6 +101,7 @@ class InputRequest:
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
     late: Lateness = Lateness()  # noqa: RUF009
     lifetime_changes: tuple[LifetimeChange, ...] = ()
+    rules: tuple[SourceRules, ...] = ()
     most_held: int | None = None
     heartbeats: tuple[Heartbeat, ...] = ()
     clock: DataFrame | None = None

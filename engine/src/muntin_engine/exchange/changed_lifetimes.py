@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
@@ -18,6 +19,7 @@ from muntin_engine.core.lifetimes import (
     Align,
     Extend,
     LifetimeChange,
+    LifetimeChanges,
     PointsAtEnd,
     SetDuration,
     Shift,
@@ -57,6 +59,22 @@ class ChangedRows(NamedTuple):
     times: RowTimes
     problem: pa.Array
     left_out: int
+
+    def take(self, places: IntArray) -> ChangedRows:
+        """Return some of the rows, from which none has been left out."""
+        chosen = pa.array(places)
+        times = RowTimes(*(ticks.take(chosen) for ticks in self.times))
+        return ChangedRows(self.batch.take(chosen), self.kind[places], times, self.problem.take(chosen), 0)
+
+    def followed_by(self, other: ChangedRows) -> ChangedRows:
+        """Return these rows and others."""
+        return ChangedRows(
+            pa.concat_batches([self.batch, other.batch]),
+            np.concatenate([self.kind, other.kind]),
+            RowTimes(*(pa.concat_arrays(pair) for pair in zip(self.times, other.times, strict=True))),
+            pa.concat_arrays([self.problem, other.problem]),
+            self.left_out + other.left_out,
+        )
 
 
 @dataclass(frozen=True)
@@ -104,17 +122,33 @@ class _Lives:
 def with_changed_lifetimes(
     task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes, problem: pa.Array
 ) -> ChangedRows:
+    """Return the rows of a batch with the changes of their sources and then with those of the input.
+
+    Cost: that of `_after`, and a copy of the rows for each source that has changes of its own.
+    """
+    rows = ChangedRows(batch, kind, times, problem, 0)
+    for rule in task.given.rules:
+        if rule.lifetime_changes:
+            is_own = flags(pc.equal(rows.batch.column("source"), rule.source))
+            own, others = rows.take(np.flatnonzero(is_own)), rows.take(np.flatnonzero(~is_own))
+            both = others.followed_by(_after(rule.changes, own))
+            rows = both._replace(left_out=rows.left_out + both.left_out)
+    return _after(task.given.changes, rows) if task.given.lifetime_changes else rows
+
+
+def _after(changes: LifetimeChanges, rows: ChangedRows) -> ChangedRows:
     """Return the rows of a batch with changed lifetimes; those with a problem as they came.
 
     A revision that no longer changes anything is left out, and so is an event that has no lifetime any more.
 
     Cost: a few vectorised passes for each change; a call in Python for each row of punctuation.
     """
+    batch, kind, times, problem, left_out = rows
     is_good = flags(problem.is_null())
     is_event, is_mark = is_good & (kind < PUNCTUATE_KEY), is_good & (kind >= PUNCTUATE_KEY) & (kind <= PUNCTUATE)
     given = _lives(kind, times, np.flatnonzero(is_event))
     lives = given
-    for change in task.given.lifetime_changes:
+    for change in changes.changes:
         lives = _changed(change, lives)
     is_idle = ~lives.is_new & lives.is_said & (lives.end == lives.new_end)
     lives = lives.take(~is_idle)
@@ -131,7 +165,7 @@ def with_changed_lifetimes(
             new_end=np.where(is_wrong, came.new_end, lives.new_end),
         )
     others = np.flatnonzero(~is_event)
-    starts = _starts_of_others(task, times.start, is_mark, others)
+    starts = _starts_of_others(changes, times.start, is_mark, others)
     place = np.concatenate([others, lives.place])
     order = np.argsort(place, kind="stable")
 
@@ -140,13 +174,13 @@ def with_changed_lifetimes(
 
     taken = {name: getattr(times, name).take(pa.array(others)) for name in ("end", "new_end")}
     nowhere = np.zeros(len(lives.place), np.bool_)
-    rows = batch.take(pa.array(place[order]))
+    taken_rows = batch.take(pa.array(place[order]))
     if (lives.kind != kind[lives.place]).any():
         said = pa.array([CHANGES[number] for number in lives.kind.tolist()], batch.column("change").type)
         said = pa.concat_arrays([batch.column("change").take(pa.array(others)), said]).take(pa.array(order))
-        rows = rows.set_column(rows.schema.get_field_index("change"), "change", said)
+        taken_rows = taken_rows.set_column(batch.schema.get_field_index("change"), "change", said)
     return ChangedRows(
-        rows,
+        taken_rows,
         np.concatenate([kind[others], lives.kind])[order],
         RowTimes(
             united(starts, lives.start, nowhere),
@@ -154,7 +188,7 @@ def with_changed_lifetimes(
             united(taken["new_end"], lives.new_end, lives.is_new),
         ),
         united(problem.take(pa.array(others)), code.astype(np.int16), ~is_wrong),
-        int(np.count_nonzero(given.is_new)) - int(np.count_nonzero(kind[lives.place] == INSERT)),
+        left_out + int(np.count_nonzero(given.is_new)) - int(np.count_nonzero(kind[lives.place] == INSERT)),
     )
 
 
@@ -272,12 +306,12 @@ def _is_far(ticks: IntArray) -> BoolArray:
     return is_far
 
 
-def _starts_of_others(task: InputTask, starts: pa.Array, is_mark: BoolArray, others: IntArray) -> pa.Array:
+def _starts_of_others(changes: LifetimeChanges, starts: pa.Array, is_mark: BoolArray, others: IntArray) -> pa.Array:
     """Return the starts of rows of no event, with the watermarks among them changed."""
     taken = starts.take(pa.array(others))
     marks = is_mark[others]
     if not marks.any():
         return taken
     ticks = taken.fill_null(0).to_numpy().copy()
-    ticks[marks] = [task.given.changes.watermark(tick) for tick in ticks[marks].tolist()]
+    ticks[marks] = [changes.watermark(tick) for tick in ticks[marks].tolist()]
     return pa.array(ticks, mask=~flags(taken.is_valid()))

@@ -197,7 +197,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     times = _times(task, batch, kind)
     problem = find_problems(task, batch, kind, times)
     told, left_out = _good(task, batch, kind, times, problem), 0
-    if task.given.lifetime_changes:
+    if task.given.changes_lifetimes:
         batch, kind, times, problem, left_out = with_changed_lifetimes(task, batch, kind, times, problem)
     columns, is_good = _columns(task, batch, times, problem), flags(problem.is_null())
     is_new, is_met = kind == INSERT, np.ones(len(batch), np.bool_)
@@ -217,7 +217,7 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
         is_row &= ~is_filtered
     rows = pa.table(columns)
     kept = rows if is_row.all() else rows.filter(pa.array(is_row))
-    good = _good(task, batch, kind, times, problem) if task.given.lifetime_changes else told
+    good = _good(task, batch, kind, times, problem) if task.given.changes_lifetimes else told
     observed = list(observe(task, told)) if task.tracker.needs_observations else []
     skipped = {label: np.zeros(len(batch), np.bool_) for label in task.plan.choosy_labels}
     for read in task.reads:

@@ -85,7 +85,8 @@ class InputTask:
     @cached_property
     def tracker(self) -> ProgressTracker:
         """The tracker of its progress."""
-        return ProgressTracker(self.given.progress, self.given.sources, self.plan.steps, self.given.changes)
+        given = self.given
+        return ProgressTracker(given.progress, given.sources, self.plan.steps, given.changes, given.rules)
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:

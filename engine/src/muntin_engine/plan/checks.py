@@ -166,7 +166,7 @@ def check_inputs(plan: Plan) -> None:
 
 
 def _check_input(given: Input) -> None:
-    for change in given.lifetime_changes:
+    for change in (*(change for rule in given.rules for change in rule.lifetime_changes), *given.lifetime_changes):
         _check_change(change, given)
     has_rows_of_progress = given.columns.change is not None
     if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):

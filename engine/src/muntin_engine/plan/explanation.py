@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from muntin import (
@@ -10,6 +10,7 @@ from muntin import (
     JoinKind,
     LatePolicy,
     OutputContract,
+    ProgressPolicy,
     Punctuated,
     Refinement,
     RowWindows,
@@ -88,7 +89,7 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
 def _topics_of_input(plan: Plan, given: Input, *, is_chained: bool) -> list[tuple[str, str]]:
     return [
         *([("where", _explain_filter(given))] if given.columns.conditions else []),
-        *([("events", given.changes.explain(plan.spell_length, plan.spell_window))] if given.lifetime_changes else []),
+        *(("events", text) for text in _explain_changes(plan, given)),
         ("progress", _CHAINED if is_chained else _explain_progress(plan, given)),
         ("late", _explain_late(plan, given)),
         *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
@@ -164,8 +165,19 @@ def _explain_filter(given: Input) -> str:
     return f"{names}; events that it leaves out are kept for their revisions" if given.keeps_filtered else names
 
 
+def _explain_changes(plan: Plan, given: Input) -> Iterator[str]:
+    for rule in given.rules:
+        if rule.lifetime_changes:
+            yield f"{rule.source}: {rule.changes.explain(plan.spell_length, plan.spell_window)}"
+    if given.lifetime_changes:
+        yield given.changes.explain(plan.spell_length, plan.spell_window)
+
+
 def _explain_progress(plan: Plan, given: Input) -> str:
     policy, spell = given.progress, plan.spell_length
+    if given.rules:
+        parts = [f"{rule.source} ({_explain_policy(rule.progress, spell)})" for rule in given.rules]
+        return f"the least of {', '.join(parts)}"
     told = [] if isinstance(policy, Punctuated) else [policy.describe(spell)]
     told += ["punctuation rows"] if given.columns.change is not None else []
     told += [f"{given.heartbeats} other streams" if given.heartbeats > 1 else "another stream"] * bool(given.heartbeats)
@@ -173,6 +185,12 @@ def _explain_progress(plan: Plan, given: Input) -> str:
     told += [f"the least of {', '.join(given.sources)}"] if given.sources else []
     told += ["keys may punctuate themselves"] if policy.by_key else []
     told += [policy.idle.describe(spell_ticks)] if policy.idle else []  # of the clock, whatever the axis
+    return "; ".join(told)
+
+
+def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
+    told = ["punctuation"] if isinstance(policy, Punctuated) else [f"{policy.describe(spell)}, or punctuation"]
+    told += [policy.idle.describe(spell_ticks)] if policy.idle else []
     return "; ".join(told)
 
 

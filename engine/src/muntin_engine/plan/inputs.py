@@ -15,6 +15,7 @@ from muntin import (
 )
 from muntin.progress import identity_of
 from muntin_engine.core.lifetimes import LifetimeChange, LifetimeChanges, Lifetimes, given_lifetimes, lifetimes_after
+from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.columns import Columns
 from muntin_engine.state.query_identity import QueryIdentity
 
@@ -39,6 +40,8 @@ class Input:
         most_held: How many events a key may hold before new ones are shed; None if none are. A checkpoint goes on with
             another limit, as what is held means the same under any.
         lifetime_changes: What becomes of the lifetimes of events, one change after the other.
+        rules: The rules of each source, where these were streams of their own that were united; they come before those
+            of the input. None otherwise.
     """
 
     columns: Columns
@@ -52,6 +55,7 @@ class Input:
     order: int | None = None
     most_held: int | None = None
     lifetime_changes: tuple[LifetimeChange, ...] = ()
+    rules: tuple[SourceRules, ...] = ()
 
     @cached_property
     def given_lifetimes(self) -> Lifetimes:
@@ -67,6 +71,11 @@ class Input:
     def changes(self) -> LifetimeChanges:
         """The changes of lifetimes, and what they do to the watermark."""
         return LifetimeChanges(self.lifetime_changes, ends_move=self.columns.new_end is not None)
+
+    @property
+    def changes_lifetimes(self) -> bool:
+        """True if the lifetimes of any events change."""
+        return bool(self.lifetime_changes) or any(rule.lifetime_changes for rule in self.rules)
 
     @property
     def has_samples(self) -> bool:
@@ -106,9 +115,15 @@ class Input:
             **({"changed": [change.identity() for change in self.lifetime_changes]} if self.lifetime_changes else {}),
             "progress": identity_of(self.progress),
             "sources": list(self.sources),
+            **({"rules": [_identity_of(rule) for rule in self.rules]} if self.rules else {}),
             "late": str(self.late) if self.late.corrects else "",
             **({} if self.order is None else {"order": self.order}),
         }
+
+
+def _identity_of(rule: SourceRules) -> list[object]:
+    changes = [change.identity() for change in rule.lifetime_changes]
+    return [rule.source, identity_of(rule.progress), changes]
 
 
 def check_sources(column: object | None, sources: Sequence[str]) -> None:

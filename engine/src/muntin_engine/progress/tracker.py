@@ -6,7 +6,7 @@ micro-batch, and none needs to ask another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
@@ -17,6 +17,7 @@ from muntin.windows import RegularWindows
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.lifetimes import LifetimeChanges
+from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.core.window_grid import settled
 
 
@@ -165,12 +166,19 @@ class ProgressTracker:
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
         changes: The changes of lifetimes, and of the watermark with them. What sources say is said before them, and
             rows of punctuation arrive changed.
+        rules: The rules of each source, where these differ; they come before those of the input.
     """
 
     policy: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
     sources: tuple[str, ...] = ()
     steps: tuple[RegularWindows, ...] = ()
     changes: LifetimeChanges = LifetimeChanges()  # noqa: RUF009  # it is frozen
+    rules: tuple[SourceRules, ...] = ()
+
+    @cached_property
+    def _rules(self) -> Mapping[str | None, SourceRules]:
+        """The rules by the names of sources."""
+        return {rule.source: rule for rule in self.rules}
 
     @cached_property
     def needs_observations(self) -> bool:
@@ -180,7 +188,7 @@ class ProgressTracker:
     @cached_property
     def starts_kept(self) -> int:
         """The number of the largest starts of a source that an observation needs."""
-        return starts_kept(self.policy)
+        return max(map(starts_kept, [self.policy, *(rule.progress for rule in self.rules)]))
 
     def advance(
         self, before: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
@@ -207,7 +215,8 @@ class ProgressTracker:
 
     def _hear(self, state: SourceState, observed: Sequence[Observation], clock: int) -> SourceState:
         """Return the state of a source after a micro-batch; an idle source may be moved on by the clock."""
-        policy, (seen, watermark, spoke) = self.policy, state
+        seen, watermark, spoke = state
+        policy = self._policy(state)
         own = [some for some in observed if some.source in (seen.source, None)]
         if own:
             rows_before, spoke = seen.rows, None
@@ -224,11 +233,22 @@ class ProgressTracker:
 
     def _least(self, states: Sequence[SourceState], clock: int) -> int:
         """Return the least watermark of the sources that are waited for; the furthest of all if none is."""
-        idle = self.policy.idle
-        if idle is None or idle.lag is not None:
-            return min(state.watermark for state in states)
-        awaited = [state.watermark for state in states if not state.is_idle(self.policy, clock)]
-        return min(awaited) if awaited else max(state.watermark for state in states)
+        awaited = [self._moved(state) for state in states if not self._is_left_out(state, clock)]
+        return min(awaited) if awaited else max(map(self._moved, states))
+
+    def _is_left_out(self, state: SourceState, clock: int) -> bool:
+        """True if a source is idle, and its policy leaves it out of the minimum then."""
+        policy = self._policy(state)
+        return policy.idle is not None and policy.idle.lag is None and state.is_idle(policy, clock)
+
+    def _policy(self, state: SourceState) -> ProgressPolicy:
+        rule = self._rules.get(state.seen.source)
+        return self.policy if rule is None else rule.progress
+
+    def _moved(self, state: SourceState) -> int:
+        """Return the watermark of a source after the changes of its own events."""
+        rule = self._rules.get(state.seen.source)
+        return state.watermark if rule is None else rule.changes.watermark(state.watermark)
 
 
 def effective(query: EvaluatorQuery, progress: Progress) -> Progress:

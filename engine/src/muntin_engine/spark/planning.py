@@ -139,6 +139,7 @@ class _Stream:
             order=order,
             most_held=request.most_held,
             lifetime_changes=scale.resolve(request.lifetime_changes),
+            rules=scale.resolve(request.rules),
         )
 
     def projected(self, buckets: int, scale: AxisScale) -> Projection:

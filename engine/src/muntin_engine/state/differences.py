@@ -215,6 +215,7 @@ _SUBJECTS: Final = {
     "where": "conditions of where",
     "times": "type of times",
     "lifetimes": "lifetimes of events",
+    "rules": "rules of united streams",
     "changed": "changes of the lifetimes of events",
     "windows": "named windows",
     "several": "inputs",

@@ -1,0 +1,112 @@
+"""Several streams of events as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, Never
+
+from muntin import Punctuated, QueryError
+from muntin_engine.api.query import EventStream
+from muntin_engine.core.lifetimes import LifetimeChange, PointsAtStart, ToEdges
+from muntin_engine.plan.inputs import MOST_SOURCES
+
+
+def union(*unnamed: Never, **streams: EventStream) -> EventStream:
+    """Make one stream of several, each with a progress policy, sources, heartbeats and lifetimes of its own.
+
+    The union has all events of all streams, with the columns that any of them has; they are null where a stream has
+    them not. Its watermark is the least of theirs, so a silent stream holds it back. A row is late by the watermark
+    of the union: what is late only by that of its own stream is still in time. Each stream is a source of the union,
+    `rides`, and each source of it one, `rides.north`, in metrics and in `explain()`.
+
+    Keys, ids and times are of the same types. Windows, later filters and later changes of lifetimes are those of all.
+
+    Args:
+        unnamed: None: each stream has a name.
+        streams: By name, streams that `events` or `as_events` returned.
+
+    Raises:
+        QueryError: There are fewer than two streams, or they do not fit together.
+
+    Example:
+        >>> both = union(bikes=bikes, scooters=scooters.shift("5 seconds"))  # doctest: +SKIP
+    """
+    from muntin_engine.spark.melding import melded
+
+    if unnamed or len(streams) < 2:  # one stream is itself
+        raise QueryError("union() needs at least two streams, each with a name: union(bikes=bikes, scooters=scooters)")
+    for name, stream in streams.items():
+        _check_stream(name, stream)
+    first, *_ = streams.values()
+    for what, read in _COMMON.items():
+        found = {name: read(stream) for name, stream in streams.items()}
+        if len(set(found.values())) > 1:
+            told = ", ".join(f"{name} {value}" for name, value in found.items())
+            raise QueryError(f"the streams of a union have the same {what}, got {told}")
+    kinds = {stream.lifetimes for stream in streams.values()}
+    if "edge" in kinds and len(kinds) > 1:
+        raise QueryError(
+            "samples, which last until the next one of their key, and events with ends do not make one stream\n"
+            "  give the samples a duration, set_duration(...), or make samples of all, to_edges()"
+        )
+    if sum(bool(stream.inner) for stream in streams.values()) > 1:
+        raise QueryError(
+            "a union has the results of one query at most yet\n"
+            "  write the others with write(results=...), and read them as streams of their own"
+        )
+    df, roles, rules, heartbeats = melded(streams)
+    if len(rules) > MOST_SOURCES:
+        raise QueryError(f"a union has up to {MOST_SOURCES} sources, got {len(rules)}")
+    common: dict[str, LifetimeChange] = {"point": PointsAtStart(), "edge": ToEdges()}
+    return replace(
+        first,
+        df=df,
+        **roles,
+        is_edge=False,
+        progress=Punctuated(),
+        sources=tuple(rule.source for rule in rules),
+        rules=rules,
+        heartbeats=heartbeats,
+        clock=next((stream.clock for stream in streams.values() if stream.clock is not None), None),
+        lifetime_changes=tuple(common[kind] for kind in kinds if len(kinds) == 1 and kind in common),
+        inner=tuple(plan for stream in streams.values() for plan in stream.inner),
+    )
+
+
+_COMMON: Final[dict[str, Callable[[EventStream], object]]] = {
+    "number of keys": lambda stream: len(stream.keys),
+    "unit": lambda stream: stream.unit,
+    "policy for late rows": lambda stream: str(stream.late),
+    "limit of shedding": lambda stream: stream.most_held,
+    "ids or no ids": lambda stream: "has ids" if stream.id is not None else "has none",
+    "order or no order": lambda stream: "has one" if stream.order is not None else "has none",
+    "kind of input": lambda stream: "is a stream" if stream.df.isStreaming else "is static",
+}
+"""What the streams of a union have in common."""
+
+
+def _check_stream(name: str, stream: object) -> None:
+    """Refuse what cannot be one of the streams of a union.
+
+    Raises:
+        QueryError: It is no stream of events, its keys punctuate themselves, or it never says how complete it is.
+    """
+    if not isinstance(stream, EventStream):
+        raise QueryError(f"union({name}=...) takes streams of events, got {stream!r:.80}\n  expected: events(df, ...)")
+    if stream.rules:
+        raise QueryError(f"{name} is a union already\n  write one union of all its streams")
+    if stream.progress.by_key:
+        raise QueryError(
+            f"the keys of {name} punctuate themselves, and of a key the other streams of a union say nothing\n"
+            "  leave with_key_punctuation() out, or write a query for each stream"
+        )
+    says = stream.change is not None or stream.heartbeats or not isinstance(stream.progress, Punctuated)
+    if stream.df.isStreaming and not says:
+        raise QueryError(
+            f"{name} never says how complete it is, so it would hold the union back for ever\n"
+            "  give it a delay, events(..., delay='10 minutes'), punctuation rows, or a heartbeat"
+        )
+    idle = stream.progress.idle
+    if idle is not None and stream.change is None and stream.clock is None:
+        raise QueryError(f"{name} never says what time it is, so it is never idle\n  give it a clock: with_clock()")

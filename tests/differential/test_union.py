@@ -1,0 +1,101 @@
+"""A union has the events of all its streams, and is as complete as the least complete one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from muntin import EARLIEST, INFINITY, Punctuated, bounded_delay, ordered, snapshot, tumbling
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.lifetimes import Align, LifetimeChange, SetDuration, Shift, Shorten
+from muntin_engine.core.source_rules import SourceRules
+from muntin_engine.plan.explanation import topics_of
+from muntin_engine.progress import Observation, ProgressTracker
+from muntin_engine.state.differences import differences_between
+from tests.differential.lifetimes import Row, changed, random_lives, random_stream, watermark
+from tests.differential.test_lifetimes import Run, batch, expected, task
+
+CHANGES: Sequence[tuple[LifetimeChange, ...]] = ((), (Shift(9),), (Shorten(6),), (SetDuration(4), Shift(-30)))
+
+
+def told(source: str, rows: Sequence[Row]) -> pa.RecordBatch:
+    """Return the rows of a stream as those of a source of the union; ids are of all streams."""
+    given = batch([row if row.id is None else row._replace(id=row.id * 2 + (source == "b")) for row in rows])
+    return given.append_column("source", pa.array([source] * len(rows), pa.string()))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_output_is_that_of_the_events_of_all_streams(seed: int) -> None:
+    random = Random(seed)
+    window = random.choice((tumbling(10), snapshot()))
+    own = {source: random.choice(CHANGES) for source in "ab"}
+    common = random.choice(((), (Align(tumbling(5)),)))
+    rules = tuple(SourceRules(source, Punctuated(), changes, ends_move=True) for source, changes in own.items())
+    run = Run(task(common, window, sources=("a", "b"), rules=rules))
+    lives, batches = [], []
+    for source in "ab":
+        made = random_lives(random, random.randint(1, 5), are_revised=True)
+        some = [life for life, _ in made if life is not None]
+        for change in (*own[source], *common):
+            some = [other for life in some if (other := changed(change, life)) is not None]
+        lives += some
+        batches.append([(source, rows) for rows in random_stream(random, [said for _, said in made])])
+    reached, merged = dict.fromkeys("ab", EARLIEST), EARLIEST
+    while any(batches):
+        source, rows = random.choice([some for some in batches if some]).pop(0)
+        run.take(told(source, rows))
+        said = max(row.start for row in rows if row.change == "punctuate" and row.start is not None)
+        reached[source] = max(reached[source], watermark(own[source], said, ends_move=True))
+        if EARLIEST not in reached.values():
+            merged = max(merged, watermark(common, min(reached.values()), ends_move=True))
+        assert sorted(run.results) == expected(window, lives, merged, merged)
+    run.take(told("a", [Row("close")]))
+    assert sorted(run.results) == expected(window, lives, merged, merged), "one stream goes on"
+    run.take(told("b", [Row("close")]))
+    assert sorted(run.results) == expected(window, lives, INFINITY, merged)
+    assert run.refused == []
+
+
+def test_a_row_is_late_by_the_watermark_of_the_union() -> None:
+    rules = tuple(SourceRules(source, bounded_delay(delay)) for source, delay in (("a", 0), ("b", 5)))
+    run = Run(task((), tumbling(10), sources=("a", "b"), rules=rules))
+    run.take(told("a", [Row("insert", 1, 50, 51, None, 1)]))
+    run.take(told("b", [Row("insert", 2, 25, 26, None, 2)]))  # the union is complete to 20
+    run.take(told("a", [Row("insert", 3, 30, 31, None, 3), Row("insert", 4, 19, 20, None, 4)]))
+    run.take(told("b", [Row("insert", 5, 45, 46, None, 5)]))
+    assert run.results == [(20, 30, [2]), (30, 40, [3])]
+    assert run.refused == ["late: late"]
+
+
+def test_each_stream_has_its_own_policy_and_is_idle_by_it() -> None:
+    rules = (
+        SourceRules("a", bounded_delay(5), (Shift(100),)),
+        SourceRules("b", ordered().with_idle(10)),
+        SourceRules("c", ordered().with_idle(10, lag=20)),
+    )
+    tracker = ProgressTracker(Punctuated(), ("a", "b", "c"), rules=rules)
+    seen = [Observation("a", 50, 1), Observation("b", 7, 1), Observation("c", 3, 1)]
+    now, kept = tracker.advance(Progress(), (), Progress(clock=100), seen)
+    assert now.watermark == 3
+    now, kept = tracker.advance(now, kept, Progress(clock=109), ())
+    assert now.watermark == 3
+    now, kept = tracker.advance(now, json.loads(json.dumps(kept)), Progress(clock=110), ())
+    assert now.watermark == 90, "b is left out, c follows the clock, a is at 145"
+    now, _ = tracker.advance(now, kept, Progress(clock=400), ())
+    assert now.watermark == 145
+
+
+def test_what_was_said_of_each_stream_is_explained_and_remembered() -> None:
+    rules = (SourceRules("a", bounded_delay(5), (Shift(100),)), SourceRules("b", Punctuated()))
+    plan = task((), tumbling(10), sources=("a", "b"), rules=rules).plan
+    topics = dict(topics_of(plan))
+    assert topics["events"] == "a: shifted by 100 ticks; the watermark is shifted by 100 ticks"
+    assert topics["progress"] == "the least of a (5 ticks behind the newest start, or punctuation), b (punctuation)"
+    other = task((), tumbling(10), sources=("a", "b"), rules=(replace(rules[0], lifetime_changes=()), rules[1])).plan
+    (found,) = differences_between(json.loads(json.dumps(plan.identity())), other.identity())
+    assert found.subject == "rules of united streams"
