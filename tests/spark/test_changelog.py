@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import muntin
 from muntin import INFINITY, Event, Insertion, QueryError, Revision, retraction
-from muntin_engine import fold, net_changes
+from muntin_engine import final_rows, fold, net_changes
 from muntin_engine.spark.changelog import settled
-from muntin_engine.writing.table_versions import Pointer
 from tests.spark.running import collect, stream_of
 
 EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -176,12 +176,30 @@ def test_a_row_is_final_where_no_later_change_can_reach_it(spark: SparkSession) 
     times = ticks.selectExpr("n", micros.format("lifetime"))
     plain = times.selectExpr("n", "CAST(lifetime AS struct<start: timestamp_ntz, end: timestamp_ntz>) AS lifetime")
     ends = ticks.selectExpr("n", "lifetime AS window")
+    tenths = "CAST(lifetime.{0} / 10 AS decimal(19, 1))"
+    both = ", ".join(f"{tenths.format(bound)} AS {bound}" for bound in ("start", "end"))
+    decimals = ticks.selectExpr("n", f"struct({both}) AS lifetime")
     found = [
-        {row.n for row in settled(table, Pointer("f", 0, watermark, is_revisable)).collect()}
-        for table in (ticks, times, plain, ends)
+        {row.n for row in settled(table, watermark, is_revisable=is_revisable).collect()}
+        for table in (ticks, times, plain, ends, decimals)
         for watermark, is_revisable in [(10, True), (10, False), (2**63 - 1, True), (None, True)]
     ]
-    assert found == [{1}, {1, 2, 3}, {1, 2, 3, 4}, set()] * 4
+    assert found == [{1}, {1, 2, 3}, {1, 2, 3, 4}, set()] * 5
+
+
+def test_rows_are_final_by_what_kind_of_results_they_are(spark: SparkSession) -> None:
+    final = spark.createDataFrame([(1, (0, 10)), (2, (10, 20))], "n int, window struct<start: long, end: long>")
+    early = final.selectExpr("*", "'early' AS timing", "0L AS firing")
+    changes = final.selectExpr("*", "'insert' AS change", "CAST(n AS long) AS event_id")
+    gone = changes.where("n = 1").withColumn("change", F.lit("retract"))
+    found = [
+        {row.n for row in final_rows(rows, watermark, key=()).collect()}
+        for rows in (final, early, changes, changes.union(gone))
+        for watermark in (10, INFINITY)
+    ]
+    assert found == [{1, 2}, {1, 2}, {1}, {1, 2}, {1}, {1, 2}, set(), {2}]
+    with pytest.raises(QueryError, match="final by their lifetimes, and these have none: they have n, timing"):
+        final_rows(early.select("n", "timing"), 10)
 
 
 @pytest.mark.parametrize(("dropped", "named"), [("change", "'change'"), ("lifetime", "'lifetime'"), ("key", "'key'")])

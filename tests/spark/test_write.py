@@ -236,14 +236,19 @@ class Pair(Sink):
 
 @dataclass
 class Settled(Sink):
-    """Looks, after each micro-batch, at what a table says is final."""
+    """Looks, after each micro-batch, at what a table says is final, and a folder with its changes."""
 
     table: ChangelogTable
+    changes: ParquetFolder
     found: list[tuple[int, list[str]]] = field(default_factory=list)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         assert self.table.watermark is not None
         final = self.table.final(batch.sparkSession)
+        if batch_id == 2:  # also when it comes again
+            assert self.changes.watermark == self.table.watermark
+            of_changes = collect(self.changes.final(batch.sparkSession))
+            assert sorted(map(str, of_changes)) == sorted(map(str, collect(final.drop("event_id"))))
         self.found.append((self.table.watermark, sorted(map(str, collect(final)))))
 
 
@@ -260,8 +265,9 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
         return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
 
     table, progress, final = ChangelogTable(tmp_path / "the table"), Kept(), Kept()
-    settled = Settled(table)
-    sinks = {"results": Pair(ParquetFolder(tmp_path / "all changes"), table), "rejected": settled, "progress": progress}
+    written = ParquetFolder(tmp_path / "all changes")
+    settled = Settled(table, written)
+    sinks = {"results": Pair(written, table), "rejected": settled, "progress": progress}
     with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
         table.read(spark)
     run(asked("speculative"), tmp_path, **sinks)

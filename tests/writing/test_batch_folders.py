@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from muntin_engine.writing.batch_folders import BatchFolders
+from muntin_engine.writing.batch_folders import BatchFolders, KeptWatermark
 
 
 def put(folders: BatchFolders, batch_id: int, text: str) -> None:
@@ -58,3 +58,37 @@ def test_a_micro_batch_that_is_empty_when_it_comes_again_is_dropped(tmp_path: Pa
     folders.drop(0)
     folders.drop(1)
     assert visible(tmp_path) == {}
+
+
+def test_the_watermark_is_kept_with_the_last_micro_batch_and_never_goes_back(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    assert folders.watermark is None
+    folders.keep_watermark(0, 10)
+    folders.keep_watermark(1, 30)
+    folders.keep_watermark(2, 20)  # a micro-batch without a row knows less
+    kept = BatchFolders(tmp_path).watermark
+    assert kept == KeptWatermark(batch=2, tick=30, before=30, writes=3)
+    assert visible(tmp_path) == {}
+
+
+def test_while_a_micro_batch_is_replaced_the_one_before_it_counts(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    folders.keep_watermark(4, 10)
+    folders.keep_watermark(5, 30)
+    folders.go_back(6)
+    assert folders.watermark == KeptWatermark(batch=5, tick=30, before=10, writes=2), "it is new"
+    folders.go_back(5)
+    assert folders.watermark == KeptWatermark(batch=4, tick=10, before=None, writes=3)
+    folders.keep_watermark(5, 30)
+    again = folders.watermark
+    assert again == KeptWatermark(batch=5, tick=30, before=10, writes=4), "a reader sees that something happened"
+
+
+def test_of_a_checkpoint_that_was_put_back_nothing_is_known(tmp_path: Path) -> None:
+    folders = BatchFolders(tmp_path)
+    for batch_id, tick in [(4, 10), (5, 30), (6, 40)]:
+        folders.keep_watermark(batch_id, tick)
+    folders.go_back(5)
+    assert folders.watermark == KeptWatermark(batch=4, tick=None, before=None, writes=4)
+    folders.keep_watermark(5, 20)
+    assert folders.watermark == KeptWatermark(batch=5, tick=20, before=None, writes=5)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from muntin import QueryError
+from muntin import EARLIEST, QueryError
 from muntin_engine import ChangelogTable, ParquetFolder, Sink
 from muntin_engine.writing import SinkLike
 from muntin_engine.writing import choose_sinks as choose_sinks_of
@@ -36,6 +36,27 @@ def test_a_path_a_function_and_a_sink_are_sinks(tmp_path: Path) -> None:
     assert [str(chosen["results"]), str(chosen["late"])] == ["ParquetFolder('out')", "the function take"]
     assert chosen["rejected"] is sink
     assert "progress" not in chosen
+
+
+def test_a_function_gets_the_watermark_if_it_has_a_parameter_for_it() -> None:
+    told: list[tuple[int, int]] = []
+    no_rows: Any = None
+
+    def keep(batch: Any, batch_id: int, watermark: int) -> None:
+        told.append((batch_id, watermark))
+
+    sink = choose_sinks({"results": keep}, "checkpoint")["results"]
+    for batch_id, watermark in enumerate([10, EARLIEST, 20]):
+        sink.take_watermark(watermark)
+        sink.write(no_rows, batch_id)
+    assert told == [(0, 10), (1, 10), (2, 20)]
+    plain = choose_sinks({"results": take}, "checkpoint")["results"]
+    plain.take_watermark(10)
+    plain.write(no_rows, 0)
+    with pytest.raises(
+        QueryError, match=r"late=the function .*keep: it has a parameter 'watermark', and results alone"
+    ):
+        choose_sinks({"late": keep}, "checkpoint")
 
 
 @pytest.mark.parametrize("named", [7, ["out"], Nowhere, ParquetFolder])

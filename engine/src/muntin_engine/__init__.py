@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from muntin_engine.spark.failures import root_cause
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
-    from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, fold, net_changes
+    from muntin_engine.writing import ChangelogTable, ParquetFolder, Sink, final_rows, fold, net_changes
 else:
     _PLACES: Final = {
         "muntin_engine.api.events": ("events",),
@@ -56,7 +56,7 @@ else:
         ),
         "muntin_engine.monitoring": ("BatchMetrics", "batch_metrics", "monitor"),
         "muntin_engine.shipping": ("ship",),
-        "muntin_engine.writing": ("ChangelogTable", "ParquetFolder", "Sink", "fold", "net_changes"),
+        "muntin_engine.writing": ("ChangelogTable", "ParquetFolder", "Sink", "final_rows", "fold", "net_changes"),
         "muntin_engine.spark.failures": ("root_cause",),
         "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
@@ -103,6 +103,7 @@ __all__ = [
     "WorkerEnvironmentError",
     "batch_metrics",
     "events",
+    "final_rows",
     "fold",
     "functions",
     "local_session",

@@ -16,12 +16,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import INFINITY, QueryError
-from muntin_engine.writing.table_versions import Pointer
+from muntin.axis import decimal_of
 
 _CHANGE: Final = "change"
 _EVENT_ID: Final = "event_id"
 _LIFETIME: Final = "lifetime"
 _NEW_END: Final = "new_end"
+_TIMING: Final = "timing"
 _WINDOW: Final = "window"
 
 _KEYS: Final = "muntin.keys"
@@ -154,23 +155,52 @@ def _keys(changelog: DataFrame, key: str | Sequence[str] | None) -> list[str]:
     return keys
 
 
-def settled(table: DataFrame, pointer: Pointer) -> DataFrame:
-    """Return the rows of a table that nothing changes any more; see `ChangelogTable.final`."""
-    if pointer.watermark is None:
+def final_of(results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
+    """Return the rows of results that no later micro-batch changes; see `muntin_engine.final_rows`."""
+    if results.isStreaming:
+        raise QueryError(
+            "final_rows() needs the results so far as a whole, and these are a stream\n"
+            "  write them with query.write(results=...) and read that; or let Spark follow: results(watermark=...)"
+        )
+    if _CHANGE in results.columns:
+        is_revisable = _NEW_END in results.columns
+        return settled(live_rows(results, key), watermark, is_revisable=is_revisable).drop(_EVENT_ID)
+    return settled(results, watermark, is_revisable=False) if _TIMING in results.columns else results
+
+
+def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
+    """Return the rows of a table that nothing changes any more; see `ChangelogTable.final`.
+
+    Args:
+        table: The rows that are live.
+        watermark: The tick before which nothing changes; None if none is known.
+        is_revisable: True if lifetimes may get other ends.
+
+    Raises:
+        QueryError: The rows have no lifetime, and so no place before or after the watermark.
+    """
+    if watermark is None:
         return table.limit(0)
-    if pointer.watermark == INFINITY:
+    if watermark == INFINITY:
         return table
-    lifetime = _LIFETIME if _LIFETIME in table.columns else _WINDOW
+    lifetime = next((name for name in (_LIFETIME, _WINDOW) if name in table.columns), None)
+    if lifetime is None:
+        raise QueryError(
+            f"rows are final by their lifetimes, and these have none: they have {', '.join(table.columns)}\n"
+            "  expected the column 'lifetime', or 'window', as the results have it"
+        )
     times = table.schema[lifetime].dataType
     assert isinstance(times, spark_types.StructType)
     is_settled = F.lit(True)
-    for bound in ("start", "end") if pointer.is_revisable else ("start",):
-        time, of = F.col(lifetime).getField(bound), times[bound].dataType
+    for bound in ("start", "end") if is_revisable else ("start",):
+        time, of, known = F.col(lifetime).getField(bound), times[bound].dataType, F.lit(watermark)
         if isinstance(of, spark_types.TimestampType):
             time = F.unix_micros(time)
         elif isinstance(of, spark_types.TimestampNTZType):
             time = F.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {lifetime}.{bound})")
-        is_settled = is_settled & F.coalesce(time < F.lit(pointer.watermark), F.lit(False))  # null: no end is known
+        elif isinstance(of, spark_types.DecimalType):
+            known = F.lit(decimal_of(watermark, of.scale))
+        is_settled = is_settled & F.coalesce(time < known, F.lit(False))  # null: no end is known
     return table.where(is_settled)
 
 

@@ -1,6 +1,6 @@
 """The output of a query: sinks, and tables that changelogs add up to."""
 
-from muntin_engine.writing.changelog import fold, net_changes
+from muntin_engine.writing.changelog import final_rows, fold, net_changes
 from muntin_engine.writing.changelog_table import ChangelogTable
 from muntin_engine.writing.choosing import choose_sinks, spelled_output
 from muntin_engine.writing.pace import pace_of
@@ -13,6 +13,7 @@ __all__ = [
     "Sink",
     "SinkLike",
     "choose_sinks",
+    "final_rows",
     "fold",
     "net_changes",
     "pace_of",

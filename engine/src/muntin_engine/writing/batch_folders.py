@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,24 @@ COLUMN: Final = "batch"
 
 _STAGED: Final = "_staged"
 _REPLACED: Final = "_replaced"
+_WATERMARK: Final = "_watermark.json"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptWatermark:
+    """How far the micro-batches in a folder are settled.
+
+    Attributes:
+        batch: The last of them.
+        tick: The output watermark after it: no later one changes anything before. None if it is not known.
+        before: The output watermark after the one before it.
+        writes: How often this was written: readers see by it that nothing was replaced while they read.
+    """
+
+    batch: int
+    tick: int | None
+    before: int | None
+    writes: int
 
 
 class BatchFolders(LocalFolder):
@@ -45,6 +64,28 @@ class BatchFolders(LocalFolder):
         if folder.exists():
             folder.rename(_emptied(self.path / _REPLACED))
             _emptied(self.path / _REPLACED)
+
+    @property
+    def watermark(self) -> KeptWatermark | None:
+        """What was kept last; None if nothing was."""
+        data = self.read(_WATERMARK)
+        return None if data is None else KeptWatermark(**data)
+
+    def go_back(self, batch_id: int) -> None:
+        """Take back what a micro-batch said of the watermark that comes again, while its rows are replaced."""
+        kept = self.watermark
+        if kept is not None and batch_id <= kept.batch:
+            before = kept.before if batch_id == kept.batch else None
+            self._keep(KeptWatermark(batch_id - 1, before, None, kept.writes + 1))
+
+    def keep_watermark(self, batch_id: int, tick: int) -> None:
+        """Keep the output watermark after a micro-batch, which is in place. It never goes back."""
+        kept = self.watermark or KeptWatermark(batch_id - 1, None, None, 0)
+        after = tick if kept.tick is None else max(kept.tick, tick)
+        self._keep(KeptWatermark(batch_id, after, kept.tick, kept.writes + 1))
+
+    def _keep(self, watermark: KeptWatermark) -> None:
+        self.replace(_WATERMARK, asdict(watermark))
 
     def _folder(self, batch_id: int) -> Path:
         return self.path / f"{COLUMN}={batch_id}"

@@ -1,4 +1,4 @@
-"""The table that a changelog adds up to, with DataFrames."""
+"""The table that a changelog adds up to and the rows that are final, with DataFrames."""
 
 from __future__ import annotations
 
@@ -60,3 +60,37 @@ def net_changes(batch: DataFrame, key: str | Sequence[str] | None = None) -> Dat
     from muntin_engine.spark.changelog import netted
 
     return netted(batch, key)
+
+
+def final_rows(results: DataFrame, watermark: int | None, key: str | Sequence[str] | None = None) -> DataFrame:
+    """Return the rows of results that no later micro-batch changes, takes away or adds to.
+
+    Every later change has a sync time at or after the output's watermark. So a row is final where its lifetime starts
+    before the watermark; and where lifetimes may get other ends (there is a `new_end`), where it ends before it too.
+    Rows that are final stay so, and once the stream is closed all are. Results that are neither early nor a changelog
+    are final when they are emitted: all are returned.
+
+    Of early results that are not retracted, all firings of a window are returned once its last one is among them; as
+    before, the last counts with `refinement="accumulate"`, and their sum with `"discard"`.
+
+    Args:
+        results: All results so far, as a static DataFrame, with the columns that `fold` needs if they have `change`,
+            and with `lifetime`, or `window` if that is the lifetime.
+        watermark: The output watermark after one of the micro-batches that are in the results, in ticks: as a function
+            gets it that writes results and has a parameter `watermark`, as `Sink.take_watermark` and
+            `ParquetFolder.watermark` have it, and `batch_metrics`. Read it before the results. None: none is known, and
+            no row is final that could change.
+        key: The query's key columns, as in `fold`.
+
+    Returns:
+        The columns of the results; of a changelog those that `fold` returns.
+
+    Raises:
+        QueryError: As for `fold`; or the rows have no lifetime.
+
+    Cost:
+        One shuffle of a changelog; none otherwise.
+    """
+    from muntin_engine.spark.changelog import final_of
+
+    return final_of(results, watermark, key)

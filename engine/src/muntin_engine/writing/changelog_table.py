@@ -135,7 +135,8 @@ class ChangelogTable(Sink):
         from muntin_engine.spark.changelog import settled
 
         current = self._current()
-        return settled(spark.read.parquet(reading_address(current.rows(self.folder))), current)
+        rows = spark.read.parquet(reading_address(current.rows(self.folder)))
+        return settled(rows, current.watermark, is_revisable=current.is_revisable)
 
     def _current(self) -> Pointer:
         current = self._versions.current

@@ -58,7 +58,13 @@ def _sink(output: str, named: object) -> Sink:
     if isinstance(named, str | PathLike):
         return ParquetFolder(named)
     if callable(named) and not isinstance(named, type):
-        return FunctionSink(named)
+        function = FunctionSink(named)
+        if function.takes_watermark and output != "results":
+            raise QueryError(
+                f"{output}={function}: it has a parameter 'watermark', and results alone have an output watermark\n"
+                "  expected a function of a DataFrame and the number of its micro-batch"
+            )
+        return function
     raise QueryError(
         f"{output}={named!r} is no sink\n"
         "  expected a path for Parquet files, a function of a DataFrame and the number of its micro-batch, or a Sink"

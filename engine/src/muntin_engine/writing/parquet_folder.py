@@ -7,13 +7,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muntin import QueryError
+from muntin import EARLIEST, QueryError
 from muntin_engine.writing.batch_folders import COLUMN, BatchFolders
-from muntin_engine.writing.local_folder import address
+from muntin_engine.writing.changelog import final_rows
+from muntin_engine.writing.local_folder import address, reading_address
 from muntin_engine.writing.sink import Sink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from muntin_engine.spark.session.kinds import AnySession
 
 
 class ParquetFolder(Sink):
@@ -24,6 +27,8 @@ class ParquetFolder(Sink):
     wrote, so each row is there once.
 
     A micro-batch without rows makes no folder, but the very first does, so that there is a schema to read.
+
+    A folder of results keeps the output watermark beside them, so it can tell which rows are `final`.
 
     Example:
         >>> str(ParquetFolder("results"))
@@ -42,6 +47,7 @@ class ParquetFolder(Sink):
         """
         self._path = path
         self._folders = BatchFolders(path)
+        self._watermark: int | None = None
 
     def __str__(self) -> str:
         return f"ParquetFolder({str(self._path)!r})"
@@ -50,6 +56,12 @@ class ParquetFolder(Sink):
     def folder(self) -> Path:
         """The folder, absolute."""
         return self._folders.path
+
+    @property
+    def watermark(self) -> int | None:
+        """The tick before which no later micro-batch changes anything; None if that is not known, as of late rows."""
+        kept = self._folders.watermark
+        return None if kept is None or kept.tick == EARLIEST else kept.tick
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse a column that readers could not tell from the number of the micro-batch, and a folder in use."""
@@ -64,11 +76,34 @@ class ParquetFolder(Sink):
         """See that the folder belongs to the query."""
         self._folders.claim(query_id)
 
+    def take_watermark(self, watermark: int) -> None:
+        """Keep it for the next micro-batch."""
+        self._watermark = watermark
+
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Put the rows of a micro-batch in place."""
+        """Put the rows of a micro-batch in place, and then the watermark."""
         self._folders.check_owned()
+        self._folders.go_back(batch_id)
         if batch.isEmpty() and not self._folders.is_empty:
             self._folders.drop(batch_id)
-            return
-        batch.write.parquet(address(self._folders.staged()))
-        self._folders.put(batch_id)
+        else:
+            batch.write.parquet(address(self._folders.staged()))
+            self._folders.put(batch_id)
+        if self._watermark is not None:
+            self._folders.keep_watermark(batch_id, self._watermark)
+
+    def final(self, spark: AnySession) -> DataFrame:
+        """Return the rows that no later micro-batch changes, takes away or adds to, without `batch`; see `final_rows`.
+
+        Raises:
+            FileNotFoundError: No micro-batch was written yet.
+        """
+        while True:
+            kept = self._folders.watermark  # first, so that what it speaks of is read
+            if self._folders.is_empty:
+                raise FileNotFoundError(
+                    f"{self} has no micro-batch yet\n  read it when its query has written the first"
+                )
+            rows = spark.read.parquet(reading_address(self.folder)).drop(COLUMN)
+            if self._folders.watermark == kept:  # nothing was replaced while Spark listed the files
+                return final_rows(rows, None if kept is None else kept.tick)

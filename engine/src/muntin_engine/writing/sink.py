@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -90,5 +90,15 @@ class Sink(ABC):
         """
 
 
-SinkLike: TypeAlias = "str | PathLike[str] | Callable[[DataFrame, int], object] | Sink"
+class WatermarkedFunction(Protocol):
+    """A function that writes a micro-batch of results and gets the output watermark after it, in ticks, by name."""
+
+    def __call__(self, batch: DataFrame, batch_id: int, /, *, watermark: int) -> object:
+        """Write the rows of a micro-batch; `watermark` is as in `Sink.take_watermark`."""
+
+
+WriteFunction: TypeAlias = "Callable[[DataFrame, int], object] | WatermarkedFunction"
+"""A function that writes a micro-batch."""
+
+SinkLike: TypeAlias = "str | PathLike[str] | WriteFunction | Sink"
 """Anything that becomes a sink: the path of a folder for Parquet files, a function, or a sink."""
