@@ -51,7 +51,7 @@ KINDS: Final = (
     ),
     Kind(
         "slices",
-        "Columnar evaluation over random grids and calendars, on several tasks, with batches that fail and run again.",
+        "Columnar evaluation over random grids, calendars and snapshots, on several tasks; batches fail and run again.",
         Lane.PYTHON,
         3,
         "tests.torture.streams:sliced",

@@ -14,12 +14,12 @@ from muntin.testing.streams import random_stream, shuffle, split
 from muntin_engine.evaluators.general import key_store
 from muntin_engine.evaluators.general.key_state import SPECIAL
 from muntin_engine.state import log
-from tests.differential import slices
+from tests.differential import slices, snapshots
 from tests.differential.calendars import CALENDARS, LASTING, SLICED, on_the_calendar
 from tests.differential.cases import BY_NAME, GROWING, RANKED, TRAILING, WINDOWS, Case, policies, until_closed
 from tests.differential.drive import check, run
 from tests.differential.early import EarlyCase, run_early
-from tests.differential.forms import FORMS
+from tests.differential.forms import FORMS, INVERTIBLE
 from tests.differential.lives import OWN, LivesCase
 from tests.differential.lives import run as run_lives
 from tests.differential.modules import SHAPES
@@ -130,10 +130,12 @@ def without_special_assigners(seed: int, folder: Path) -> Figures:
 
 
 def sliced(seed: int, folder: Path) -> Figures:
-    """Run columnar modules over one or several grids, or over a calendar."""
+    """Run columnar modules over one or several grids, over a calendar, or over snapshots."""
     random = Random(seed)
     if random.random() < 0.3:
         return _sliced_calendar(random)
+    if random.random() < 0.3:
+        return _snapshots(random)
     count = random.choice((1, 1, 2, 3))
     windows = tuple(random.choice(list(GRIDS.values())) for _ in range(count))
     is_point = count > 1 or random.random() < 0.6
@@ -151,6 +153,15 @@ def _sliced_calendar(random: Random) -> Figures:
     case = slices.SliceCase((kind,), forms, is_point, number, spread=(origin, scale))
     stream = case.stream
     check(case, stream, slices.run)
+    return _figures(stream)
+
+
+def _snapshots(random: Random) -> Figures:
+    is_point = random.random() < 0.2
+    forms = random.choice(list(INVERTIBLE))
+    case = snapshots.SnapshotCase(forms=forms, is_point=is_point, number=random.randrange(10**9))
+    stream = case.stream
+    check(case, stream, snapshots.run)
     return _figures(stream)
 
 
