@@ -160,7 +160,7 @@ class WindowKindLaws(Conformance):
 
     @law("let grid, fuses_within and cuts_at_edges say what makes the same windows and members, or nothing")
     def test_a_shortcut_makes_the_same_windows(self, trial: WindowKindTrial) -> None:
-        """A grid, a gap within which events fuse, or their edges make the windows that `cut` makes, with members."""
+        """A grid, a gap within which events fuse, or edges make the windows that `cut` makes, with the same members."""
         history = trial.history()
         grid, gap = trial.ask("grid"), trial.ask("fuses_within")
         stretches, windows = trial.members(history), trial.with_members(history)
