@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Any
 
-from muntin import ColumnarAggregate, Component, IncrementalAggregate, RowOperator
+from muntin import ColumnarAggregate, Component, IncrementalAggregate, RowOperator, StreamOperator
 from muntin.rows import MemberRow, RowsInWindow
 
 
@@ -184,3 +184,29 @@ class DeparturesOnSelf(Departures):
         for _ in rows:
             self.seen += 1
             yield self.seen
+
+
+class Numbers(StreamOperator[int, list[int], int]):
+    """Numbers the events of a stream."""
+
+    name, version = "test.numbers", "1"
+
+    def create_state(self) -> list[int]:
+        return [0]
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[int]:
+        state[0] += 1
+        yield state[0]
+
+
+class NumbersOnSelf(Numbers):
+    """Counts them on itself."""
+
+    name, version = "test.numbers_on_self", "1"
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[int]:
+        self.seen += 1
+        yield self.seen

@@ -19,6 +19,8 @@ from tests.crashing.modules import (
     Departures,
     DeparturesOnSelf,
     Mean,
+    Numbers,
+    NumbersOnSelf,
     TotalOnSelf,
 )
 from tests.hostile.muntin_hostile import HONEST
@@ -30,7 +32,9 @@ WRONG: dict[str, type[Module]] = {
     "test_early_results_survive_restarts": Calls,
     "test_results_over_slices_survive_restarts": CombinesOnSelf,
     "test_results_of_row_windows_survive_restarts": TotalOnSelf,
+    "test_results_without_windows_survive_restarts": NumbersOnSelf,
 }
+OF_STREAMS = "test_results_without_windows_survive_restarts"
 
 
 def check(law: str, module: Module, **attributes: Any) -> None:
@@ -61,7 +65,7 @@ def test_an_honest_module_of_every_shape_keeps_its_laws(module: Module) -> None:
     check("test_speculative_results_survive_restarts", module)
 
 
-@pytest.mark.parametrize("law", laws_of(RestartLaws))
+@pytest.mark.parametrize("law", [law for law in laws_of(RestartLaws) if law != OF_STREAMS])
 def test_a_module_with_all_capabilities_keeps_each_law(law: str) -> None:
     check(law, Mean(), payloads=st.integers(0, 40).map(float))
     check(law, Cache())
@@ -77,6 +81,14 @@ def test_an_operator_that_follows_rows_has_one_law_over_both_of_its_outputs() ->
     assert "given by rows that left" in str(broken.value)
     with pytest.raises(pytest.skip.Exception, match=r"test\.departures follows rows"):
         check("test_final_results_survive_restarts", Departures())
+
+
+def test_an_operator_that_follows_a_stream_has_one_law_which_others_do_not_have() -> None:
+    check(OF_STREAMS, Numbers())
+    with pytest.raises(pytest.skip.Exception, match=r"test\.numbers follows a stream"):
+        check("test_final_results_survive_restarts", Numbers())
+    with pytest.raises(pytest.skip.Exception, match=r"test\.departures is for windows"):
+        check(OF_STREAMS, Departures())
 
 
 def test_row_windows_of_ones_own_are_tried_alone_and_none_is_skipped() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -23,7 +22,7 @@ from muntin import (
     correct,
     tumbling,
 )
-from muntin.testing import Computation, LawError, Script, WindowedQuery
+from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Progress
 from muntin_engine.evaluators.event_by_event.following import OperatorCalls
@@ -32,7 +31,7 @@ from muntin_engine.evaluators.general.bucket import Bucket
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.testing import RestartError, RestartLaws, crash_everywhere
+from muntin_engine.testing import RestartError, crash_everywhere
 from tests.operators.streams import Result, Row, Step, disordered, drive, meant, plan_of
 from tests.sdk.stream_operators import Gaps, Newest, Silence, Ticker
 
@@ -79,14 +78,6 @@ def test_one_that_remembers_elsewhere_is_found() -> None:
     script = Script().point("a", 1, 2).punctuate(2).point("b", 3, 3).point("c", 4, 1).close()
     with pytest.raises(RestartError, match="of no windows, evaluator event_by_event"):
         crash_everywhere(script, WindowedQuery.unwindowed(OnSelf()))
-
-
-def test_the_law_of_restarts_is_kept_and_bites() -> None:
-    law = "test_results_without_windows_survive_restarts"
-    for module in (Silence(6), OnSelf()):
-        laws: Any = type("TestRestarts", (RestartLaws,), {"module": module})()
-        with pytest.raises(LawError, match=r"test\.on_self 1") if module.name == "test.on_self" else nullcontext():
-            getattr(laws, law)()
 
 
 # a     0      5     10        rows come as 9, 2 | 4; the watermark says 5, then 11
