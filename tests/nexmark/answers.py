@@ -1,4 +1,4 @@
-"""The answers to Nexmark's window queries, from all bids at once and without windows of ours.
+"""The answers to Nexmark's queries, from all events at once and without windows or joins of ours.
 
 Each is a multiset of rows. Times are where windows start, except where a query has none.
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.nexmark.bids import Bid
+from tests.nexmark.site import Auction, Site
 
 Rows = Counter[tuple[Any, ...]]
 
@@ -64,3 +65,56 @@ def bids_per_period(arrivals: Sequence[tuple[int, Bid]], length: int) -> Rows:
             rows[bidder, inside[0], len(inside)] += 1
             clocks = clocks[len(inside) :]
     return rows
+
+
+def local_items(site: Site) -> Rows:
+    """Return (name, city, state, auction) of auctions of category 10 whose sellers live in the west (query 3)."""
+    return Counter(
+        (person.name, person.city, person.state, auction.id)
+        for auction in site.auctions
+        for person in site.people
+        if auction.seller == person.id and auction.category == 10 and person.state in ("OR", "ID", "CA")
+    )
+
+
+def winning_bids(site: Site) -> list[tuple[Auction, Bid]]:
+    """Return each auction that was won, with the bid that did: the highest while it was open, or the first of them (9).
+
+    No bid below the reserve wins.
+    """
+    won: list[tuple[Auction, Bid]] = []
+    for auction in site.auctions:
+        open_to = [bid for bid in site.bids if bid.auction == auction.id and auction.at <= bid.at < auction.expires]
+        high = [bid for bid in open_to if bid.price >= auction.reserve]
+        if high:
+            won.append((auction, max(high, key=lambda bid: (bid.price, -bid.at))))
+    return won
+
+
+def price_per_category(site: Site, size: int, period: int) -> Rows:
+    """Return (start, category, mean price) of what was won in each window, by the last moment of auctions (query 4)."""
+    prices: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for auction, bid in winning_bids(site):
+        last = auction.expires - 1
+        for start in range(last // period * period, last - size, -period):
+            prices[start, auction.category].append(bid.price)
+    return Counter((*of, sum(some) / len(some)) for of, some in prices.items())
+
+
+def price_per_seller(site: Site) -> Rows:
+    """Return (seller, mean price) of the last ten auctions that each seller sold, by their last moments (query 6)."""
+    sold: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for auction, bid in winning_bids(site):
+        sold[auction.seller].append((auction.expires, auction.id, bid.price))
+    means = {seller: [price for _, _, price in sorted(some)[-10:]] for seller, some in sold.items()}
+    return Counter((seller, sum(prices) / len(prices)) for seller, prices in means.items())
+
+
+def sellers_who_are_new(site: Site, size: int) -> Rows:
+    """Return (person, name, reserve) of auctions that people opened in the window in which they came (query 8)."""
+    return Counter(
+        (person.id, person.name, auction.reserve)
+        for person in site.people
+        for auction in site.auctions
+        if auction.seller == person.id and auction.at // size == person.at // size
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from muntin import (
-    MuntinError,
-    PolicyError,
-    QueryError,
-    StreamOperator,
-    batch,
-    between,
-    delta,
-    early,
-    elapsed,
-    last,
-    marker,
-    tumbling,
-)
+from muntin import MuntinError, PolicyError, QueryError, batch, between, delta, early, elapsed, last, marker, tumbling
 from muntin_engine import EventStream, Query, events, module
 from tests.rows.following import Told
 from tests.rows.modules import Listed, Sliding
@@ -38,19 +24,6 @@ SCHEMA = pa.schema(
 )
 ROWS = [(number // 2, number, "ab"[number % 3 == 0], number * 7 % 10, "row") for number in range(1, 25)]
 """Two rows per tick, of two keys, with a value that goes up and down."""
-
-
-class LastOfStream(StreamOperator[int, list[int], list[int]]):
-    """The last three payloads at each event, as `last(3)` has them; its rows are its state, which goes on to change."""
-
-    name, version = "rows.last_of_stream", "1.0.0"
-
-    def create_state(self) -> list[int]:
-        return []
-
-    def on_event(self, state: list[int], payload: int, time: int) -> Iterable[list[int]]:
-        state[:] = [*state, payload][-3:]
-        return [state]
 
 
 def table(rows: list[tuple[Any, ...]]) -> pa.Table:
@@ -81,20 +54,16 @@ def test_a_stream_in_any_order_with_restarts_gives_the_last_rows(spark: SparkSes
         return {
             "last": given.window(last(3).trigger(2)).aggregate(rows=module(Listed, "seq"), s=module(Sliding, "seq")),
             "batch": given.window(batch(elapsed(5)).partition("x % 2")).aggregate(rows=module(Listed, "seq")),
-            "followed": given.apply(module(LastOfStream, "seq")),
         }
 
     parts = [run_together(queries(count), tmp_path / "checkpoint") for count in (2, len(batches))]
-    found = {name: [row for part in parts for row in part[name]] for name in ("last", "batch", "followed")}
+    found = {name: [row for part in parts for row in part[name]] for name in ("last", "batch")}
     assert parts[0]["last"]
     assert parts[1]["last"]
     assert all(row["s"] == sum(row["rows"]) for row in found["last"])
     for key, windows in listed(found["last"]).items():
         complete = [seq for seq in of(key) if seq // 2 < 12 - 4]
         assert windows == [complete[max(0, end - 3) : end] for end in range(2, len(complete) + 1, 2)]
-        followed = sorted(row["value"] for row in found["followed"] if row["key"] == key)
-        assert followed == [complete[max(0, end - 3) : end] for end in range(1, len(complete) + 1)]
-    assert all(row["lifetime"]["start"] == row["value"][-1] // 2 for row in found["followed"])
     for row in found["batch"]:
         start, end = row["window"]["start"], row["window"]["end"]
         assert (start % 5, end) == (0, start + 5)

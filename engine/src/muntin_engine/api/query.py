@@ -23,6 +23,7 @@ from muntin.windows import Unwindowed
 from muntin_engine.api.arguments import (
     check_call,
     check_column,
+    check_each,
     check_most_held,
     check_output,
     check_specification,
@@ -324,6 +325,7 @@ class Query(Outputs):
         self,
         *,
         key: ColumnLike | Sequence[ColumnLike] | None = None,
+        order: ColumnLike | None = None,
         buckets: int = 16,
         output: str = "results",
     ) -> EventStream:
@@ -335,6 +337,7 @@ class Query(Outputs):
 
         Args:
             key: Columns of the results to group by, as in `events`.
+            order: Orders events of the same time, as in `events`: for row windows and stream operators.
             buckets: The number of buckets over which the other query's keys are spread.
             output: `"results"`, or `"evicted"` for the second output of a `RowOperator`: points at the ticks at which
                 rows left their windows, with the watermark of this query's input.
@@ -346,12 +349,14 @@ class Query(Outputs):
         from muntin_engine.spark.pipeline import output_as_events
 
         keys = key_columns(key)
+        check_each({"order": order})
         check_buckets(buckets)
         check_output(output)
         inner = replace(self, metrics_name=f"{self.metrics_name}.input")
         return EventStream(
             df=output_as_events(inner, output),
             keys=keys,
+            order=order,
             buckets=buckets,
             unit=self.plan.unit,
             inner=(*self.inner, self.plan),

@@ -22,7 +22,8 @@ def check_stream_operator(plan: Plan) -> None:
             raise QueryError(
                 f"{label} follows events at points in time, and these are {what}, whose end may yet be revised when "
                 "the watermark passes their start\n"
-                "  make points of them: .to_points('start'); or give their time alone: events(..., at=...)"
+                "  give their time as events(..., at=...); results of a query are points with "
+                "timestamps='point_at_end'"
             )
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
