@@ -89,7 +89,7 @@ class Run:
         self.task, self.cells = task, MemoryCells()
         self.results: list[Result] = []
         self.refused: list[str] = []
-        self.filtered = 0
+        self.filtered = self.held = 0
 
     def take(self, given: pa.RecordBatch) -> None:
         sent = (row for out in distribute(self.task, [given]) for row in out.to_pylist())
@@ -101,6 +101,7 @@ class Run:
                     self.results.append((window["start"], end, sorted(row["m"])))
                 else:
                     self.refused.append(f"{blob.stream}: {row['reason']}")
+            self.held = blob.rows if blob.stream == "events_held" else self.held
             self.filtered += blob.rows * (blob.stream == "filtered")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, Punctuated, bounded_delay, ordered, snapshot, tumbling
 from muntin_engine.core.changes import Progress
-from muntin_engine.core.lifetimes import Align, LifetimeChange, SetDuration, Shift, Shorten
+from muntin_engine.core.lifetimes import Align, LifetimeChange, PointsAtStart, SetDuration, Shift, Shorten
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.progress import Observation, ProgressTracker
@@ -99,3 +99,30 @@ def test_what_was_said_of_each_stream_is_explained_and_remembered() -> None:
     other = task((), tumbling(10), sources=("a", "b"), rules=(replace(rules[0], lifetime_changes=()), rules[1])).plan
     (found,) = differences_between(json.loads(json.dumps(plan.identity())), other.identity())
     assert found.subject == "rules of united streams"
+
+
+def test_what_two_links_deliver_counts_once_and_is_forgotten_on_the_watermark() -> None:
+    """TH-57: a duplicate has the key, the id and the time of an event; its state goes when the watermark has passed."""
+    rules = tuple(SourceRules(source, ordered()) for source in "ab")
+    run = Run(task((PointsAtStart(),), tumbling(10), sources=("a", "b"), rules=rules))
+    rows = [Row("insert", 0, at, at + 1, None, at) for at in (3, 3, 7, 12)]
+    for source in "ab":
+        run.take(batch(rows).append_column("source", pa.array([source] * len(rows), pa.string())))
+    assert run.results == [(0, 10, [3, 7])]
+    assert run.refused == ["rejected: duplicate id"] * 4, "of 3 three copies, of 7 one; of 12 nothing is known yet"
+    for source in "ab":
+        run.take(told(source, [Row("punctuate", start=20)]))
+    assert run.results[1:] == [(10, 20, [12])]
+    assert run.held == 0
+
+
+def test_punctuation_finer_than_the_windows_reaches_no_evaluator() -> None:
+    """TH-56: where output moves in steps, so does the watermark that buckets see; with a finer change it does not."""
+    stepwise = ProgressTracker(steps=(tumbling(10),))
+    now, seen = Progress(), []
+    for tick in range(18, 43):
+        now, _ = stepwise.advance(now, (), Progress(tick), ())
+        seen.append(now.watermark)
+    assert sorted(set(seen)) == [10, 20, 30, 40]
+    assert task((), tumbling(10), are_revised=False).input.tracker.steps == (tumbling(10),)
+    assert task((), snapshot(), are_revised=False).input.tracker.steps == ()

@@ -20,6 +20,8 @@ from muntin import (
 )
 from muntin.schemas import describe
 from muntin.windows import Unwindowed
+from muntin_engine.core.lifetimes import SetDuration, Shift, ToEdges
+from muntin_engine.evaluators.joining.evaluator import join_query
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
@@ -97,3 +99,11 @@ def test_the_columns_of_results_say_what_may_change() -> None:
 )
 def test_explain_says_what_a_join_emits_and_when(changed: dict[str, Any], line: str) -> None:
     assert line in explain_plan(plan(**changed)).splitlines()
+
+
+def test_sides_are_what_changes_of_lifetimes_make_of_them() -> None:
+    samples = replace(LEFT, is_edge=True)
+    sides = join_query(plan(inputs=(replace(samples, lifetime_changes=(SetDuration(5),)), RIGHT))).sides
+    assert [side.is_edge for side in sides] == [False, False]
+    sides = join_query(plan(inputs=(replace(LEFT, lifetime_changes=(ToEdges(), Shift(3))), RIGHT))).sides
+    assert [side.is_edge for side in sides] == [True, False]

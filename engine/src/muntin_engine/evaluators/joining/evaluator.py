@@ -118,7 +118,7 @@ def join_query(plan: Plan) -> JoinQuery:
             tumbling(1),  # events have to have windows there; nobody asks for them
             (),
             axis=plan.words,
-            is_edge=given.is_edge,
+            is_edge=given.has_samples,
             has_ids=given.columns.id is not None,
             late=given.late,
             keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
