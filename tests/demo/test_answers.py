@@ -20,7 +20,7 @@ DAYS = 2
 ROOT = Path(__file__).parents[2]
 Question = Callable[[pd.DataFrame], pd.DataFrame]
 TRUTH = [truth.airborne, truth.delays, truth.cascades]
-DEMO = [sys.executable, "-m", "demo", "--days", str(DAYS), "--span", "1 day"]
+DEMO = [sys.executable, "-m", "demo", "--days", str(DAYS)]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_times_are_timestamps_in_utc(answers: Path) -> None:
 def test_early_results_fold_to_the_same_files_also_if_the_jvm_is_killed_on_the_way(
     answers: Path, tmp_path: Path
 ) -> None:
-    early = [*DEMO, "--emit", "speculative", "--folder", str(tmp_path)]
+    early = [*DEMO, "--span", "1 day", "--emit", "speculative", "--folder", str(tmp_path)]
     with Popen(early, cwd=ROOT, env=quick_jvm.environment(), stdout=PIPE, stderr=PIPE, text=True) as cut_short:
         _wait_for_batches(cut_short, tmp_path, 2)
         _jvm_of(cut_short).send_signal(signal.SIGKILL)

@@ -185,7 +185,7 @@ def policies(shape: str) -> Iterator[tuple[ClipPolicy, TimestampPolicy]]:
 def until_closed(stream: Script) -> Script:
     """Leave out what comes after the end of the stream: revisions of an open event that leave it open."""
     place = next((i for i, step in enumerate(stream.steps, 1) if step == Punctuation(INFINITY)), None)
-    return replace(stream, steps=stream.steps[:place])
+    return stream if place in (None, len(stream.steps)) else replace(stream, steps=stream.steps[:place])
 
 
 def first_column(payload: tuple[Any, ...]) -> Any:

@@ -16,11 +16,12 @@ from muntin import (
     count_by_end,
     count_by_start,
     hopping,
+    session,
     snapshot,
     tumbling,
 )
 from muntin.testing import Computation, WindowedQuery, evaluate, horizon_of, random_stream
-from muntin.testing.reference import belongs, windows
+from muntin.testing.reference import belongs, windows, windows_with_members
 from tests.sdk.query_modules import Echo, Names, Stamps
 
 Rows = list[tuple[int, int, str]]
@@ -151,6 +152,19 @@ def test_every_endpoint_is_a_snapshot_boundary_and_none_lies_inside(seed: int) -
         assert not any(window.start < endpoint < window.end for endpoint in endpoints)
         inside = [event for event in events if belongs(snapshot(), event, window)]
         assert inside == [event for event in events if event.start <= window.start and window.end <= event.end]
+
+
+@pytest.mark.parametrize("kind", [hopping(9, 4, 1), hopping(3, 7), snapshot(), count_by_start(2), session(3)], ids=str)
+def test_the_members_of_a_window_are_the_events_that_belong_to_it(kind: WindowKind) -> None:
+    events = list(random_stream(3, keys=["k"], events=30).history()["k"].values())
+    horizon = horizon_of(kind, events)
+    query = WindowedQuery(kind, [Computation(Names())])
+    found = [(window, members) for _, window, members in windows_with_members(query, events, horizon)]
+    every = [
+        (each, [event for event in events if belongs(kind, event, each)]) for each in windows(kind, events, horizon)
+    ]
+    assert found == [(window, members) for window, members in every if members]
+    assert len(found) > 1
 
 
 #         1 3   7

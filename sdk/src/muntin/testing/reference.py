@@ -163,14 +163,20 @@ def windows_with_members(
 ) -> Iterator[tuple[Life, Window, list[Event[object]]]]:
     """Yield the windows of one key that have members, with the life that they are of and with these members.
 
+    The members are the events that belong to a window, found with one look at each event.
+
     Args:
         query: The windows, and how long a key may be silent.
         events: The events of the key that the query's filter keeps.
         horizon: As for `evaluate`.
     """
+    kind, meaning = query.kind, meaning_of(query.kind)
     for life in lives_of(events, query.forget_keys_after):
-        for window in life.cut(windows(query.kind, life.events, horizon)):
-            members = [event for event in life.events if belongs(query.kind, event, window)]
+        counted = ((event, *meaning.counted(kind, event)) for event in life.events)
+        stretches = [(event, start, end) for event, start, end in counted if start < end]
+        for window in life.cut(windows(kind, life.events, horizon)):
+            since, until = window.start, window.end
+            members = [event for event, start, end in stretches if start < until and end > since]
             if members:
                 yield life, window, members
 

@@ -61,8 +61,12 @@ class StreamHistory:
             self._punctuate(step)
         elif isinstance(step, KeyedChange) and not self._is_late(step):
             place = (step.key, step.change.id, step.change.event.start)
-            changes = [*self._trails.get(place, ()), *self._waiting.pop(place, ()), step]
-            self._trails[place], waiting = _trail(changes)
+            trail = self._trails.setdefault(place, [])
+            waiting = self._waiting.pop(place, [])
+            if not waiting and _expected(step) == _left(trail):
+                trail.append(step)  # as ordering all of them anew would
+                return
+            self._trails[place], waiting = _trail([*trail, *waiting, step])
             if waiting:
                 self._waiting[place] = waiting
 
