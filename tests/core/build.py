@@ -193,16 +193,25 @@ class Feed:
 
 
 def stored_states(
-    query: EvaluatorQuery, cells: Cells, codec: Codec, identity: QueryIdentity, state_class: type[KeyState] = KeyState
+    query: EvaluatorQuery,
+    cells: Cells,
+    codec: Codec,
+    identity: QueryIdentity,
+    state_class: type[KeyState] = KeyState,
+    known: dict[tuple[bytes, ...], KeyState] | None = None,
 ) -> list[KeyState]:
-    """Return the states in a bucket's cells."""
+    """Return the states in a bucket's cells; those in `known` are not read again, and others are added to it."""
     compatibility = Compatibility(identity, [binding.module for binding in query.bindings])
     state = BucketState(cells, codec, compatibility)
     kept = StateSerializer(query, codec, state.metadata.schema_versions)
-    return [
-        state_class.from_data(query, [codec.unpack(record.data) for record in key.records], kept, ())
-        for _, key in KeyStore.of(codec, state.log.read(), state.metadata.held.keys).items()
-    ]
+    known = {} if known is None else known
+    found: list[KeyState] = []
+    for _, key in KeyStore.of(codec, state.log.read(), state.metadata.held.keys).items():
+        data = tuple(record.data for record in key.records)
+        if data not in known:
+            known[data] = state_class.from_data(query, [codec.unpack(part) for part in data], kept, ())
+        found.append(known[data])
+    return found
 
 
 def output(result: BatchResult) -> list[OutputChange]:

@@ -17,6 +17,7 @@ from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.bucket import BatchResult, Bucket
+from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.state.cells import HeldState, MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
@@ -46,6 +47,7 @@ class Run:
         self._version = 0
         self._used: set[tuple[Hashable, int]] = set()
         self._stream = StreamHistory()
+        self._known: dict[tuple[bytes, ...], KeyState] = {}
         self._random = Random(case.seed)
         self._bucket = self._start()
 
@@ -77,6 +79,7 @@ class Run:
         """Run a batch and check what must hold whatever the query is."""
         if batch.restart_before:
             self._bucket = self._start()
+            self._known.clear()
         for step in batch.changes:
             self._stream.take(step)
         arrived = self._arrived(batch)
@@ -155,7 +158,7 @@ class Run:
 
     def _check_held(self, result: BatchResult) -> None:
         """Check that what a bucket says it holds is what lies in its cells."""
-        states = stored_states(self.query, self.cells, Codec(), self.identity)
+        states = stored_states(self.query, self.cells, Codec(), self.identity, known=self._known)
         assert result.held == HeldState(
             sum(map(len, self.cells.cells.values())),
             len(states),

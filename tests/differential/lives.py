@@ -110,7 +110,7 @@ class LivesOnTheirWay(Run):
         self.promised = result.watermark
 
     def _check_held(self, result: BatchResult) -> None:
-        states = stored_states(self.query, self.cells, Codec(), self.identity, KeyLives)
+        states = stored_states(self.query, self.cells, Codec(), self.identity, KeyLives, self._known)
         assert result.held == HeldState(
             sum(map(len, self.cells.cells.values())),
             len(states),

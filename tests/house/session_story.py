@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,8 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -24,6 +24,7 @@ from muntin_cli.doctor import examine_spark
 from muntin_engine.errors import SessionConflictError
 from muntin_engine.spark.failures import root_cause
 from muntin_engine.spark.session.local import LOG_SETTING, local_session, stop_session
+from tests.house.killed_query import run_query
 
 
 class Failing(StatefulProcessor):
@@ -71,11 +72,17 @@ def conflict() -> str:
     return "no conflict"
 
 
-def kill_jvm() -> None:
-    print("killing the JVM", file=sys.stderr, flush=True)  # PySpark itself complains about that
+def run_until_the_jvm_is_killed(spark: SparkSession, folder: Path) -> str:
+    """Run a query in New York until it kills the JVM in the middle, and return how that ended."""
     process = jvm()
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    print("killing the JVM", file=sys.stderr, flush=True)  # PySpark itself complains about that
+    try:
+        run_query(spark, folder / "killed", kill_after=2)
+    except (OSError, Py4JError, PySparkException):
+        return f"signal {-process.wait()}"
+    return "did not fail"
 
 
 def jvm() -> subprocess.Popen[bytes]:
@@ -96,7 +103,7 @@ def tell(folder: Path) -> Iterator[tuple[str, object]]:
     yield "conflict", conflict()
     yield "init", failure(spark, folder, "init")
     yield "rows", failure(spark, folder, "rows", into_batches=True)
-    kill_jvm()
+    yield "killed by", run_until_the_jvm_is_killed(spark, folder)
     spark = local_session(cores=2, log=folder / "logs/second.log")
     yield "after a kill", [spark.sparkContext.master, spark.range(5).count()]
     process = jvm()

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from muntin_engine.spark.session.local import local_settings
 from tests import quick_jvm
+from tests.house.killed_query import run_query
+from tests.spark.running import plain, write_batches
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
+ROOT = Path(__file__).parents[2]
+FIRST, LAST = -10, 30
+SECOND = 1_000_000
+
+
+def batch(seconds: Iterable[int]) -> pa.Table:
+    rows = [(key, second * SECOND, second // 10) for second in seconds for key in "ab"]
+    keys, times, values = zip(*rows, strict=True)
+    return pa.table({"key": keys, "at": pa.array(times, pa.timestamp("us", tz="UTC")), "x": values})
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +37,11 @@ def told(run_python: RunPython, tmp_path_factory: pytest.TempPathFactory) -> dic
     folder = tmp_path_factory.mktemp("session")
     (folder / "input").mkdir()
     (folder / "input/row.json").write_text('{"k": 1}\n', encoding="utf-8")
-    done = run_python("session_story.py", folder, environment=quick_jvm.environment())
+    tens = [batch(range(start, start + 10)) for start in range(FIRST, LAST, 10)]
+    write_batches(folder / "killed/stream", [*tens, batch([10**6])])  # the last closes all windows before it
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    environment = quick_jvm.environment() | {"TZ": "America/New_York", "PYTHONPATH": path}
+    done = run_python("session_story.py", folder, environment=environment)
     assert done.returncode == 0, done.stderr
     before_the_kill, kill, _ = done.stderr.partition("killing the JVM\n")
     assert (before_the_kill, kill) == ("", "killing the JVM\n")
@@ -72,6 +92,28 @@ def test_a_failing_query_is_explained_by_the_traceback_of_the_failing_code(told:
     assert "session_story.py" in lines[1]
     assert lines[-1] == f"LookupError: failed in {place}"
     assert "pyspark" not in told[place]
+
+
+def test_a_killed_jvm_costs_no_row_and_doubles_none(spark: SparkSession, told: dict[str, Any]) -> None:
+    """Killed in New York after two micro-batches, the query goes on in a zone of its own, here."""
+    assert told["killed by"] == "signal 9"
+    killed = told["folder"] / "killed"
+    assert sorted(file.name for file in (killed / "parts").glob("*.parquet")) == ["0000.parquet", "0001.parquet"]
+    run_query(spark, killed)
+
+    found = plain(pa.concat_tables(pq.read_table(file) for file in (killed / "parts").glob("*.parquet")))
+    assert sorted(found, key=lambda row: (row["key"], row["window"]["start"])) == results_of_all()
+
+
+def results_of_all() -> list[dict[str, Any]]:
+    members: dict[tuple[str, int], list[int]] = {}
+    for second in range(FIRST, LAST):
+        for key in "ab":
+            members.setdefault((key, second // 15 * 15 * SECOND), []).append(second // 10)
+    return [
+        {"key": key, "window": {"start": start, "end": start + 15 * SECOND}, "n": len(values), "all": values}
+        for (key, start), values in sorted(members.items())
+    ]
 
 
 def test_a_new_session_starts_after_the_jvm_was_killed(told: dict[str, Any]) -> None:

@@ -1,10 +1,9 @@
-"""Run a query in a session of its own, and kill the JVM once two micro-batches are out."""
+"""A query that kills its JVM in the middle, and is gone on with in another session."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import tumbling
 from muntin_engine import events, module
-from muntin_engine.spark.session.local import local_session
 from tests.spark.modules import Count, Members
 from tests.spark.running import read_stream
 
 
 def run_query(spark: SparkSession, folder: Path, kill_after: int | None = None) -> None:
-    """Run the query over what is left of the stream in a folder; put each micro-batch into a file of its own."""
+    """Run the query over what is left of the stream in a folder; put each micro-batch into a file of its own.
+
+    Args:
+        spark: The session.
+        folder: It has the `stream`.
+        kill_after: So many micro-batches are put out, then the JVM is killed; None to let it live.
+    """
     (folder / "parts").mkdir(exist_ok=True)
 
     def write(batch: DataFrame, number: int) -> None:
@@ -33,9 +37,3 @@ def run_query(spark: SparkSession, folder: Path, kill_after: int | None = None) 
     query = stream.window(tumbling("15 seconds")).aggregate(n=module(Count), all=module(Members, "x"))
     writer = query.results().writeStream.trigger(availableNow=True)
     writer.option("checkpointLocation", str(folder / "checkpoint")).foreachBatch(write).start().awaitTermination()
-
-
-if __name__ == "__main__":
-    here = Path(sys.argv[1])
-    session = local_session("killed", log=here / "spark.log", conf={"spark.sql.session.timeZone": "America/New_York"})
-    run_query(session, here, kill_after=2)
