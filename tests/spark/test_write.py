@@ -88,6 +88,10 @@ class Kept(Sink):
     batches: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     writes: list[int] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+
+    def take_count(self, rows: int) -> None:
+        self.counts.append(rows)
 
     def open(self, query_id: str) -> None:
         self.runs.append(query_id)

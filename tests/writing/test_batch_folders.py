@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from muntin_engine import ParquetFolder
 from muntin_engine.writing.batch_folders import BatchFolders, KeptWatermark
 
 
@@ -92,3 +94,26 @@ def test_of_a_checkpoint_that_was_put_back_nothing_is_known(tmp_path: Path) -> N
     assert folders.watermark == KeptWatermark(batch=4, tick=None, before=None, writes=4)
     folders.keep_watermark(5, 20)
     assert folders.watermark == KeptWatermark(batch=5, tick=20, before=None, writes=5)
+
+
+class Uncounted:
+    """A micro-batch that can be written, and whose rows must not be counted by a job."""
+
+    @property
+    def write(self) -> Uncounted:
+        return self
+
+    def parquet(self, path: str) -> None:
+        folder = Path(path.removeprefix("file:"))
+        folder.mkdir(parents=True)
+        (folder / "rows").write_text("some")
+
+
+def test_a_folder_that_is_told_the_number_of_rows_counts_none(tmp_path: Path) -> None:
+    sink, batch = ParquetFolder(tmp_path / "out"), Uncounted()
+    counted: Any = batch
+    sink.open("q")
+    for batch_id, rows in enumerate([0, 3, 0]):  # the very first is there for its schema
+        sink.take_count(rows)
+        sink.write(counted, batch_id)
+    assert sorted(visible(tmp_path / "out")) == ["batch=0", "batch=1"]

@@ -164,4 +164,5 @@ def test_a_sink_needs_no_more_than_write() -> None:
     sink.check(["n"])
     sink.open("q")
     sink.take_watermark(5)
+    sink.take_count(7)
     assert sink.folder is None

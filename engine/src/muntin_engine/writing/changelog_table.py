@@ -52,6 +52,7 @@ class ChangelogTable(Sink):
         self._path = path
         self._keys = None if key is None else _names(key)
         self._watermark: int | None = None
+        self._count: int | None = None
 
     def __str__(self) -> str:
         keys = "" if self._keys is None else f", key={self._keys}"
@@ -98,13 +99,18 @@ class ChangelogTable(Sink):
         """Keep it for the next micro-batch."""
         self._watermark = watermark
 
+    def take_count(self, rows: int) -> None:
+        """Take the number of changes in the next micro-batch."""
+        self._count = rows
+
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Fold the changes of a micro-batch into the table."""
+        count, self._count = self._count, None
         self._versions.check_owned()
         if self._versions.has(batch_id):
             return
         before, is_revisable = self._versions.rows, "new_end" in batch.columns
-        if before is not None and batch.isEmpty():
+        if before is not None and (batch.isEmpty() if count is None else not count):
             self._versions.turn_to(before, batch_id, watermark=self._watermark, is_revisable=is_revisable)
             return
         after = self._versions.next(batch_id)

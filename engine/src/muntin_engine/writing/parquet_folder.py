@@ -48,6 +48,7 @@ class ParquetFolder(Sink):
         self._path = path
         self._folders = BatchFolders(path)
         self._watermark: int | None = None
+        self._count: int | None = None
 
     def __str__(self) -> str:
         return f"ParquetFolder({str(self._path)!r})"
@@ -80,11 +81,17 @@ class ParquetFolder(Sink):
         """Keep it for the next micro-batch."""
         self._watermark = watermark
 
+    def take_count(self, rows: int) -> None:
+        """Take the number of rows of the next micro-batch."""
+        self._count = rows
+
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Put the rows of a micro-batch in place, and then the watermark."""
         self._folders.check_owned()
         self._folders.go_back(batch_id)
-        if batch.isEmpty() and not self._folders.is_empty:
+        count, self._count = self._count, None
+        is_empty = batch.isEmpty() if count is None else not count
+        if is_empty and not self._folders.is_empty:
             self._folders.drop(batch_id)
         else:
             batch.write.parquet(address(self._folders.staged()))

@@ -16,8 +16,8 @@ class Sink(ABC):
     """Takes one of the outputs of a query, a micro-batch at a time.
 
     `Query.write` calls these methods, on the driver: `keyed_by` and `check` before the query starts, `open` before the
-    first micro-batch of each run, then `take_watermark` and `write` for every micro-batch in order, also for one that
-    has no rows. Only `write` must be there.
+    first micro-batch of each run, then `take_watermark`, `take_count` and `write` for every micro-batch in order, also
+    for one that has no rows. Only `write` must be there.
 
     Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
     same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or
@@ -76,6 +76,14 @@ class Sink(ABC):
         Args:
             watermark: The tick before which nothing changes in any micro-batch after the one that is written next: a
                 later result starts at or after it, and so does one that is retracted. It never goes back.
+        """
+        return
+
+    def take_count(self, rows: int) -> None:
+        """Take the number of rows; called before each `write`, so that a sink need not count them by a job of Spark's.
+
+        Args:
+            rows: How many rows the micro-batch has that is written next.
         """
         return
 

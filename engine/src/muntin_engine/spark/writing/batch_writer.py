@@ -7,7 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
@@ -25,6 +26,9 @@ from muntin_engine.spark.writing.query_ids import QueryId
 from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
 
 PROGRESS: Final = "progress"
+
+_FEW: Final = 10_000
+"""Up to how many rows of a micro-batch one task reads."""
 
 
 def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
@@ -140,26 +144,28 @@ class BatchWriter:
         """Write a micro-batch."""
         kept = blobs.persist()
         try:
-            told: list[list[tuple[str, int]]] = [[] for _ in self._queries]
-            for row in kept.select("place", "stream", "rows").collect():
-                told[row.place].append((row.stream, row.rows))
+            told: list[list[Row]] = [[] for _ in self._queries]
+            for row in kept.select("place", "stream", "rows", F.col("data").isNotNull().alias("is_blob")).collect():
+                told[row.place].append(row)
             if self._record is not None and not self._is_open:
                 self._record.keep(kept.sparkSession, batch_id)
-            for place, metrics in enumerate(told):
-                self._write_query(place, kept, metrics, batch_id)
+            for place, of_query in enumerate(told):
+                self._write_query(place, kept, of_query, batch_id)
             self._is_open = True
         finally:
             kept.unpersist()
 
-    def _write_query(self, place: int, kept: DataFrame, metrics: Sequence[tuple[str, int]], batch_id: int) -> None:
+    def _write_query(self, place: int, kept: DataFrame, told: Sequence[Row], batch_id: int) -> None:
         of_query = self._queries[place]
+        metrics = [(row.stream, row.rows) for row in told]
         watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
         for output, sink in of_query.sinks.items():
-            schema = of_query.schemas[output]
+            schema, count = of_query.schemas[output], 1
             if output == PROGRESS:
                 rows = kept.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
-            elif any(rows for stream, rows in metrics if stream in STREAMS[output]):
-                rows = rows_of(kept, output, schema, place)
+            elif count := sum(row.rows for row in told if row.is_blob and row.stream in STREAMS[output]):
+                # each task of a few rows costs more than its rows, and makes a file
+                rows = rows_of(kept.coalesce(1) if count <= _FEW else kept, output, schema, place)
             else:
                 rows = kept.sparkSession.createDataFrame([], schema)
             try:
@@ -167,6 +173,7 @@ class BatchWriter:
                     sink.open(self._query_id.of(rows.sparkSession))
                 if output == RESULTS:
                     sink.take_watermark(watermark)
+                sink.take_count(count)
                 sink.write(rows, batch_id)
             except Exception as error:
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
