@@ -68,6 +68,7 @@ ASKED_WHILE_PLANNING = (
     "muntin_engine.evaluators.over_slices.bucket_blob",
     "muntin_engine.evaluators.over_slices.contract",
     "muntin_engine.evaluators.joining.evaluator",
+    "muntin_engine.evaluators.pairing.evaluator",
     "muntin_engine.evaluators.registry",
     "muntin_engine.evaluators.rows.evaluator",
     "muntin_engine.evaluators.slices.evaluator",
@@ -114,6 +115,7 @@ LAYERS = (
     Layer(OVER_SLICES, (*PLAIN, OVER_SLICES), never=TESTING),
     Layer(SLICES, (*PLAIN, OVER_SLICES, SLICES), never=TESTING),
     Layer("muntin_engine.evaluators.columnar", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
+    Layer("muntin_engine.evaluators.pairing", (*PLAIN, *ARRAYS, "muntin_engine.evaluators", "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
     Layer(
         "muntin_engine.workers",

@@ -108,18 +108,19 @@ class Run:
         self._histories = [StreamHistory(), StreamHistory()]
         self._random = Random(case.seed)
         self._version = 0
-        self.bucket = self._start()
+        self.restart()
 
-    def _start(self) -> JoinBucket:
-        return JoinBucket(
-            self.query,
-            [ProgressTracker(), ProgressTracker()],
-            self.cells,
-            Codec(),
-            Compatibility({"query": str(self.case)}, []),
-            KeptStores(),
-            make_version=self._make_version,
+    def restart(self) -> None:
+        """Start a process."""
+        trackers, compatibility = [ProgressTracker(), ProgressTracker()], Compatibility({"query": str(self.case)}, [])
+        make_version = self._make_version
+        self.bucket = JoinBucket(
+            self.query, trackers, self.cells, Codec(), compatibility, KeptStores(), make_version=make_version
         )
+
+    def evaluate(self, changes: Sequence[tuple[Key, Sequence[InputChange]]], arrived: Sequence[Arrival]) -> JoinResult:
+        """Run a micro-batch."""
+        return self.bucket.process(changes, arrived)
 
     def _make_version(self) -> bytes:
         self._version += 1
@@ -128,7 +129,7 @@ class Run:
     def take(self, batches: Sequence[Batch]) -> JoinResult:
         """Run a micro-batch of both streams, and check what it emits."""
         if any(batch.restart_before for batch in batches):
-            self.bucket = self._start()
+            self.restart()
         changes: list[tuple[Key, list[InputChange]]] = []
         arrived: list[Arrival] = []
         for side, (batch, history) in enumerate(zip(batches, self._histories, strict=True)):
@@ -141,7 +142,7 @@ class Run:
             self.watermarks[side] = max(self.watermarks[side], watermark)
             arrived.append(Arrival(Progress(watermark)))
         self._random.shuffle(changes)
-        result = self.bucket.process(changes, arrived)
+        result = self.evaluate(changes, arrived)
         assert not result.rejections, f"rejected {result.rejections}"
         assert result.progress.watermark == min(self.watermarks)
         for (key,), output in result.output:
@@ -210,10 +211,13 @@ def lasting(samples: Sequence[Event[Any]]) -> list[Event[Any]]:
     return [Event(event.start, end, event.payload) for event, end in zip(ordered, ends, strict=True)]
 
 
-def run_join(seed: int) -> Run:
+def run_join(seed: int) -> None:
+    """Run a random case to the end of its streams."""
+    run_case(random_case(seed), Run)
+
+
+def run_case(case: Case, kind: type[Run]) -> None:
     """Run a case to the end of its streams; what must hold is checked after each micro-batch."""
-    case = random_case(seed)
-    run = Run(case)
+    run = kind(case)
     for batches in zip_longest(*(stream.batches() for stream in case.streams()), fillvalue=Batch(())):
         run.take(batches)
-    return run

@@ -71,7 +71,10 @@ def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
     eager = left.join(right, "left", columns={"km": "km"}, other={"fare": "fare"}, emit="eager")
     counted = eager.as_events(key="car", buckets=1).window(tumbling(10)).aggregate(n=module("stats.count"))
     final = left.join(right, "left", columns={"km": "km", "doubled": rides.km * 2}, other={"fare": "fare"})
-    return {"final": final, "counted": counted}
+    points = events(rides, key="car", at="since", change="change", buckets=2).extend(5)
+    near = points.join(events(fares, key="plate", at="at", change="change").extend(5), columns={"km": "km"})
+    assert near.plan.choice.evaluator == "pairing"
+    return {"final": final, "counted": counted, "near": near}
 
 
 def wanted(expected: Mapping[str, Sequence[Sequence[Event[Any]]]] = EXPECTED) -> list[tuple[Any, ...]]:
@@ -103,7 +106,7 @@ def counts() -> list[tuple[str, int, int]]:
 
 def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkSession, tmp_path: Path) -> None:
     rides, fares, checkpoint = tables(RIDES, 0), tables(FARES, 1), tmp_path / "checkpoint"
-    output: dict[str, list[dict[str, Any]]] = {"final": [], "counted": []}
+    output: dict[str, list[dict[str, Any]]] = {"final": [], "counted": [], "near": []}
     for count in (2, 4):
         folders = [write_batches(tmp_path / name, given[:count]) for name, given in (("r", rides), ("f", fares))]
         asked = queries(*(read_stream(spark, folder) for folder in folders))
@@ -111,7 +114,10 @@ def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkS
             output[name] += rows
         if count == 2:
             assert found(output["final"]) == [("a", 2, 4, 15, 30, None), ("a", 4, 9, 15, 30, "day")]
+            assert len(output["near"]) == 2
     assert found(output["final"]) == wanted()
+    near = [(row["car"], *row["lifetime"].values(), row["km"]) for row in output["near"]]
+    assert sorted(near) == [("a", 4, 8, 15), ("b", 4, 7, 20)]
     assert sorted((row["car"], row["window"]["start"], row["n"]) for row in output["counted"]) == counts()
 
 

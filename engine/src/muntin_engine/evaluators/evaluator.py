@@ -90,13 +90,18 @@ class Evaluator(ABC):
         """
         raise AssertionError(f"{self.name} says nothing of the output of {plan.window}")
 
-    def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any, if `lifts_rows`.
+
+        Args:
+            task: The query.
+            rows: The rows, all of one input.
+            side: The place of that input among those of the query.
 
         Raises:
             ModuleFailedError: A module raised an exception.
         """
-        raise AssertionError(f"{self.name} does not lift rows: {task.plan.inputs}, {rows.num_rows}")
+        raise AssertionError(f"{self.name} does not lift rows: {task.plan.inputs}, {rows.num_rows}, {side}")
 
     @abstractmethod
     def load(self) -> None:

@@ -11,12 +11,14 @@ from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.event_by_event.evaluator import EventByEventEvaluator
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.evaluators.joining.evaluator import JoinEvaluator
+from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
 from muntin_engine.evaluators.rows.evaluator import RowsEvaluator
 from muntin_engine.evaluators.slices.evaluator import SlicedEvaluator
 
 EVALUATORS: Final[tuple[Evaluator, ...]] = (
     *(ColumnarEvaluator(), SlicedEvaluator(), GeneralEvaluator(), RowsEvaluator()),
     EventByEventEvaluator(),
+    PairEvaluator(),
     JoinEvaluator(),
 )
 """All of them, the cheapest first.

@@ -7,6 +7,7 @@ input, so a bucket knows the exact watermark of the very micro-batch it is in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import add
 from typing import Any, Final, NamedTuple
 
@@ -125,7 +126,8 @@ class Distribution:
                 if "signal" in part.schema.names:
                     self._signals |= signals_in(part)
             with stages["lift" if lifts else "distribute"]:
-                sent = list(_lifted(self._task, self._evaluator, rows) if lifts else _blobs(self._task, rows, side))
+                send = partial(_lifted, evaluator=self._evaluator) if lifts else _blobs
+                sent = list(send(self._task, rows, side))
             yield from sent
 
 
@@ -141,19 +143,19 @@ def _blobs(task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[pa.Reco
     yield exchanged(task, [task.buckets[place] for place in places], {"rows": blobs}, Progress(), side)
 
 
-def _lifted(task: TaskPayload, evaluator: Evaluator, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+def _lifted(task: TaskPayload, rows: pa.Table, side: int, evaluator: Evaluator) -> Iterator[pa.RecordBatch]:
     """Yield the partial states of the good rows for each bucket that has any, and the other rows as they are."""
     problems = rows.column("problem")
     if problems.null_count < len(problems):
-        yield from _blobs(task, rows.filter(pc.is_valid(problems)))
+        yield from _blobs(task, rows.filter(pc.is_valid(problems)), side)
         rows = rows.filter(pc.is_null(problems))
     try:
-        lifted = list(evaluator.lift(task, rows))
+        lifted = list(evaluator.lift(task, rows, side))
     except ModuleFailedError as error:
         error.say_window(task.plan.words.spell_interval)
         raise
     blobs = [blob.blob for blob in lifted]
-    yield exchanged(task, [task.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress())
+    yield exchanged(task, [task.buckets[blob.bucket] for blob in lifted], {"partials": blobs}, Progress(), side)
 
 
 class GoodRows(NamedTuple):

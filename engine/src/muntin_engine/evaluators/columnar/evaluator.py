@@ -56,7 +56,7 @@ class ColumnarEvaluator(OverSlices):
             return "lifted before the shuffle; its start and its end are sorted among those of its key after it"
         return "lifted before the shuffle, and fused with its session after it"
 
-    def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows for each bucket that has any."""
         from muntin_engine.evaluators.columnar.lifting import lift_rows, rows_to_lift
         from muntin_engine.evaluators.fused.lifting import Fusing

@@ -61,7 +61,7 @@ class SlicedEvaluator(OverSlices):
         declared = [size for size in sizes if size is not None]
         return f", or its rows while they take less than {sum(declared)} bytes" if declared else ""
 
-    def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the partial states of good rows, or the rows of sessions, for each bucket that has any."""
         from muntin_engine.evaluators.columnar.lifting import rows_to_lift
         from muntin_engine.evaluators.fused.lifting import Fusing

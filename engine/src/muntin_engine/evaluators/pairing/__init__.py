@@ -1,0 +1,1 @@
+"""The evaluator of pairs: joins of events whose ends stay, on arrays."""

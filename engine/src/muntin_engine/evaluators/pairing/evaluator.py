@@ -1,0 +1,102 @@
+"""The evaluator of joins of events whose ends stay, on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from muntin import EmitPolicy, JoinKind, LatePolicy
+from muntin_engine.evaluators.evaluator import Evaluator, InMemory
+from muntin_engine.evaluators.over_slices.bucket_blob import BucketBlob
+from muntin_engine.plan.module_plan import ModulePlan
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+    from muntin_engine.exchange.task_payload import TaskPayload
+
+
+class PairEvaluator(Evaluator):
+    """Runs inner joins of events whose ends do not move: pairs are final when both events are there."""
+
+    name = "pairing"
+    advantage = "pairs of events whose ends stay are final at once"
+    takes_inputs = range(2, 3)
+    takes_windows = False
+    lifts_rows = True
+    unreported = frozenset({"windows_closed", "windows_open", "windows_revisable", "keys_held", "retractions"})
+
+    def why_not(self, plan: Plan) -> str | None:
+        """Return why it cannot run a query; None if it can."""
+        if plan.join is None:
+            return "its inputs are not joined"
+        if plan.join.kind is not JoinKind.INNER:
+            return f"rows of how={str(plan.join.kind)!r} wait for a watermark"
+        for given in plan.inputs:
+            if given.ends_move:
+                return f"ends of events of {given.name} may move"
+            if given.late.policy is LatePolicy.ADJUST:
+                return f"late events of {given.name} start at the watermark"
+        if plan.emit is not EmitPolicy.FINAL:
+            return f"emit={str(plan.emit)!r} names each row"
+        return "late rows are wanted" if plan.keeps_late_rows else None
+
+    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
+        """Say how it computes a module: a join has none."""
+        raise AssertionError(f"a join of {len(plan.inputs)} inputs has no modules, got {module.label}")
+
+    def explain_row(self, plan: Plan) -> str:
+        """Say what a row costs."""
+        del plan
+        return "a search among the kept events of its key, and a step for each that it may overlap, on arrays"
+
+    def explain_state(self, plan: Plan) -> str:
+        """Say what is kept between micro-batches, and its bound."""
+        left, right = (given.name for given in plan.inputs)
+        kept = f"an event of {left} until the watermark of {right} has passed its end, and the other way round"
+        return f"{kept}; a batch writes only its own rows"
+
+    def explain_output(self, plan: Plan) -> tuple[str, str]:
+        """Say when the output is complete, and how far its watermark is behind the inputs'."""
+        del plan
+        least = "the least watermark of the two inputs"
+        return f"a pair is final, and emitted, when both events are there; complete to {least}", "none"
+
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
+        """Yield the good rows of one side for each bucket that has any."""
+        from muntin_engine.evaluators.pairing.row_blobs import lift_rows
+
+        return lift_rows(task, side, rows)
+
+    def load(self) -> None:
+        """Import what micro-batches need."""
+        import muntin_engine.evaluators.pairing.pair_bucket
+        import muntin_engine.evaluators.pairing.result_tables  # noqa: F401
+
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state."""
+        from muntin_engine.evaluators.batch import Evaluated
+        from muntin_engine.evaluators.pairing.pair_bucket import PairBucket
+        from muntin_engine.evaluators.pairing.result_tables import pair_tables
+        from muntin_engine.state.kept_stores import KEPT
+
+        KEPT.most = task.worker.kept_bytes
+        trackers, kept = [given.tracker for given in task.inputs], None if task.is_static else KEPT
+        result = PairBucket(trackers, cells, task.codec, task.compatibility, kept, (task.name, bucket)).process(
+            batch.partials,
+            [report.progress for report in batch.reports],
+            [report.observed for report in batch.reports],
+        )
+        metrics = {"keys": result.keys, "events_held": result.held, "state_bytes": result.state_bytes}
+        watermark, tables = result.progress.watermark, pair_tables(task, result.pairs)
+        return Evaluated(tables, result.accepted, watermark, result.progress, metrics, late=result.late)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""
+        from muntin_engine.evaluators.pairing.in_memory import PairsInMemory
+
+        return PairsInMemory(plan, cells, codec)
