@@ -43,6 +43,13 @@ KINDS: Final = (
         "tests.torture.joins:joins",
     ),
     Kind(
+        "lifetimes",
+        "Random changes of lifetimes, and unions: after each batch as if the events had come with these lifetimes.",
+        Lane.PYTHON,
+        2,
+        "tests.torture.lifetimes:lifetimes",
+    ),
+    Kind(
         "window-kinds",
         "Muntin's kinds of windows without their fast assigners: the general one says what the reference says.",
         Lane.PYTHON,
