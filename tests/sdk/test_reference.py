@@ -164,7 +164,7 @@ def test_the_members_of_a_window_are_the_events_that_belong_to_it(kind: WindowKi
         (each, [event for event in events if belongs(kind, event, each)]) for each in windows(kind, events, horizon)
     ]
     assert found == [(window, members) for window, members in every if members]
-    assert len(found) > 1
+    assert found
 
 
 #         1 3   7
