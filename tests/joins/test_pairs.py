@@ -15,7 +15,7 @@ from muntin_engine.evaluators.joining.join_bucket import Arrival, JoinResult
 from muntin_engine.evaluators.pairing import kept_rows
 from muntin_engine.evaluators.pairing.kept_rows import KeptRows
 from muntin_engine.evaluators.pairing.pair_bucket import PairBucket, PairResult
-from muntin_engine.evaluators.pairing.row_blobs import SideRows, to_blob
+from muntin_engine.evaluators.pairing.row_blobs import SideRows, from_blob, to_blob
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.cells import HeldState, MemoryCells
 from muntin_engine.state.codec import Codec
@@ -128,3 +128,18 @@ def test_a_batch_writes_its_own_rows_and_dead_entries_go() -> None:
 
 def replace_side(change: InputChange) -> InputChange:
     return change._replace(side=1)
+
+
+def test_a_side_of_which_the_join_has_no_column_keeps_its_rows() -> None:
+    numbers = np.array([0, 0, 1])
+    keys, unread = pa.table({"k0": ["a", "b"]}), pa.table({"i": numbers}).select([])
+    packed = to_blob([(1, keys, SideRows(numbers, numbers * 10, numbers * 10 + 4, unread))])
+    for _ in range(2):
+        ((side, found, rows),) = from_blob(packed)
+        assert (side, found.to_pydict(), rows.starts.tolist()) == (1, {"k0": ["a", "b"]}, [0, 0, 10])
+        packed = to_blob([(side, found, rows)])  # as the state does
+    kept = KeptRows()
+    kept.add(rows.where(rows.starts < 10))
+    kept.add(rows.where(rows.starts == 10))
+    kept.forget(4)
+    assert (kept.codes.tolist(), len(kept.payload(np.array([0]))), len(kept.rows())) == ([1], 1, 1)

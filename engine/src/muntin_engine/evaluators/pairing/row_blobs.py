@@ -29,7 +29,8 @@ class SideRows:
         codes: The code of each one's key.
         starts: Where each starts.
         ends: Where each ends.
-        payload: A column for each column that the join has of them.
+        payload: A column for each column that the join has of them; a column of nulls where it has none, as a table
+            without columns has no rows either.
     """
 
     codes: IntArray
@@ -70,7 +71,7 @@ def lift_rows(task: TaskPayload, side: int, table: pa.Table) -> Iterator[BucketB
     order = np.argsort(buckets, kind="stable")
     ordered = table.take(pa.array(order)).combine_chunks()
     numbers, firsts = np.unique(buckets[order], return_index=True)
-    for bucket, first, last in zip(numbers, firsts, [*firsts[1:], len(order)], strict=True):
+    for bucket, first, last in zip(numbers, firsts, [*firsts, len(order)][1:], strict=True):
         own = ordered.slice(first, last - first)
         columns = [own.column(name).combine_chunks() for name in given.key_names]
         coded = encode(columns, len(own))
@@ -97,7 +98,8 @@ def from_blob(blob: bytes) -> Iterator[tuple[int, pa.Table, SideRows]]:
     for side, keys, packed in msgpack.unpackb(blob):
         table = shuffle.from_blob(packed)
         numbers = numbers_of(table)
-        payload = table.select([name for name in table.column_names if name[0] == "i"]).replace_schema_metadata(None)
+        named = [name for name in table.column_names if name[0] == "i"]
+        payload = table.select(named).replace_schema_metadata(None) if named else pa.table({"i0": pa.nulls(len(table))})
         codes = table.column("key").to_numpy().astype(np.int64)
         yield (
             side,

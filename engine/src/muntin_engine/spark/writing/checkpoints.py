@@ -273,7 +273,7 @@ class Checkpoint:
             said = json.loads(text)
             named = {"names": list(said.get("names", []))}
             return {"queries": list(said["queries"]), "folders": list(said["folders"]), **named}
-        except (ValueError, KeyError, TypeError, PySparkException, Py4JError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
             raise StateError(
