@@ -17,6 +17,7 @@ from muntin import (
     Module,
     OutputContract,
     Refinement,
+    StreamOperator,
     TimestampPolicy,
     count_by_end,
     count_by_start,
@@ -34,6 +35,7 @@ from muntin.testing.streams import random_stream
 from muntin.triggers import every_count
 from muntin_engine.testing import crash_everywhere
 from tests.differential.cases import until_closed
+from tests.differential.slices import as_point
 from tests.torture.kind import Figures
 
 WINDOWS = (
@@ -60,6 +62,8 @@ def crashing(seed: int, folder: Path) -> Figures:
     offered = {name: cls for plugin in plugins for name, cls in plugin.modules.items()}
     cls = offered[random.choice(sorted(offered))]
     module = _make(cls)
+    if isinstance(module, StreamOperator):
+        return _following(random, module)
     clip = random.choice(sorted(module.accepted_clips))
     sets_times = module.is_operator and module.is_time_sensitive
     stamps = list(TimestampPolicy) if sets_times else [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
@@ -79,7 +83,19 @@ def crashing(seed: int, folder: Path) -> Figures:
     return {"streams": 1, "steps": survived.steps, "evaluations": 3 * len(survived.evaluators)}
 
 
-NEEDED: Mapping[str, Any] = {"q": 0.3, "k": 3, "within": 5, "threshold": 0.0, "n": 2, "limits": [-20.0, 0.0, 0.5, 30.0]}
+def _following(random: Random, operator: StreamOperator[Any, Any, Any]) -> Figures:
+    """Run an operator that follows a stream of points."""
+    steps = _stream(random, operator.input_field(), is_revised=False).steps
+    script = Script(tuple(as_point(step) if isinstance(step, KeyedChange) else step for step in steps))
+    survived = crash_everywhere(script, WindowedQuery.unwindowed(operator))
+    return {"streams": 1, "steps": survived.steps, "evaluations": 3 * len(survived.evaluators)}
+
+
+NEEDED: Mapping[str, Any] = {
+    **{"q": 0.3, "k": 3, "within": 5, "after": 6, "threshold": 0.0, "n": 2, "limits": [-20.0, 0.0, 0.5, 30.0]},
+    "start": "idle",
+    "transitions": [("idle", "a", "busy"), ("busy", "b", "idle"), ("busy", "a", "stuck")],
+}
 """Values for the parameters that modules need, by name."""
 
 CHOSEN: Mapping[str, Mapping[str, Any]] = {"stats.exponentially_weighted_average": {"half_life": 7}}
