@@ -75,6 +75,6 @@ def test_of_several_watermarks_the_least_counts_however_they_come() -> None:
     assert read(reader, (6, 30, None), (7, EARLIEST, None)) == [], "one bucket knows nothing yet"
 
 
-@pytest.mark.parametrize("reader", [EventReader(EVENTS), WatermarkReader(MARKED)])
+@pytest.mark.parametrize("reader", [EventReader(EVENTS, "window"), WatermarkReader(MARKED)])
 def test_before_anything_is_known_there_is_no_watermark(reader: BlobReader) -> None:
     assert read(reader, (6, EARLIEST, None)) == []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProjectedRows:
-    """How a projection is made, so that one DataFrame can hold the columns of several queries.
+    """The making of a projection, so that one DataFrame can hold the columns of several queries.
 
     Attributes:
         df: The DataFrame that the query writer gave.

@@ -6,7 +6,7 @@ comes whose own sync time is `t` or later. `muntin_engine.exchange.changed_lifet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
@@ -27,17 +27,14 @@ class LifetimeChange:
     """One change of the lifetimes of all events of a stream.
 
     Attributes:
+        call: The call that a query writer makes for it, without lengths.
         becomes: The kind of lifetimes after it; None if it stays.
         fixes_ends: True if no end moves any more after it, whatever revisions say.
     """
 
+    call: ClassVar[str]
     becomes: ClassVar[Lifetimes | None] = None
     fixes_ends: ClassVar[bool] = False
-
-    @property
-    def call(self) -> str:
-        """The call that a query writer makes for it, without lengths."""
-        return _CALLS[type(self)]
 
     def identity(self) -> list[Any]:
         """Return the part of a checkpoint's identity that it is, as plain data."""
@@ -53,6 +50,7 @@ class Shift(LifetimeChange):
         shift: How far; below zero, to the past.
     """
 
+    call = "shift"
     shift: int
 
 
@@ -64,6 +62,7 @@ class SetDuration(LifetimeChange):
         duration: How long.
     """
 
+    call = "set_duration"
     duration: int
     becomes = "interval"
     fixes_ends = True
@@ -77,6 +76,7 @@ class Extend(LifetimeChange):
         extension: How far.
     """
 
+    call = "extend"
     extension: int
     becomes = "interval"
 
@@ -89,6 +89,7 @@ class Shorten(LifetimeChange):
         reduction: How far.
     """
 
+    call = "shorten"
     reduction: int
     becomes = "interval"
 
@@ -97,6 +98,7 @@ class Shorten(LifetimeChange):
 class PointsAtStart(LifetimeChange):
     """Let events be points at their starts."""
 
+    call = "to_points('start')"
     becomes = "point"
     fixes_ends = True
 
@@ -109,6 +111,7 @@ class PointsAtEnd(LifetimeChange):
         is_repeated: True if revisions repeat the payload and the end so far, so that one gives an event a point.
     """
 
+    call = "to_points('end')"
     is_repeated: bool = False
     becomes = "point"
     fixes_ends = True
@@ -118,6 +121,7 @@ class PointsAtEnd(LifetimeChange):
 class ToEdges(LifetimeChange):
     """Let events last until the next one of their key starts."""
 
+    call = "to_edges"
     becomes = "edge"
     fixes_ends = True
 
@@ -130,6 +134,7 @@ class Align(LifetimeChange):
         windows: The windows, which have a grid and no gaps.
     """
 
+    call = "align_to"
     windows: WindowSpecification
     becomes = "interval"
 
@@ -139,18 +144,6 @@ class Align(LifetimeChange):
         grid = self.windows.grid()
         assert grid is not None, "EventStream.align_to refuses others"
         return grid
-
-
-_CALLS: Final[Mapping[type[LifetimeChange], str]] = {
-    Shift: "shift",
-    SetDuration: "set_duration",
-    Extend: "extend",
-    Shorten: "shorten",
-    PointsAtStart: "to_points('start')",
-    PointsAtEnd: "to_points('end')",
-    ToEdges: "to_edges",
-    Align: "align_to",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from muntin_engine.core.lifetimes import LifetimeChange, LifetimeChanges
 
 @dataclass(frozen=True, slots=True)
 class SourceRules:
-    """What was said of a stream before it was united with others.
+    """The rules that a stream had before it was united with others.
 
     Attributes:
         source: The name of the source.

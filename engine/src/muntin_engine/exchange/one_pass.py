@@ -19,7 +19,7 @@ from muntin_engine.workers.watchdog import overseen
 
 @dataclass(frozen=True)
 class OwnColumns:
-    """What a query takes of shared rows.
+    """The part of shared rows that a query takes.
 
     Attributes:
         names: The names of its projected columns.
@@ -47,11 +47,11 @@ class OwnColumns:
 def distribute_to_all(
     tasks: Sequence[TaskPayload], owned: Sequence[OwnColumns], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield what `distribute` yields for each query, out of shared rows that are read once.
+    """Distribute shared rows, which are read once, for each query in turn.
 
     Args:
         tasks: The queries.
-        owned: For each of them, what it takes.
+        owned: For each of them, the part that it takes.
         batches: The shared rows.
 
     Cost: that of the queries one after the other; each may hold `MOST_BYTES` of rows until they make a blob.

@@ -28,15 +28,9 @@ class BlobReader:
     A subclass has other rows for results, or some for the watermarks of buckets.
     """
 
-    def __init__(self, schema: pa.Schema, lifetime: str = "window") -> None:
-        """Take what rows are to be.
-
-        Args:
-            schema: Their schema.
-            lifetime: The column that holds the lifetime of a result.
-        """
+    def __init__(self, schema: pa.Schema) -> None:
+        """Take the schema of the rows."""
         self._schema = schema
-        self._lifetime = lifetime
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of each blob, and those of each watermark."""
@@ -59,6 +53,11 @@ class BlobReader:
 
 class EventReader(BlobReader):
     """Turns blobs into rows that say what they do and which bucket they are of, and watermarks into punctuation."""
+
+    def __init__(self, schema: pa.Schema, lifetime: str) -> None:
+        """Take the schema of the rows, and the column of it that holds the lifetime of a result."""
+        super().__init__(schema)
+        self._lifetime = lifetime
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
         is_change = "change" in results.column_names

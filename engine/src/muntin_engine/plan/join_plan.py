@@ -36,5 +36,5 @@ class JoinPlan:
     columns: tuple[JoinedColumn, ...]
 
     def identity(self) -> list[object]:
-        """Return what the state in a checkpoint depends on, as plain data."""
+        """Return the part of the join on which the state in a checkpoint depends, as plain data."""
         return [str(self.kind), *([column.field.name, column.side, column.place] for column in self.columns)]

@@ -15,7 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, QueryError
 from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.spark.fields import fields_of
+from muntin_engine.spark.fields import as_column, fields_of
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import axis_of, places_of
 
@@ -67,14 +67,14 @@ def melded(
 def _rows(name: str, stream: InputRequest, keys: list[str], named: set[str], where: str) -> DataFrame:
     """Return the rows of a stream under the names that all have in common, its own columns beside them."""
     given = {part: getattr(stream, part) for part in _ROLES}
-    columns = {part: _column(column) for part, column in given.items() if column is not None}
+    columns = {part: as_column(column) for part, column in given.items() if column is not None}
     fields = fields_of(stream.df, {**given, **_keys(stream)}, {})
     start = fields["start"]
     if stream.change is None:
         columns["change"] = F.lit("insert")
     if stream.end is None:
         columns["end"] = F.lit(None).cast(start.dataType) if stream.is_edge else _after(columns["start"], start)
-    columns |= dict(zip(keys, map(_column, stream.keys), strict=True))
+    columns |= dict(zip(keys, map(as_column, stream.keys), strict=True))
     if where:
         columns[where] = reduce(and_, stream.conditions) if stream.conditions else F.lit(True)
     taken = {part.casefold() for part in columns} | {part.casefold() for part in named}
@@ -125,12 +125,8 @@ def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:
             every = F.explode(F.array(*map(F.lit, _sources(name, stream))))
             yield replace(beat, df=beat.df.withColumn("source of all", every), source=F.col("`source of all`"))
         else:
-            yield replace(beat, source=F.concat(F.lit(f"{name}."), _column(beat.source)))
+            yield replace(beat, source=F.concat(F.lit(f"{name}."), as_column(beat.source)))
 
 
 def _keys(stream: InputRequest) -> dict[str, Any]:
     return {f"key {place}": key for place, key in enumerate(stream.keys)}
-
-
-def _column(column: Any) -> Column:
-    return F.col(column) if isinstance(column, str) else column

@@ -13,6 +13,7 @@ from muntin import Axis, QueryError
 from muntin.axis import decimal_of
 from muntin_engine.api.heartbeats import Heartbeat
 from muntin_engine.plan.lengths import UNITS, AxisScale
+from muntin_engine.spark.fields import as_column
 from muntin_engine.spark.types import axis_of, places_of
 
 _SECOND: Final = 1_000_000
@@ -50,7 +51,7 @@ def fitted(schema: spark_types.StructType, df: DataFrame, given: Mapping[str, Co
 
 
 def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
-    at = _as_column(heartbeat.at)
+    at = as_column(heartbeat.at)
     field = heartbeat.df.select(at).schema.fields[0]
     is_same = field.dataType == start.dataType
     if axis_of(field.name, field.dataType) is Axis.TIME:
@@ -66,7 +67,7 @@ def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[
             f"{field.dataType.simpleString()}\n  cast them to the same type"
         )
     given = {"change": F.lit("punctuate"), "start": time, "bucket": F.lit(0)}
-    return heartbeat.df, given | ({} if heartbeat.source is None else {"source": _as_column(heartbeat.source)})
+    return heartbeat.df, given | ({} if heartbeat.source is None else {"source": as_column(heartbeat.source)})
 
 
 def _readings(
@@ -82,7 +83,3 @@ def _readings(
     counted = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
     given = {"change": F.lit("clock"), "start": reading if is_time else counted, "bucket": F.lit(0)}
     return clock, given
-
-
-def _as_column(column: str | Column) -> Column:
-    return F.col(column) if isinstance(column, str) else column

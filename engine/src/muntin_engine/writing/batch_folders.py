@@ -20,7 +20,7 @@ _WATERMARK: Final = "_watermark.json"
 
 @dataclass(frozen=True, slots=True)
 class KeptWatermark:
-    """How far the micro-batches in a folder are settled.
+    """The watermark up to which the micro-batches in a folder are settled.
 
     Attributes:
         batch: The last of them.
@@ -67,7 +67,7 @@ class BatchFolders(LocalFolder):
 
     @property
     def watermark(self) -> KeptWatermark | None:
-        """What was kept last; None if nothing was."""
+        """The watermark that was kept last; None if none was."""
         data = self.read(_WATERMARK)
         return None if data is None else KeptWatermark(**data)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Generic
 
 from muntin import IncrementalOperator
@@ -86,8 +87,10 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
     def _first(self, rows: list[Ranked[R, K]]) -> list[Ranked[R, K]]:
         """Return the rows up to the `k`-th in order; values are compared only where they decide."""
         if len(rows) > self.k:
-            edge = sorted((place_of(row.by) for row in rows), reverse=self.largest)[self.k - 1]
-            rows = [row for row in rows if (place_of(row.by) >= edge if self.largest else place_of(row.by) <= edge)]
+            places = [place_of(row.by) for row in rows]
+            edge = sorted(places, reverse=self.largest)[self.k - 1]
+            kept = [place >= edge if self.largest else place <= edge for place in places]
+            rows = list(compress(rows, kept))
         rows = sorted(rows, key=self._place, reverse=self.largest)
         return rows if self.ties == "all" else rows[: self.k]
 

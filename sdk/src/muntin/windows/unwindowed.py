@@ -24,7 +24,7 @@ class Unwindowed(WindowSpecification):
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return how a query has no windows."""
+        """Return the calls that make a query without windows."""
         del reach, axis
         return "events(...).apply(module(...)), without .window(...)"
 

@@ -54,7 +54,7 @@ class FollowedState(KeyState):
         return [super().to_data(serializer, key), *self._own_data(serializer, key)]
 
     def changes(self, serializer: StateSerializer, key: object) -> list[object] | None:
-        """Return what has changed: of the waiting events the difference, of the operator's state all."""
+        """Return the difference of the waiting events, and the operator's state as a whole."""
         waiting = super().changes(serializer, key)
         return None if waiting is None else [waiting, *self._own_data(serializer, key)]
 

@@ -44,7 +44,7 @@ def state_session_tables(task: TaskPayload, complete: Complete[ClosedStates]) ->
     """
     starts, ends, keys, values = complete.output
     results = ModuleResults(task, values, _locator(task, starts, ends, keys))
-    if task.query.is_operator:
+    if results.counts is not None:
         session_of_row, _ = expanded(results.counts)
         starts, ends, keys = starts[session_of_row], ends[session_of_row], keys.take(pa.array(session_of_row))
     yield from _tables(task, starts, ends, keys, results.column)
@@ -57,7 +57,7 @@ def _tables(task: TaskPayload, starts: IntArray, ends: IntArray, keys: pa.Table,
 
 
 def _locator(task: TaskPayload, starts: IntArray, ends: IntArray, keys: pa.Table) -> At:
-    """Return what says the key and the window of a session, by its place."""
+    """Return a function from the place of a session to its key and window."""
 
     def at(place: int) -> tuple[Key, Window]:
         key = tuple(keys.column(name)[place].as_py() for name in task.key_names)

@@ -32,7 +32,7 @@ from muntin_engine.evaluators.general.closing import FinalEmission, forget_close
 from muntin_engine.evaluators.general.computation import WindowResults
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState, assigner_of
-from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey
+from muntin_engine.evaluators.general.key_store import KeyStore, StoredKey, update_keys
 from muntin_engine.evaluators.general.net_changes import NetChanges
 from muntin_engine.evaluators.general.shedding import Shedding
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
@@ -172,18 +172,7 @@ class Bucket:
         batch = self._run(self._query, codec, metadata, now, signals)
         metadata.progress, metadata.tracked = now, tracked
         if work or batch.has_work(metadata.timer):
-            store = state.open(lambda entries: KeyStore.of(codec, entries, metadata.held.keys))
-            store.number = state.log.serial + 1
-            batch.run(store, work)
-            state.log.append(store.write())
-            metadata.timer = store.timer
-            if state.log.is_garbage(store.size):
-                state.log.rewrite(store.whole())
-            else:
-                state.log.compact(store, 0)
-            if not state.keep(store, store.memory):
-                store.forget_decoded()
-                state.keep(store, store.memory)
+            update_keys(state, codec, partial(batch.run, work=work))
         batch.result.windows_closed += batch.emission.windows_closed
         batch.result.held = metadata.held._replace(bytes=state.write())
         batch.result.watermark = batch.output_watermark(metadata.timer.output_watermark)
@@ -298,7 +287,9 @@ class BatchRun:
         self._events_held += state.held_count - events
         self._windows_held += state.held_windows - windows
         if is_held:
-            self._put(store, name, key, state, room, now)
+            timer = self.timer_of(state, now)
+            if store.put(name, timer, state, partial(self._changes, key, state), partial(self._whole, key, state)):
+                state.follow()
         else:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
@@ -334,16 +325,12 @@ class BatchRun:
                 state.follow()
         return state
 
-    def _put(self, store: KeyStore, name: bytes, key: Key, state: KeyState, room: int, now: Progress) -> None:
-        """Write the changes of a key if there is room for them, or else all of it, with its timer."""
-        key_timer = self.timer_of(state, now)
-        changes = state.changes(self._serializer, key) if room > 0 else None
-        data = b"" if changes is None else self._packed(key, state, changes)
-        is_whole = not 0 < len(data) <= room
-        if is_whole:
-            data = self._packed(key, state, state.to_data(self._serializer, key))
-        if store.put(name, key_timer, data, state, is_whole=is_whole):
-            state.follow()
+    def _changes(self, key: Key, state: KeyState) -> bytes | None:
+        changes = state.changes(self._serializer, key)
+        return None if changes is None else self._packed(key, state, changes)
+
+    def _whole(self, key: Key, state: KeyState) -> bytes:
+        return self._packed(key, state, state.to_data(self._serializer, key))
 
     def _packed(self, key: Key, state: KeyState, data: list[object]) -> bytes:
         try:

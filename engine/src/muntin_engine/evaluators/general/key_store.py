@@ -7,7 +7,7 @@ rebuilds it from the log if it was lost.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Sequence
+from collections.abc import Callable, ItemsView, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -18,7 +18,7 @@ from typing_extensions import TypeVar
 from muntin import INFINITY
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.timer_index import TimerIndex
-from muntin_engine.state.bucket_state import NEVER, KeyTimer
+from muntin_engine.state.bucket_state import NEVER, BucketState, KeyTimer
 from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
@@ -140,9 +140,32 @@ class KeyStore(Generic[StateT]):
         """Return the state of a key; None if it has none."""
         return self._keys.get(name)
 
-    def put(self, name: bytes, timer: KeyTimer, data: bytes, state: StateT, *, is_whole: bool) -> bool:
-        """Append changes to a key's records, or replace them all; return True if the decoded state is kept."""
+    def put(
+        self,
+        name: bytes,
+        timer: KeyTimer,
+        state: StateT,
+        changes: Callable[[], bytes | None],
+        whole: Callable[[], bytes],
+    ) -> bool:
+        """Append changes to a key's records if there is room, or else replace them all.
+
+        Args:
+            name: The encoded key.
+            timer: Its timer now.
+            state: Its decoded state.
+            changes: Returns the changes since the last record; None if they are not known.
+            whole: Returns all of the state.
+
+        Returns:
+            True if the decoded state is kept.
+        """
         known = self._take(name)
+        room = 0 if known is None else known.room
+        data = (changes() if room > 0 else None) or b""
+        is_whole = not 0 < len(data) <= room
+        if is_whole:
+            data = whole()
         record = Record(self.number, is_whole, data)
         size, records = len(data) + _HEAD, [record]
         if known is not None and not is_whole:
@@ -223,6 +246,29 @@ class KeyStore(Generic[StateT]):
                 for column in columns:
                     column.clear()
         return [*entries, Entry(0, INFINITY, self._codec.pack(list(columns)))] if names else entries
+
+
+def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT]], None]) -> None:
+    """Let a micro-batch run over the keys of a bucket, and write what it changed.
+
+    Args:
+        state: The state of the bucket. Its metadata get the soonest timer.
+        codec: Encodes and decodes the state.
+        run: Evaluates keys in the store that it is given.
+    """
+    metadata = state.metadata
+    store = state.open(lambda entries: KeyStore[StateT].of(codec, entries, metadata.held.keys))
+    store.number = state.log.serial + 1
+    run(store)
+    state.log.append(store.write())
+    metadata.timer = store.timer
+    if state.log.is_garbage(store.size):
+        state.log.rewrite(store.whole())
+    else:
+        state.log.compact(store, 0)
+    if not state.keep(store, store.memory):
+        store.forget_decoded()
+        state.keep(store, store.memory)
 
 
 def _joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:

@@ -129,7 +129,7 @@ class JoinEmission:
         return gone
 
     def _replace(self, left: StoredEvent, found: Iterable[Match]) -> list[OutputChange]:
-        """Return what makes the rows of a left event those that are found."""
+        """Return the changes that make the rows of a left event those that are found."""
         state, query = self._state, self._query
         old = state.emitted.get(left.id, {})
         before = self._before(LEFT, left.id, left)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from muntin import EARLIEST, INFINITY, LatePolicy
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.evaluators.general.admission import Admission, Filter
-from muntin_engine.evaluators.general.key_store import KeyStore
+from muntin_engine.evaluators.general.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.general.state_serializer import StateSerializer
 from muntin_engine.evaluators.joining.emission import JoinEmission
 from muntin_engine.evaluators.joining.join_query import JoinQuery
@@ -51,7 +51,7 @@ class JoinResult:
 
 
 class Arrival(NamedTuple):
-    """What a micro-batch says of the progress of one input.
+    """The progress of one input, as a micro-batch reports it.
 
     Attributes:
         progress: By explicit rows.
@@ -108,18 +108,7 @@ class JoinBucket:
         batch = _JoinBatch(self._query, codec, metadata, before, now)
         metadata.progress, metadata.tracked = now.least, now.to_data()
         if work or metadata.timer.is_reached(*batch.at):
-            store = state.open(lambda entries: KeyStore[JoinState].of(codec, entries, metadata.held.keys))
-            store.number = state.log.serial + 1
-            batch.run(store, work)
-            state.log.append(store.write())
-            metadata.timer = store.timer
-            if state.log.is_garbage(store.size):
-                state.log.rewrite(store.whole())
-            else:
-                state.log.compact(store, 0)
-            if not state.keep(store, store.memory):
-                store.forget_decoded()
-                state.keep(store, store.memory)
+            update_keys(state, codec, partial(batch.run, work=work))
         result, least = batch.result, now.least.watermark
         result.held = metadata.held._replace(bytes=state.write())
         result.watermark = least if least in (EARLIEST, INFINITY) else min(least, metadata.timer.output_watermark)
@@ -198,10 +187,13 @@ class _JoinBatch:
             self._metadata.serial = max(self._metadata.serial, state.serial)
             store.remove(name)
             return
-        changes = state.changes(self._serializers, key) if room > 0 else None
-        data = b"" if changes is None else self._codec.pack(changes)
-        is_whole = not 0 < len(data) <= room
-        if is_whole:
-            data = self._codec.pack(state.to_data(self._serializers, key))
-        if store.put(name, emission.timer(), data, state, is_whole=is_whole):
+        changes, whole = partial(self._changes, key, state), partial(self._whole, key, state)
+        if store.put(name, emission.timer(), state, changes, whole):
             state.follow()
+
+    def _changes(self, key: Key, state: JoinState) -> bytes | None:
+        changes = state.changes(self._serializers, key)
+        return None if changes is None else self._codec.pack(changes)
+
+    def _whole(self, key: Key, state: JoinState) -> bytes:
+        return self._codec.pack(state.to_data(self._serializers, key))

@@ -122,7 +122,7 @@ class Finality:
         return is_first_tick or self._watermarks[side] >= tick or self.is_fixed(side, event)
 
     def covered(self, rights: Iterable[StoredEvent]) -> list[tuple[int, int]]:
-        """Return where right events, in order of their starts, live whatever comes."""
+        """Return the intervals in which right events, in order of their starts, live whatever comes."""
         watermark = self._watermarks[RIGHT]
         parts = []
         for right in rights:
@@ -136,7 +136,7 @@ class Finality:
     def awaits(
         self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent], *, is_covered: bool
     ) -> list[tuple[int, int]]:
-        """Return what a row of a left event waits for: sides, each with the watermark that one of them has to reach.
+        """Return the sides that a row of a left event waits for, each with the watermark that it has to reach.
 
         Args:
             left: The left event.
@@ -162,8 +162,8 @@ class Finality:
     def _part_awaits(
         self, left: StoredEvent, start: int, end: int, rights: Sequence[StoredEvent], *, is_covered: bool
     ) -> list[tuple[int, int]]:
-        """Return what a part of a left event waits for: it may go on past its end, or what is in it may change."""
-        watermark, known = self._watermarks[RIGHT], self._covered(rights)
+        """Return the same for a part of a left event: it may go on past its end, or what is in it may change."""
+        watermark, known = self._watermarks[RIGHT], self.covered(rights)
         if is_covered:
             sure_to = next((until for since, until in known if since <= start < until), start)
             if sure_to < end:
@@ -180,14 +180,3 @@ class Finality:
             return []
         awaited = [(LEFT, end + 1)] if end == left.end else []
         return awaited + ([(RIGHT, end + 1)] if watermark <= end else [])
-
-    def _covered(self, rights: Iterable[StoredEvent]) -> list[tuple[int, int]]:
-        """Return where right events, in order of their starts, live whatever comes."""
-        watermark, parts = self._watermarks[RIGHT], []
-        for right in rights:
-            least = right.end
-            if not self.is_fixed(RIGHT, right):
-                least = min(least, max(watermark, right.start + self._is_edge[RIGHT]))
-            if right.start < least:
-                parts.append((right.start, least))
-        return joined(parts)

@@ -21,7 +21,7 @@ class ModuleResults:
     """Results as columns.
 
     Attributes:
-        counts: How many rows each window has: one, unless an operator returned others.
+        counts: How many rows an operator has for each window; None of aggregates, which have one.
     """
 
     def __init__(self, task: TaskPayload, values: Sequence[list[Any]], at: Callable[[int], tuple[Key, Window]]) -> None:
@@ -34,12 +34,13 @@ class ModuleResults:
         """
         self._task, self._values, self._at = task, values, at
         self._row: Field | None = None
-        self.counts: IntArray = np.ones(len(values[0]), np.int64)
+        self.counts: IntArray | None = None
         if task.query.is_operator:
             self._row = task.query.bindings[0].module.result_field()
-            self.counts = np.fromiter(map(len, values[0]), np.int64, len(values[0]))
-            owners, _ = expanded(self.counts)
+            counts = np.fromiter(map(len, values[0]), np.int64, len(values[0]))
+            owners, _ = expanded(counts)
             self._values, self._at = [list(chain.from_iterable(values[0]))], lambda row: at(int(owners[row]))
+            self.counts = counts
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         """Return a result column: of an aggregate, or of a field of an operator's rows.

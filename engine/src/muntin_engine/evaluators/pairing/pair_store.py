@@ -34,7 +34,7 @@ class Joined(NamedTuple):
 
 
 class Met(NamedTuple):
-    """What a batch brought.
+    """The outcome of a batch.
 
     Attributes:
         pairs: The pairs that have an event of it.
@@ -52,11 +52,7 @@ class Met(NamedTuple):
 
 
 class PairStore:
-    """The events of one bucket.
-
-    Attributes:
-        row_bytes: The bytes of a row in the log, on average.
-    """
+    """The events of one bucket."""
 
     def __init__(self) -> None:
         self._keys = KeyTable()

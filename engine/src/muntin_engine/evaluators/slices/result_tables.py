@@ -31,15 +31,17 @@ def run_tables(task: TaskPayload, complete: Complete[WindowRuns]) -> Iterator[pa
 
     results = ModuleResults(task, runs.values, at)
     firsts = np.array(runs.firsts, np.int64)
-    run_of_window, number = expanded(np.subtract(runs.lasts, runs.firsts))
-    window_of_row, number_of_row = expanded(results.counts[run_of_window])
-    run_of_row = run_of_window[window_of_row]
-    first_row_of_run = np.cumsum(results.counts) - results.counts
+    run_of_row, number = expanded(np.subtract(runs.lasts, runs.firsts))
+    result_of_row = run_of_row
+    if results.counts is not None:
+        window_of_row, number_of_row = expanded(results.counts[run_of_row])
+        run_of_row, number = run_of_row[window_of_row], number[window_of_row]
+        result_of_row = (np.cumsum(results.counts) - results.counts)[run_of_row] + number_of_row
     columns = list(zip(*runs.keys, strict=True)) if task.keys else []
     keys = [pa.array(column, key).take(pa.array(run_of_row)) for column, key in zip(columns, task.keys, strict=True)]
-    taken = pa.array(first_row_of_run[run_of_row] + number_of_row)
+    taken = pa.array(result_of_row)
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         return results.column(place, field, arrow_type).take(taken)
 
-    yield from window_tables(task, complete.place, firsts[run_of_row] + number[window_of_row], keys, output)
+    yield from window_tables(task, complete.place, firsts[run_of_row] + number, keys, output)
