@@ -11,6 +11,7 @@ from __future__ import annotations
 import pytest
 
 from muntin import ClipPolicy, EmitPolicy, OutputContract, TimestampPolicy
+from muntin.testing.scripts import Script
 from muntin.testing.streams import random_stream, split
 from tests.differential.cases import WINDOWS, Case, under_one_emission, until_closed
 from tests.differential.drive import check, run
@@ -38,6 +39,18 @@ def test_windows_over_starts_close_in_any_order(count: int, emit: EmitPolicy) ->
         case = Case(f"count by start {count}", shape, emit=emit)
         stream = random_stream(seed, keys=("a",), events=40, starts=range(120), disorder=3, punctuation=0.6)
         check(case, split(until_closed(stream), seed, cuts=0.5), run)
+
+
+@EVERY_EMISSION
+def test_an_event_between_two_windows_is_not_waited_for(emit: EmitPolicy) -> None:
+    """Windows open at 0 and 7. The event that starts at 4 is in neither, and ends at 30, or later.
+
+    The window at 7 is closed at 21; it does not hold the output watermark back.
+    """
+    stream = Script().insert(1, 0, 3).insert(2, 4, 30).insert(3, 5, 6).insert(4, 7, 16)
+    for shape in ("aggregate", "time-sensitive incremental aggregate that removes"):
+        case = Case("every third start", shape, emit=emit)
+        check(case, stream.punctuate(21).batch().revise(2, 40).punctuate(41), run)
 
 
 @EVERY_EMISSION

@@ -14,7 +14,7 @@ from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.general.emission import Emission
-from muntin_engine.evaluators.general.indexes import StoredEvent
+from muntin_engine.evaluators.general.indexes import StoredEvent, by_since
 from muntin_engine.evaluators.general.key_state import KeyState
 
 
@@ -37,7 +37,12 @@ def closing_limit(query: EvaluatorQuery, state: KeyState, watermark: int) -> int
     limit = boundary_limit(query, watermark)
     if not query.waits_for_ends or watermark in (EARLIEST, INFINITY):
         return limit
-    return min([limit, *(event.since for event in movable(state, watermark))])
+    waiting = movable(state, watermark)
+    if not state.closes_out_of_order:
+        return min([limit, *(event.since for event in waiting)])
+    # an event between two windows is waited for by none of them
+    waiting.sort(key=by_since)
+    return next((e.since for e in waiting if state.assigner.overlapping(e.since, e.until, limit)), limit)
 
 
 def movable(state: KeyState, watermark: int) -> list[StoredEvent]:
