@@ -22,6 +22,7 @@ from tests.nexmark.modules import HighestBids, HotItems
 
 beam = pytest.importorskip("apache_beam", reason="apache-beam is not installed")
 direct = pytest.importorskip("apache_beam.runners.direct.direct_runner", reason="apache-beam is not installed")
+fn_api = pytest.importorskip("apache_beam.runners.portability.fn_api_runner", reason="apache-beam is not installed")
 options = pytest.importorskip("apache_beam.options.pipeline_options", reason="apache-beam is not installed")
 test_stream = pytest.importorskip("apache_beam.testing.test_stream", reason="apache-beam is not installed")
 nexmark = "apache_beam.testing.benchmarks.nexmark"
@@ -113,25 +114,39 @@ def by_clock(bids: Sequence[Bid]) -> Any:
     return stream.advance_processing_time(100).advance_watermark_to_infinity()
 
 
-def by_beam(query: Any, metadata: dict[str, int], stream: Any, folder: Path) -> list[tuple[int, int, Any]]:
-    """Return the start and the end of the window of each row of a query, and the row."""
+def by_beam(
+    query: Any, metadata: dict[str, int], stream: Any, folder: Path, *, at_once: bool = False
+) -> list[tuple[int, int, Any]]:
+    """Return the start and the end of the window of each row of a query, and the row.
+
+    Args:
+        query: The module of the query.
+        metadata: What it is told.
+        stream: The input.
+        folder: Where rows are written to.
+        at_once: True for an input that is all there, on the runner that has state and timers.
+    """
     file = folder / "rows"
-    streaming = options.PipelineOptions()
-    streaming.view_as(options.StandardOptions).streaming = True
-    with beam.Pipeline(runner=direct.BundleBasedDirectRunner(), options=streaming) as pipeline:
-        _ = query.load(pipeline | stream, metadata) | "written" >> beam.ParDo(Write(str(file)))
+    file.touch()
+    told = options.PipelineOptions([])
+    told.view_as(options.StandardOptions).streaming = not at_once
+    runner = fn_api.FnApiRunner() if at_once else direct.BundleBasedDirectRunner()
+    with beam.Pipeline(runner=runner, options=told) as pipeline:
+        _ = query.load(pipeline | stream, metadata, told) | "written" >> beam.ParDo(Write(str(file)))
     return [tuple(json.loads(line)) for line in file.read_text().splitlines()]
 
 
 class Write(beam.DoFn):
-    """Append each row with its window to a file; of a bid, the fields."""
+    """Append each row with its window to a file; of a bid, the fields, and of other things by name."""
 
     def __init__(self, file: str) -> None:
         self.file = file
 
     def process(self, row, window=beam.DoFn.WindowParam):
         if isinstance(row, model.Bid):
-            row = [row.auction, row.bidder, row.price, row.date_time]
+            row = [row.auction, row.bidder, row.price, model.unnest_to_json(row.date_time)]
+        elif not isinstance(row, dict):
+            row = model.construct_json_dict(row)
         with open(self.file, "a") as lines:
             lines.write(json.dumps([*map(ticks, window_of(window)), row]) + "\n")
 

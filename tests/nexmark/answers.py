@@ -14,6 +14,18 @@ from tests.nexmark.site import Auction, Site
 
 Rows = Counter[tuple[Any, ...]]
 
+USD_TO_EURO = 0.89
+
+
+def prices_in_euros(bids: Sequence[Bid]) -> Rows:
+    """Return the bids, with their prices in dollars converted (query 1)."""
+    return Counter((bid.auction, bid.bidder, bid.price * USD_TO_EURO, bid.at) for bid in bids)
+
+
+def bids_for_some(bids: Sequence[Bid], skip: int) -> Rows:
+    """Return (auction, price) of the bids for auctions whose numbers can be divided by one (query 2)."""
+    return Counter((bid.auction, bid.price) for bid in bids if bid.auction % skip == 0)
+
 
 def hot_items(bids: Sequence[Bid], size: int, period: int) -> Rows:
     """Return (start, auction, bids) of the auctions with the most bids in each window (query 5)."""
@@ -101,11 +113,17 @@ def price_per_category(site: Site, size: int, period: int) -> Rows:
     return Counter((*of, sum(some) / len(some)) for of, some in prices.items())
 
 
-def price_per_seller(site: Site) -> Rows:
-    """Return (seller, mean price) of the last ten auctions that each seller sold, by their last moments (query 6)."""
+def price_per_seller(site: Site, *, by_bids: bool = False) -> Rows:
+    """Return (seller, mean price) of the last ten auctions that each seller sold (query 6).
+
+    Args:
+        site: What happened.
+        by_bids: True if the last are those of the latest bids, as Beam has it; by the ends of auctions otherwise.
+    """
     sold: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for auction, bid in winning_bids(site):
-        sold[auction.seller].append((auction.expires, auction.id, bid.price))
+        last = (bid.at, bid.price) if by_bids else (auction.expires, auction.id)
+        sold[auction.seller].append((*last, bid.price))
     means = {seller: [price for _, _, price in sorted(some)[-10:]] for seller, some in sold.items()}
     return Counter((seller, sum(prices) / len(prices)) for seller, prices in means.items())
 
