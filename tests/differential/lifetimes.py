@@ -55,14 +55,15 @@ def changed(change: LifetimeChange, life: Life) -> Life | None:
         return None if end == INFINITY else Life(end, end + 1, payload)
     assert isinstance(change, Align)
     kind = change.windows
-    covered = [window for window in _windows(kind) if window.start < end and start < window.end]
+    furthest = 400 if end == INFINITY else max(400, end)
+    covered = [window for window in _windows(kind, furthest) if window.start < end and start < window.end]
     return Life(covered[0].start, INFINITY if end == INFINITY else covered[-1].end, payload)
 
 
-def _windows(kind: WindowSpecification) -> list[Window]:
-    """Return the windows of a grid that are anywhere near the events of these streams."""
+def _windows(kind: WindowSpecification, furthest: int = 400) -> list[Window]:
+    """Return the windows of a grid from before the events of these streams on, up to a tick."""
     assert isinstance(kind, HoppingWindows)
-    return [Window(first, first + kind.size) for first in range(kind.offset - 60 * kind.hop, 400, kind.hop)]
+    return [Window(first, first + kind.size) for first in range(kind.offset - 60 * kind.hop, furthest, kind.hop)]
 
 
 def watermark(changes: Sequence[LifetimeChange], tick: int, *, ends_move: bool) -> int:

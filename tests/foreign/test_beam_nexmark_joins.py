@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, Event, Insertion, Punctuation
-from muntin.testing import KeyedChange, Script, band_disorder
+from muntin.testing import KeyedChange, Script, band_disorder, split
 from tests.foreign.test_beam_nexmark import beam, by_beam, instant, model, nexmark, test_stream, ticks
 from tests.nexmark.answers import (
     bids_for_some,
@@ -53,12 +53,16 @@ def of_beam(happened: Person | Auction | Bid, *, in_ticks: bool = False) -> Any:
     return beam.window.TimestampedValue(found, instant(happened.at))
 
 
+def all_of(site: Site) -> list[Person | Auction | Bid]:
+    return [*site.people, *site.auctions, *site.bids]
+
+
 class AtOnce(beam.PTransform):
     """All that happens on a site, without an order."""
 
     def __init__(self, site: Site) -> None:
         super().__init__()
-        self.happened = [*site.people, *site.auctions, *site.bids]
+        self.happened = all_of(site)
 
     def expand(self, pipeline):
         return pipeline | beam.Create(self.happened) | beam.Map(of_beam)
@@ -66,11 +70,11 @@ class AtOnce(beam.PTransform):
 
 def arriving(site: Site, *, in_ticks: bool = False, with_watermarks: bool = True) -> Any:
     """Return what happens on a site as Beam's test stream, in disorder of up to eight seconds."""
-    happened = sorted([*site.people, *site.auctions, *site.bids], key=lambda one: one.at)
+    happened = sorted(all_of(site), key=lambda one: one.at)
     changes = [KeyedChange(None, Insertion(id, Event.point(one.at, one))) for id, one in enumerate(happened)]
     script = band_disorder(Script((*changes, Punctuation(INFINITY))), 8 * SECOND, seed=7, every=SECOND)
     stream = test_stream.TestStream()
-    for batch in script.batches():
+    for batch in split(script, 7, cuts=0.05).batches():
         stream.add_elements([of_beam(step.change.event.payload, in_ticks=in_ticks) for step in batch.changes])
         if with_watermarks and batch.punctuation not in (None, INFINITY):
             stream.advance_watermark_to(instant(batch.punctuation))
@@ -84,7 +88,7 @@ def test_query_0_passes_everything_on(seed: int, tmp_path: Path) -> None:
     bids = Counter(tuple(row) for *_, row in found if isinstance(row, list))
     assert bids == Counter(site.bids)
     ids = Counter(row["id"] for *_, row in found if isinstance(row, dict))
-    assert ids == Counter(one.id for one in (*site.people, *site.auctions))
+    assert ids == Counter([one.id for one in site.people] + [one.id for one in site.auctions])
 
 
 @SEEDS
@@ -175,5 +179,4 @@ def test_query_10_logs_each_event_once_in_a_file_of_its_window(
     files = [json.loads(line) for line in (tmp_path / "files").read_text().splitlines()]
     assert len({tuple(name) for *name, _ in files}) == len(files)
     rows = Counter((start, at) for start, *_, some in files for at in some)
-    happened = (*site.people, *site.auctions, *site.bids)
-    assert rows == Counter((one.at - one.at % PERIOD, one.at) for one in happened)
+    assert rows == Counter((one.at - one.at % PERIOD, one.at) for one in all_of(site))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from muntin import IncrementalOperator, Operator
+from muntin import IncrementalOperator, Operator, StreamOperator
 from tests.nexmark.bids import Bid
+
+Row = TypeVar("Row")
 
 
 class HotItem(NamedTuple):
@@ -47,3 +49,27 @@ class HighestBids(Operator[Bid, Bid]):
     def compute_result(self, payloads: Sequence[Bid]) -> list[Bid]:
         highest = max(bid.price for bid in payloads)
         return sorted(bid for bid in payloads if bid.price == highest)
+
+
+class Passed(StreamOperator[Row, list[Row], Row]):
+    """Return each event as it is."""
+
+    name, version = "nexmark.passed", "1.0"
+
+    def create_state(self) -> list[Row]:
+        return []
+
+    def on_event(self, state: list[Row], payload: Row, time: int) -> list[Row]:
+        return [payload]
+
+    def is_empty(self, state: list[Row]) -> bool:
+        return True
+
+
+class Logged(Operator[Row, Row]):
+    """Return all rows of a window, or of a firing, in an order of their own."""
+
+    name, version = "nexmark.logged", "1.0"
+
+    def compute_result(self, payloads: Sequence[Row]) -> list[Row]:
+        return list(payloads)

@@ -1,4 +1,4 @@
-"""The numbered queries of Jin Li's *Window Queries over Data Streams* (2008), those without a join.
+"""The numbered queries of Jin Li's *Window Queries over Data Streams* (2008), those of one stream.
 
 Each test says its query in a sentence, names the window and the module that answer it, and compares with the answer
 that follows from the definition of the extents. The engine's evaluators must agree on the first packets.
