@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin import QueryError, tumbling
-from muntin_engine import Query, events, module
+from muntin_engine import Query, events
 from muntin_engine.api.query import WindowedStream
 from muntin_engine.api.request import ModuleCall
 from muntin_engine.exchange.shuffle import from_blob
@@ -120,12 +120,3 @@ def test_a_stream_and_a_static_input_do_not_meet(spark: SparkSession, tmp_path: 
     folder = write_batches(tmp_path / "rides", tables(Ride, RIDES)[:1])
     with pytest.raises(QueryError, match="all streams, or all static DataFrames"):
         query(read_stream(spark, folder), spark.createDataFrame(tables(Toll, TOLLS)[0]))
-
-
-def test_results_of_a_query_are_not_one_of_several_inputs(spark: SparkSession, tmp_path: Path) -> None:
-    rides = read_stream(spark, write_batches(tmp_path / "rides", tables(Ride, RIDES)[:1]))
-    counted = events(rides, at="start", delay=0).window(tumbling(10)).aggregate(n=module("stats.count")).as_events()
-    beside = (replace(events(rides, at="start"), name="rides"),)
-    stream = WindowedStream(replace(counted, name="counted"), tumbling(10), beside=beside)
-    with pytest.raises(QueryError, match=r"as_events\(\) beside another stream"):
-        stream.aggregate(n=ModuleCall(Kilometres, ("n",)))

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import INFINITY, Event, JoinKind, tumbling
 from muntin.testing import join
-from muntin_engine import Query, events, module
+from muntin_engine import Query, events, module, union
 from tests.joins.drive import lasting
 from tests.spark.running import collect, read_stream, run_together, write_batches
 
@@ -74,7 +74,14 @@ def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
     points = events(rides, key="car", at="since", change="change", buckets=2).extend(5)
     near = points.join(events(fares, key="plate", at="at", change="change").extend(5), columns={"km": "km"})
     assert near.plan.choice.evaluator == "pairing"
-    return {"final": final, "counted": counted, "near": near}
+    starts = events(rides, key="car", at="since", change="change", buckets=2)
+    begun = starts.window(tumbling(10)).aggregate(n=module("stats.count")).as_events(key="car", buckets=2)
+    known = events(fares, key="plate", at="at", change="change", buckets=2).window(tumbling(5))
+    five = known.aggregate(m=module("stats.count")).as_events(key="plate", buckets=2)
+    ten = five.window(tumbling(10)).aggregate(m=module("stats.sum", "m")).as_events(key="plate", buckets=2)
+    of_results = begun.join(ten, columns={"n": "n"}, other={"m": "m"})
+    united = union(begun=begun, known=five).window(tumbling(20)).aggregate(n=module("stats.count"))
+    return {"final": final, "counted": counted, "near": near, "of results": of_results, "united": united}
 
 
 def wanted(expected: Mapping[str, Sequence[Sequence[Event[Any]]]] = EXPECTED) -> list[tuple[Any, ...]]:
@@ -106,7 +113,7 @@ def counts() -> list[tuple[str, int, int]]:
 
 def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkSession, tmp_path: Path) -> None:
     rides, fares, checkpoint = tables(RIDES, 0), tables(FARES, 1), tmp_path / "checkpoint"
-    output: dict[str, list[dict[str, Any]]] = {"final": [], "counted": [], "near": []}
+    output: dict[str, list[dict[str, Any]]] = {"final": [], "counted": [], "near": [], "of results": [], "united": []}
     for count in (2, 4):
         folders = [write_batches(tmp_path / name, given[:count]) for name, given in (("r", rides), ("f", fares))]
         asked = queries(*(read_stream(spark, folder) for folder in folders))
@@ -118,6 +125,10 @@ def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkS
     assert found(output["final"]) == wanted()
     near = [(row["car"], *row["lifetime"].values(), row["km"]) for row in output["near"]]
     assert sorted(near) == [("a", 4, 8, 15), ("b", 4, 7, 20)]
+    of_results = [(row["car"], *row["lifetime"].values(), row["n"], row["m"]) for row in output["of results"]]
+    assert sorted(of_results) == [("a", 0, 10, 1, 2), ("b", 0, 10, 2, 1)]
+    united = [(row["car"], row["window"]["start"], row["n"]) for row in output["united"]]
+    assert sorted(united) == [("a", 0, 3), ("a", 20, 1), ("b", 0, 2), ("b", 20, 2)]
     assert sorted((row["car"], row["window"]["start"], row["n"]) for row in output["counted"]) == counts()
 
 

@@ -128,6 +128,23 @@ def chained(stream: DataFrame, inner: Any, size: int) -> Query:
     return first.as_events(key="key", buckets=2).window(tumbling(size)).aggregate(total=module(First, "total"))
 
 
+def test_each_side_of_a_join_of_results_has_the_state_of_its_own_query(story: Story) -> None:
+    def joined(left: int, right: int) -> Query:
+        stream = story.grown_to(1)
+        known, other = (totals(stream, First, window=tumbling(size)).as_events(key="key") for size in (left, 5))
+        longer = other.window(tumbling(right)).aggregate(total=module(First, "total"))
+        return known.join(longer.as_events(key="key"), columns={"n": "total"}, other={"m": "total"})
+
+    story.stream(joined(10, 20), story.checkpoint)
+    joined(10, 20).check_checkpoint(story.checkpoint)
+    with pytest.raises(StateMismatchError) as caught:
+        joined(30, 40).check_checkpoint(story.checkpoint)
+    assert caught.value.differences == (
+        Difference("window of query 2 of 4", "tumbling(20)", "tumbling(40)"),
+        Difference("window of query 3 of 4", "tumbling(10)", "tumbling(30)"),
+    )
+
+
 def test_every_query_of_a_chain_is_checked(story: Story) -> None:
     story.write(chained(story.grown_to(1), tumbling(10), 100))
     refused: Sequence[tuple[Query, str]] = (

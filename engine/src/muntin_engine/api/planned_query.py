@@ -64,7 +64,7 @@ class PlannedQuery:
         plan: What will be evaluated, and how.
         metrics_name: The name of a streaming query in its metrics (see `Query.results`).
         is_timed: True if it reports how long its stages and modules take.
-        inner: The plans of the queries whose results are its input, the first one first.
+        inner: The plans of the queries whose results it reads; see `InputRequest`.
         is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
             other queries in the same query of Spark's; `batch_metrics` says what they are called.
     """

@@ -32,7 +32,7 @@ from muntin_engine.api.arguments import (
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
 from muntin_engine.api.payload import ChangesPayload
-from muntin_engine.api.request import JoinRequest, ModuleCall, WindowRequest
+from muntin_engine.api.request import JoinRequest, ModuleCall, WindowRequest, plans_before
 from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.evaluators.registry import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
@@ -314,7 +314,7 @@ def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query
     from muntin_engine.spark.planning import plan_query
 
     sources, plan = plan_query(request, modules)
-    return Query(sources, plan, inner=tuple(plan for stream in request.streams for plan in stream.inner))
+    return Query(sources, plan, inner=plans_before(request.streams))
 
 
 @dataclass(frozen=True, repr=False)

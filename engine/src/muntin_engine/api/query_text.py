@@ -31,7 +31,7 @@ def text_of(plan: Plan) -> str:
 
 def html_of(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     """Return the explanation of a query, and of those before it, as tables for a notebook."""
-    tables = [_table(topics_of(one, is_chained=place > 0)) for place, one in enumerate([*inner, plan])]
+    tables = [_table(topics_of(one)) for one in (*inner, plan)]
     return f"<div><pre>{escape(text_of(plan))}</pre>{''.join(tables)}</div>"
 
 

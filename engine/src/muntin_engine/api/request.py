@@ -5,7 +5,7 @@ The classes that a query writer calls derive from these and add the calls, so no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -80,7 +80,7 @@ class InputRequest:
         most_held: How many events a key may hold before new ones are shed; None if none are.
         buckets: Over how many buckets keys are spread.
         unit: The unit of integer times.
-        inner: The plans of the queries whose results are the events, the first one first.
+        inner: The plans of the queries whose results are the events, as `plans_before` orders them.
         name: The name among the inputs of the query; empty if it is the only one.
     """
 
@@ -165,3 +165,12 @@ class WindowRequest:
     def streams(self) -> tuple[InputRequest, ...]:
         """All event streams of the query."""
         return (self.events, *self.beside)
+
+
+def plans_before(streams: Sequence[InputRequest]) -> tuple[Plan, ...]:
+    """Return the plans of all queries whose results are among some streams, each after those that it reads itself.
+
+    Spark numbers the stateful operators of a query from the last one backwards, and those of the first stream before
+    those of the next. This is the reverse of its order, so that the state in a checkpoint has the place of its plan.
+    """
+    return tuple(plan for stream in reversed(streams) for plan in stream.inner)

@@ -8,6 +8,7 @@ from typing import Final, Never
 
 from muntin import Punctuated, QueryError
 from muntin_engine.api.query import EventStream
+from muntin_engine.api.request import plans_before
 from muntin_engine.core.lifetimes import LifetimeChange, PointsAtStart, ToEdges
 from muntin_engine.plan.inputs import MOST_SOURCES
 
@@ -50,11 +51,6 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
             "samples, which last until the next one of their key, and events with ends do not make one stream\n"
             "  give the samples a duration, set_duration(...), or make samples of all, to_edges()"
         )
-    if sum(bool(stream.inner) for stream in streams.values()) > 1:
-        raise QueryError(
-            "a union has the results of one query at most yet\n"
-            "  write the others with write(results=...), and read them as streams of their own"
-        )
     df, roles, rules, heartbeats = melded(streams)
     if len(rules) > MOST_SOURCES:
         raise QueryError(f"a union has up to {MOST_SOURCES} sources, got {len(rules)}")
@@ -70,7 +66,7 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         heartbeats=heartbeats,
         clock=next((stream.clock for stream in streams.values() if stream.clock is not None), None),
         lifetime_changes=tuple(common[kind] for kind in kinds if len(kinds) == 1 and kind in common),
-        inner=tuple(plan for stream in streams.values() for plan in stream.inner),
+        inner=plans_before(list(streams.values())),
     )
 
 

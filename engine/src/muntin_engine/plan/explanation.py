@@ -29,7 +29,7 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 
     Args:
         plan: The query.
-        inner: The queries whose results are its input, the first one first; each is explained as well, before it.
+        inner: The queries whose results it reads, each after those that it reads itself; they are explained as well.
 
     The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
     are spread; `where`, what new events must meet, if there is a filter; `events`, what becomes of their lifetimes and
@@ -41,26 +41,17 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind the
     input's, and why.
     """
-    plans = [*inner, plan]
-    told = [
-        "\n".join(f"{title:<12}{text}" for title, text in topics_of(one, is_chained=place > 0))
-        for place, one in enumerate(plans)
-    ]
+    told = ["\n".join(f"{title:<12}{text}" for title, text in topics_of(one)) for one in (*inner, plan)]
     return "\n\n".join(told)
 
 
-def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
-    """Return the lines of `explain_plan` on one query, each as its topic and what is said of it.
-
-    Args:
-        plan: The query.
-        is_chained: True if its input is the results of another one.
-    """
+def topics_of(plan: Plan) -> list[tuple[str, str]]:
+    """Return the lines of `explain_plan` on one query, each as its topic and what is said of it."""
     evaluator = evaluator_of(plan)
     of_inputs = [
         (title, f"{given.name}: {text}" if given.name else text)
         for given in plan.inputs
-        for title, text in _topics_of_input(plan, given, is_chained=is_chained)
+        for title, text in _topics_of_input(plan, given)
     ]
     emit = f"emit {plan.written_emit or plan.emit}"
     windows = f"{plan.spelled_window}, {_explain_policies(plan)}" if plan.is_windowed else "none, each event by itself"
@@ -86,11 +77,11 @@ def topics_of(plan: Plan, *, is_chained: bool = False) -> list[tuple[str, str]]:
     ]
 
 
-def _topics_of_input(plan: Plan, given: Input, *, is_chained: bool) -> list[tuple[str, str]]:
+def _topics_of_input(plan: Plan, given: Input) -> list[tuple[str, str]]:
     return [
         *([("where", _explain_filter(given))] if given.columns.conditions else []),
         *(("events", text) for text in _explain_changes(plan, given)),
-        ("progress", _CHAINED if is_chained else _explain_progress(plan, given)),
+        ("progress", _CHAINED if given.is_chained else _explain_progress(plan, given)),
         ("late", _explain_late(plan, given)),
         *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
     ]

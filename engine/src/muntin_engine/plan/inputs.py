@@ -42,6 +42,7 @@ class Input:
         lifetime_changes: What becomes of the lifetimes of events, one change after the other.
         rules: The rules of each source, where these were streams of their own that were united; they come before those
             of the input. None otherwise.
+        is_chained: True if it is the results of another query.
     """
 
     columns: Columns
@@ -56,6 +57,7 @@ class Input:
     most_held: int | None = None
     lifetime_changes: tuple[LifetimeChange, ...] = ()
     rules: tuple[SourceRules, ...] = ()
+    is_chained: bool = False
 
     @cached_property
     def given_lifetimes(self) -> Lifetimes:

@@ -140,6 +140,7 @@ class _Stream:
             most_held=request.most_held,
             lifetime_changes=scale.resolve(request.lifetime_changes),
             rules=scale.resolve(request.rules),
+            is_chained=bool(request.inner) and not request.rules,
         )
 
     def projected(self, buckets: int, scale: AxisScale) -> Projection:
@@ -168,18 +169,13 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     """Return the projected inputs of a query, and its plan.
 
     Raises:
-        QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, the
-            results of a query are one of several inputs, or what the planner raises.
+        QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, or
+            what the planner raises.
     """
     first, *others = streams = [_Stream.of(stream) for stream in request.streams]
     events = request.events
     if any(other.request.df.isStreaming != events.df.isStreaming for other in others):
         raise QueryError("the inputs of a query are all streams, or all static DataFrames; got both")
-    if others and any(stream.inner for stream in request.streams):
-        raise QueryError(
-            "the results of a query cannot be one of several inputs yet: got as_events() beside another stream\n"
-            "  write the results with write(results=...), and read them as a stream of their own"
-        )
     if any(
         (other.axis, other.places, other.request.unit) != (first.axis, first.places, events.unit) for other in others
     ):

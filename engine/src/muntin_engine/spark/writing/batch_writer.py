@@ -70,7 +70,7 @@ class Written(NamedTuple):
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """The plans: those of the queries whose results are read, the first one first, then those of the queries."""
+        """The plans: those of the queries whose results are read, then those of the queries themselves."""
         return (*self.queries[0].inner, *(query.plan for query in self.queries))
 
     @property
