@@ -102,7 +102,22 @@ class Variable:
     growth: Growth | None = dataclasses.field(default=None, compare=False, repr=False, kw_only=True)
 
 
-DataType: TypeAlias = Scalar | ListOf | MapOf | Struct | Variable
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A payload of one of several inputs, each with a record of its own; only the input of a module is so.
+
+    Attributes:
+        inputs: The inputs by name, each a `Struct` whose `make` is the class of its payloads.
+    """
+
+    inputs: tuple[Field, ...]
+
+    def input_of(self, payload: object) -> Field | None:
+        """Return the input that a payload is of, by its class; None if it is of none."""
+        return next((part for part in self.inputs if type(payload) is getattr(part.type, "make", None)), None)
+
+
+DataType: TypeAlias = Scalar | ListOf | MapOf | Struct | Variable | OneOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +246,8 @@ def _describe_union(annotation: object, arguments: tuple[object, ...], name: str
     some = [argument for argument in arguments if argument is not type(None)]
     if len(some) != 1:
         raise ModuleDefinitionError(
-            f"{annotation!r} has no single column type; only X | None is a union a column can hold"
+            f"{annotation!r} has no single column type; only X | None is a union a column can hold\n"
+            "  what a module reads may also be a union of dataclasses or NamedTuples: a record for each of its inputs"
         )
     return dataclasses.replace(_describe(some[0], name, within), is_nullable=True)
 
@@ -321,6 +337,8 @@ def _with_parts(field: Field, change: Callable[[Field], Field]) -> Field:
         data_type = MapOf(change(data_type.key), change(data_type.value))
     elif isinstance(data_type, Struct):
         data_type = Struct(tuple(map(change, data_type.fields)), data_type.make)
+    elif isinstance(data_type, OneOf):
+        data_type = OneOf(tuple(map(change, data_type.inputs)))
     return dataclasses.replace(field, type=data_type)
 
 
@@ -337,6 +355,8 @@ def _parts(data_type: DataType) -> Sequence[Field]:
         return (data_type.element,)
     if isinstance(data_type, MapOf):
         return (data_type.key, data_type.value)
+    if isinstance(data_type, OneOf):
+        return data_type.inputs
     return data_type.fields if isinstance(data_type, Struct) else ()
 
 
@@ -359,4 +379,6 @@ def _spell_type(data_type: DataType) -> str:
         return f"list[{spell(data_type.element)}]"
     if isinstance(data_type, MapOf):
         return f"map[{spell(data_type.key)}, {spell(data_type.value)}]"
+    if isinstance(data_type, OneOf):
+        return " or ".join(f"{part.name}: {spell(part)}" for part in data_type.inputs)
     return "struct<" + ", ".join(f"{part.name}: {spell(part)}" for part in data_type.fields) + ">"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muntin.errors import ModuleDefinitionError
-from muntin.schemas import Field, ListOf, MapOf, Struct, Variable, bind, describe, variables_in
+from muntin.schemas import Field, ListOf, MapOf, OneOf, Struct, Variable, bind, describe, variables_in
 
 
 def observed(field: Field, values: Sequence[object]) -> Field:
@@ -52,6 +52,9 @@ def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
     kind = field.type
     if isinstance(kind, Struct):
         return [(part, part_of(value, part.name, place)) for place, part in enumerate(kind.fields)]
+    if isinstance(kind, OneOf):
+        part = kind.input_of(value)
+        return [] if part is None else [(part, value)]
     if isinstance(kind, ListOf):
         return [(kind.element, part) for part in value]
     if isinstance(kind, MapOf):

@@ -13,7 +13,7 @@ from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.made import maker
 from muntin.modules.module import Module
 from muntin.modules.spreading import FieldsOf
-from muntin.schemas import Field, Struct
+from muntin.schemas import Field, OneOf, Struct
 
 
 def skipping_nulls(module: str | type[Module]) -> type[Any]:
@@ -45,16 +45,18 @@ class _SkippingNulls(Counting):
     def input_field(cls) -> Field:
         """Return the wrapped module's, with nulls."""
         field = cls._wrapped.input_field()
-        if not isinstance(field.type, Struct):
-            return replace(field, is_nullable=True)
-        parts = tuple(replace(part, is_nullable=True) for part in field.type.fields)
-        return replace(field, type=Struct(parts, field.type.make), is_nullable=True)
+        if isinstance(field.type, OneOf):
+            return replace(field, type=OneOf(tuple(map(_with_nulls, field.type.inputs))))
+        return replace(_with_nulls(field), is_nullable=True)
 
     def _see(self, members: Sequence[Any]) -> Sequence[object]:
         return [member for member in members if not self._is_null(self._payload_of(member))]
 
     def _is_null(self, payload: object) -> bool:
         kind = self._wrapped.input_field().type
+        if isinstance(kind, OneOf):
+            part = kind.input_of(payload)
+            kind = kind if part is None else part.type
         if payload is None or not isinstance(kind, Struct):
             return payload is None
         return any(part is None for part in FieldsOf(tuple(part.name for part in kind.fields))(payload))
@@ -73,7 +75,15 @@ def _skipping_nulls(cls: type[Module]) -> type[Any]:
         cls,
         _SkippingNulls,
         ("of_present", "without nulls"),
-        with_null(payload),
+        payload if cls.input_fields() else with_null(payload),
         result if cls.is_operator else with_null(result),
         form,
     )
+
+
+def _with_nulls(field: Field) -> Field:
+    """Return a type with nulls: of a record, in its fields."""
+    if not isinstance(field.type, Struct):
+        return replace(field, is_nullable=True)
+    parts = tuple(replace(part, is_nullable=True) for part in field.type.fields)
+    return replace(field, type=Struct(parts, field.type.make))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, cast
 from typing_extensions import TypeVar
 
 from muntin.components import ColumnarState, Component
+from muntin.errors import ModuleDefinitionError
 from muntin.modules.module import Module
 from muntin.schemas import Field
 
@@ -105,6 +106,20 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
             An array of n results of the declared type, with one axis: a list or a record is an element of an array of
             type `object`. Masked entries of a `numpy.ma.MaskedArray` and NaT are null.
         """
+
+    @classmethod
+    def check_definition(cls) -> None:
+        """Raise unless the class can be used in a query.
+
+        Raises:
+            ModuleDefinitionError: As `Module.check_definition`; or it reads several inputs.
+        """
+        super().check_definition()
+        if several := cls.input_fields():
+            raise ModuleDefinitionError(
+                f"{cls.name} reads {len(several)} inputs, and arrays are of one\n"
+                "  subclass IncrementalAggregate, which gets the payloads of all inputs one by one"
+            )
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         """Return the form that runs on arrays: the module itself (`SupportsColumns`)."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from muntin.errors import ModuleDefinitionError
+from muntin.modules.described_inputs import describe_input
 from muntin.modules.generics import type_arguments
 from muntin.modules.methods import check_methods
 from muntin.modules.names import check_aliases, check_name
 from muntin.modules.needs import Needs
+from muntin.modules.signatures import signature_of
 from muntin.policies import ClipPolicy, OutputContract
-from muntin.schemas import Field, Growth, describe, growing
+from muntin.schemas import Field, Growth, OneOf, describe, growing
 from muntin.versions import continues
 
 
@@ -65,8 +67,18 @@ class Module:
 
     @classmethod
     def input_field(cls) -> Field:
-        """Return the type of one payload, from the class's generics."""
-        return describe(cls._types()["input"], "input")
+        """Return the type of one payload, from the class's generics.
+
+        Where that is a union of records, such as `Order | Payment`, the module has an input for each of them. It gets
+        the events of all in one window, and tells them apart by their class.
+        """
+        return describe_input(cls._types()["input"], "input")
+
+    @classmethod
+    def input_fields(cls) -> tuple[Field, ...]:
+        """Return the inputs of a module that reads several, by name; nothing for one that reads a single stream."""
+        data_type = cls.input_field().type
+        return data_type.inputs if isinstance(data_type, OneOf) else ()
 
     @classmethod
     def result_field(cls) -> Field:
@@ -121,9 +133,24 @@ class Module:
             missing = ", ".join(sorted(cls.__abstractmethods__))  # type: ignore[attr-defined]
             raise ModuleDefinitionError(f"{name} does not define {missing}")
         check_methods(cls)
-        cls.input_field()
+        _check_inputs(cls)
         cls.result_field()
 
     @classmethod
     def _types(cls) -> dict[str, Any]:
         return type_arguments(cls, Module)
+
+
+def _check_inputs(cls: type[Module]) -> None:
+    """Refuse inputs of a module that cannot be named beside its parameters.
+
+    Raises:
+        ModuleDefinitionError: One has the name of a parameter, or an input cannot be described.
+    """
+    parameters = signature_of(cls).parameters
+    for part in cls.input_fields():
+        if part.name in parameters:
+            raise ModuleDefinitionError(
+                f"{cls.name} has an input and a parameter named {part.name}, and a query gives both by name\n"
+                "  rename the parameter, or the class of the input's record"
+            )

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
+from muntin.modules.described_inputs import describe_input
 from muntin.modules.signatures import taken_by
-from muntin.schemas import Struct, describe
+from muntin.schemas import Struct
 
 Spread: TypeAlias = Callable[[Any], tuple[Any, ...]]
 """Turns a payload into arguments."""
@@ -26,7 +27,7 @@ def spread_of(function: Callable[..., object], payload: object, skipped: int = 0
     taken = taken_by(function, skipped)
     if taken == []:
         return _nothing
-    data_type = describe(payload).type
+    data_type = describe_input(payload).type
     if isinstance(data_type, Struct) and (taken is None or len(taken) > 1):
         return FieldsOf(tuple(field.name for field in data_type.fields))
     return _whole

@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any, Final
 
 from muntin.axis import EARLIEST, INFINITY
-from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
+from muntin.schemas import Field, ListOf, MapOf, OneOf, Scalar, ScalarKind, Struct, spell
 
 
 def _is_long(value: object) -> bool:
@@ -62,6 +62,14 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
     if value is None and (field.is_nullable or (is_result and not path.startswith("a key of "))):
         return
     kind = field.type
+    if isinstance(kind, OneOf):
+        part = kind.input_of(value)
+        yield from (
+            [f"{path or 'it'} is {value!r}, expected {_spell(field)}"]
+            if part is None
+            else _misfits(part, value, path, is_result)
+        )
+        return
     if isinstance(kind, Scalar):
         is_fit = _ACCEPTS[kind.kind](value) and (not kind.values or value in kind.values)
     elif isinstance(kind, ListOf):

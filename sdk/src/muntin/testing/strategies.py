@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy
 from muntin.axis import INFINITY, moment
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
-from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
+from muntin.schemas import DataType, Field, ListOf, MapOf, OneOf, Scalar, ScalarKind, Struct
 from muntin.windows import Window
 
 _MOST_PARTS: Final = 3
@@ -26,7 +26,7 @@ def payloads(field: Field) -> SearchStrategy[Any]:
 
     Floats are finite and small multiples of 1/8, so that sums of them are exact; integers are small, so that equal
     ones are common; timestamps are aware and in UTC; of a `Literal` come the values that it names. A type variable,
-    and `Any`, is an integer. What may be null sometimes is.
+    and `Any`, is an integer. What may be null sometimes is. Payloads of several inputs come from any of them.
 
     Args:
         field: For example a module's `input_field()`.
@@ -79,6 +79,8 @@ def _of_type(data_type: DataType) -> SearchStrategy[object]:
     if isinstance(data_type, Struct):
         parts = st.fixed_dictionaries({field.name: payloads(field) for field in data_type.fields})
         return parts.map(lambda values: _make(data_type, values))
+    if isinstance(data_type, OneOf):
+        return st.one_of(*map(payloads, data_type.inputs))
     return _integers()
 
 

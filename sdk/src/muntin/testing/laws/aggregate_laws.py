@@ -8,9 +8,10 @@ from muntin.modules.aggregate import Aggregate, TimeSensitiveAggregate
 from muntin.testing.laws.definition import DefinitionLaws
 from muntin.testing.laws.lifetimes import ClipLaws
 from muntin.testing.laws.purity import PurityLaws
+from muntin.testing.laws.several_inputs import SeveralInputsLaws
 
 
-class AggregateLaws(DefinitionLaws, PurityLaws):
+class AggregateLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws):
     """The laws of an `Aggregate`: subclass it, give it a module, and pytest does the rest.
 
     Example:

@@ -11,12 +11,20 @@ from muntin.testing.laws.definition import DefinitionLaws
 from muntin.testing.laws.lifetimes import ClipLaws
 from muntin.testing.laws.purity import PurityLaws
 from muntin.testing.laws.removing import RemovingLaws
+from muntin.testing.laws.several_inputs import SeveralInputsLaws
 from muntin.testing.laws.states import StateLaws
 from muntin.testing.laws.upgrading import UpgradingLaws
 
 
 class IncrementalAggregateLaws(
-    DefinitionLaws, PurityLaws, StateLaws, RemovingLaws, CombiningLaws, UpgradingLaws, ColumnarFormLaws
+    DefinitionLaws,
+    PurityLaws,
+    SeveralInputsLaws,
+    StateLaws,
+    RemovingLaws,
+    CombiningLaws,
+    UpgradingLaws,
+    ColumnarFormLaws,
 ):
     """The laws of an `IncrementalAggregate`; those of an absent capability are skipped with a reason.
 
@@ -43,7 +51,7 @@ class IncrementalAggregateLaws(
 
 
 class TimeSensitiveIncrementalAggregateLaws(
-    DefinitionLaws, PurityLaws, StateLaws, RemovingLaws, UpgradingLaws, ClipLaws
+    DefinitionLaws, PurityLaws, SeveralInputsLaws, StateLaws, RemovingLaws, UpgradingLaws, ClipLaws
 ):
     """The laws of a `TimeSensitiveIncrementalAggregate`; used as `IncrementalAggregateLaws`."""
 

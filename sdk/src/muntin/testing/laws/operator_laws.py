@@ -8,9 +8,10 @@ from muntin.modules.operator import Operator, TimeSensitiveOperator
 from muntin.testing.laws.definition import DefinitionLaws
 from muntin.testing.laws.lifetimes import ClipLaws, LifetimeLaws
 from muntin.testing.laws.purity import PurityLaws
+from muntin.testing.laws.several_inputs import SeveralInputsLaws
 
 
-class OperatorLaws(DefinitionLaws, PurityLaws):
+class OperatorLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws):
     """The laws of an `Operator`, rows compared as a bag; used as `AggregateLaws`."""
 
     _subject_type: ClassVar[type] = Operator

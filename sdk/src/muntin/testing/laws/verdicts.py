@@ -145,7 +145,7 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
     laws, unknown = laws_for(subject), _unknown_arguments(subject, attributes)
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
     failed: dict[tuple[str, type], str] = {}
-    for test, statement in laws_of(laws).items():
+    for test, statement in laws_of(suite).items():
         outcome, reason = (Outcome.UNTRIED, unknown) if unknown else _try(suite, test, failed)
         yield Verdict(test.removeprefix("test_").replace("_", " "), statement, outcome, reason)
 

@@ -1,0 +1,60 @@
+"""The inputs of a module: one, or several streams whose events it gets in one window."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+from typing import Any, Final, Union, get_args, get_origin
+
+from muntin.errors import ModuleDefinitionError
+from muntin.schemas import Field, OneOf, describe
+
+_WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""The places between the words of a class's name."""
+
+
+def describe_input(annotation: object, name: str = "") -> Field:
+    """Return the input of a module as a field: as `describe`, or one of several inputs for a union of records.
+
+    The name of an input is that of its record's class, in lower case, with underscores between words.
+
+    Raises:
+        ModuleDefinitionError: The annotation has no column type, or two inputs have one name.
+
+    Example:
+        >>> from typing import NamedTuple
+        >>> from muntin.schemas import spell
+        >>> class Order(NamedTuple):
+        ...     amount: float
+        >>> class CardPayment(NamedTuple):
+        ...     amount: float
+        >>> spell(describe_input(Order | CardPayment))
+        'order: struct<amount: float> or card_payment: struct<amount: float>'
+    """
+    several = _records_of(annotation)
+    if not several:
+        return describe(annotation, name)
+    classes = [(get_origin(record) or record).__name__ for record in several]
+    names = [_WORD.sub("_", name).strip("_").lower() for name in classes]
+    if len(set(names)) < len(names):
+        raise ModuleDefinitionError(
+            f"{annotation!r} has two inputs named {next(part for part in names if names.count(part) > 1)}\n"
+            "  an input has the name of its record's class in lower case; rename one of the classes"
+        )
+    return Field(name, OneOf(tuple(map(describe, several, names))))
+
+
+def _records_of(annotation: object) -> tuple[Any, ...]:
+    """Return the records of which an annotation is a union; nothing if it is anything else.
+
+    Typed dicts are no such records, as a dict does not say which one it is.
+    """
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return ()
+    some = get_args(annotation)
+    classes = [get_origin(record) or record for record in some]
+    are_records = all(
+        isinstance(cls, type) and (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")) for cls in classes
+    )
+    return some if are_records else ()

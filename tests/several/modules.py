@@ -1,0 +1,100 @@
+"""Modules with two or three inputs whose results show what they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from muntin import Aggregate, Event, IncrementalAggregate, TimeSensitiveAggregate, TimeSensitiveOperator, Window
+
+
+@dataclass(frozen=True)
+class Left:
+    """A number of the left stream."""
+
+    number: int
+
+
+class Right(NamedTuple):
+    """A number of the right stream, and maybe another."""
+
+    number: int
+    extra: int | None = None
+
+
+Both: TypeAlias = Left | Right
+
+
+def told(payload: Both) -> int:
+    """Return a number that tells of which input a payload is: left ones are even, right ones are odd."""
+    return 2 * payload.number + isinstance(payload, Right)
+
+
+class Members(Aggregate[Both, list[int]]):
+    """The payloads of a window."""
+
+    name, version = "both.members", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[Both]) -> list[int]:
+        return sorted(map(told, payloads))
+
+
+class TimedMembers(TimeSensitiveAggregate[Both, list[int]]):
+    """The payloads of a window."""
+
+    name, version = "both.timed_members", "1.0.0"
+    reads_times = False
+
+    def compute_result(self, events: Sequence[Event[Both]], window: Window) -> list[int]:
+        return sorted(told(event.payload) for event in events)
+
+
+class State(NamedTuple):
+    """The payloads of each input."""
+
+    left: list[Left]
+    right: list[Right]
+
+
+class KeptMembers(IncrementalAggregate[Both, State, list[int]]):
+    """The payloads of a window, with all that is optional."""
+
+    name, version = "both.kept_members", "1.0.0"
+
+    def create_state(self) -> State:
+        return State([], [])
+
+    def add_events(self, state: State, payloads: Sequence[Both]) -> State:
+        for payload in payloads:
+            if isinstance(payload, Left):
+                state.left.append(payload)
+            else:
+                state.right.append(payload)
+        return state
+
+    def remove_events(self, state: State, payloads: Sequence[Both]) -> State:
+        for payload in payloads:
+            if isinstance(payload, Left):
+                state.left.remove(payload)
+            else:
+                state.right.remove(payload)
+        return state
+
+    def combine(self, state: State, other: State) -> State:
+        return State(state.left + other.left, state.right + other.right)
+
+    def compute_result(self, state: State) -> list[int]:
+        return sorted([told(left) for left in state.left] + [told(right) for right in state.right])
+
+
+class Pairs(TimeSensitiveOperator[Both, int]):
+    """A row per pair of a left event and a right one: their product."""
+
+    name, version = "both.pairs", "1.0.0"
+    reads_times = False
+
+    def compute_result(self, events: Sequence[Event[Both]], window: Window) -> Iterable[int]:
+        payloads = [event.payload for event in events]
+        left, right = ([one.number for one in payloads if isinstance(one, cls)] for cls in (Left, Right))
+        return [one * other for one in left for other in right]
