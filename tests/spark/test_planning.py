@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from muntin import ClipPolicy, PolicyError, QueryError, TimestampPolicy, TypeMismatchError, calendar, snapshot, tumbling
-from muntin_engine import EventStream, Query, events, module, union
+from muntin_engine import EventStream, Query, events, from_stream, module, union
 from muntin_engine.core.lifetimes import Shift
 from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from tests.spark.modules import Count, Members, Total
@@ -209,3 +209,33 @@ def test_streams_of_a_union_have_columns_of_the_same_types_and_names_of_their_ow
         union(a=points, b=events(df.withColumnRenamed("x", "source"), at="at", key="k"))
     with pytest.raises(QueryError, match="a is a union already"):
         union(a=united, b=points)
+
+
+def test_a_module_with_several_inputs_reads_columns_of_each_stream(df: DataFrame) -> None:
+    points = events(df, at="at", key="k")
+    other = events(df.select("at", "k", F.lit(5.0).alias("celsius")), at="at", key="k")
+    both = union(left=points, right=other).window(tumbling(10))
+    query = both.aggregate(n=module(Count), apart=module("stats.average_difference", left="x", right="celsius"))
+    assert [(column.name, column.type) for column in query.plan.input.columns.payload] == [
+        ("source", "string"),
+        ("x", "int"),
+        ("celsius", "double"),
+    ]
+    assert "inputs      left is x of left; right is celsius of right; a window with events of one" in query.explain()
+    said = [("left", ("left",), (1,)), ("right", ("right",), (2,))]
+    assert [(part.name, part.sources, part.columns) for part in query.plan.modules[1].inputs] == said
+    assert [row["apart"] for row in collect(query.results())] == [-2.0]
+    with pytest.raises(
+        QueryError, match=r"the input right of stats\.average_difference reads 'nope', and the input has no"
+    ):
+        both.aggregate(apart=module("stats.average_difference", left="x", right="nope"))
+    with pytest.raises(
+        TypeMismatchError, match=r"the input left of stats\.average_difference reads float.*k is string"
+    ):
+        both.aggregate(apart=module("stats.average_difference", left="k", right="celsius"))
+    with pytest.raises(
+        QueryError, match=r"input left .* is the stream west, and there is none of this name: left, right"
+    ):
+        both.aggregate(apart=module("stats.average_difference", left=from_stream("west", "x"), right="celsius"))
+    with pytest.raises(QueryError, match=r"reads 2 inputs, left, right, and the events are of one stream\n  make one"):
+        points.window(tumbling(10)).aggregate(apart=module("stats.average_difference", left="x", right="x"))

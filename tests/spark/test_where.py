@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from muntin import QueryError, tumbling
-from muntin_engine import EventStream, Query, events, module, union
+from muntin import QueryError, hopping, tumbling
+from muntin_engine import EventStream, Query, events, from_stream, module, union
 from tests.spark.modules import Count, Total
 from tests.spark.running import collect, collect_together, run_together, stream_of
 
@@ -59,7 +59,11 @@ def queries(df: Any) -> dict[str, Query]:
     doubled = rides.where("km > 2").with_columns(twice="km * 2", count=F.lit(1)).select("twice").shift(10)
     both = union(one=points.where("km < 4"), two=points.where("km >= 4").shift(10))
     return {
-        "united": both.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "km")),
+        "united": both.window(hopping(20, 10)).aggregate(
+            n=module(Count),
+            total=module(Total, "km"),
+            apart=module("stats.average_difference", left=from_stream("two", "km"), right=from_stream("one", "km")),
+        ),
         "revised": of(long_enough),
         "changed": doubled.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "twice")),
         "points": of(points.where("km > 2")),
@@ -70,7 +74,7 @@ def queries(df: Any) -> dict[str, Query]:
 EXPECTED = {
     "revised": [(0, 2, 8.0), (10, 1, 5.0)],  # ride 1 until 14 and ride 5
     "changed": [(10, 2, 16.0), (20, 1, 10.0)],  # of all twice, ten later
-    "united": [(0, 2, 4.0), (10, 2, 12.0)],  # rides 2 and 5, and rides 1 and 4 ten later
+    "united": [(-10, 2, 4.0), (0, 4, 16.0), (10, 2, 12.0)],  # rides 2 and 5, and rides 1 and 4 ten later
     "points": [(0, 3, 15.0)],  # rides 1, 4 and 5
     "chained": [(0, 2, 13.0)],  # of the windows from 0, 2 and 4 the first two have two members each
 }
@@ -84,6 +88,8 @@ def test_a_stream_is_filtered_and_its_punctuation_and_revisions_arrive(spark: Sp
         for rows in (streamed[name], at_once[name]):
             found = sorted((row["window"]["start"], row["n"], row["total"]) for row in rows)
             assert found == expected, name
+    for rows in (streamed["united"], at_once["united"]):
+        assert {row["window"]["start"]: row["apart"] for row in rows} == {-10: None, 0: 4.0, 10: None}
     rides = events(static, at="from")
     with pytest.raises(QueryError, match="is of type double\n  expected: a condition, such as 'km > 2'"):
         rides.where("km + 1")

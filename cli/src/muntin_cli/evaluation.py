@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from muntin import (
@@ -66,9 +67,8 @@ def evaluations_of(module: Module, parameters: Mapping[str, object], catalog: Ca
             yield from (points, lifetimes)
 
 
-def columns_of(cls: type[Module]) -> tuple[Field, ...]:
-    """Return columns that fit a module's input: one, one per field of a record, or none where it only counts."""
-    wanted = cls.input_field()
+def columns_of(wanted: Field) -> tuple[Field, ...]:
+    """Return columns that fit an input of a module: one, one per field of a record, or none where it only counts."""
     bound = bind(wanted, {name: Field(name, _FLOAT) for name in variables_in(wanted) if name})
     if isinstance(bound.type, Struct):
         return bound.type.fields
@@ -78,16 +78,23 @@ def columns_of(cls: type[Module]) -> tuple[Field, ...]:
 def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecification, *, has_ends: bool) -> Plan:
     from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
     from muntin_engine.plan.planner import checked_plan
+    from muntin_engine.plan.several_inputs import plan_several
 
     cls, output = type(module), "" if module.is_operator else "result"
-    planned = plan_module(output, cls, parameters, columns_of(cls), lambda number, _: number)
+    several = {part.name: columns_of(part) for part in cls.input_fields()}
+    names, numbers = {name: (name,) for name in several}, count()
+    planned = (
+        plan_several(output, cls, parameters, names, several, lambda *_: next(numbers))
+        if several
+        else plan_module(output, cls, parameters, columns_of(cls.input_field()), lambda number, _: number)
+    )
     window = window.with_reach(module.needs.reach)  # a query that is refused for its reach is told what to write
     payload = tuple(NamedColumn(field.name, "") for field in planned.reads)
     end = NamedColumn("end", "timestamp") if has_ends else None
     columns = Columns(NamedColumn("start", "timestamp"), end, payload=payload)
     return checked_plan(
         Plan(
-            inputs=(Input(columns),),
+            inputs=(Input(columns, sources=tuple(several)),),
             axis=Axis.TIME,
             window=window,
             clip=clip_of([module]) or ClipPolicy.NONE,

@@ -30,13 +30,18 @@ _CAPABILITIES: Mapping[str, Any] = {
 
 
 def shape_of(offered: Offered) -> str:
-    """Return the shape of a module, function, trigger or kind of windows.
+    """Return the shape of a module, function, trigger or kind of windows, with the number of its inputs if several.
 
     Example:
         >>> from muntin import TimeSensitiveIncrementalOperator
         >>> shape_of(TimeSensitiveIncrementalOperator)
         'time-sensitive incremental operator'
     """
+    several = offered.input_fields() if isinstance(offered, type) and issubclass(offered, Module) else ()
+    return f"{_shape_of(offered)} of {len(several)} inputs" if several else _shape_of(offered)
+
+
+def _shape_of(offered: Offered) -> str:
     if isinstance(offered, Function):
         return "vectorised function" if offered.is_vectorized else "function"
     if issubclass(offered, Trigger):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from muntin_engine.api.events import events
     from muntin_engine.api.functions import functions
-    from muntin_engine.api.module import module
+    from muntin_engine.api.module import from_stream, module
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
-    from muntin_engine.api.request import ModuleCall
+    from muntin_engine.api.request import ModuleCall, StreamColumns
     from muntin_engine.api.union import union
     from muntin_engine.errors import (
         JavaNotFoundError,
@@ -35,10 +35,10 @@ else:
     _PLACES: Final = {
         "muntin_engine.api.events": ("events",),
         "muntin_engine.api.functions": ("functions",),
-        "muntin_engine.api.module": ("module",),
+        "muntin_engine.api.module": ("from_stream", "module"),
         "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
-        "muntin_engine.api.request": ("ModuleCall",),
+        "muntin_engine.api.request": ("ModuleCall", "StreamColumns"),
         "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (
             "JavaNotFoundError",
@@ -99,12 +99,14 @@ __all__ = [
     "SparkStartError",
     "StateError",
     "StateMismatchError",
+    "StreamColumns",
     "WindowedStream",
     "WorkerEnvironmentError",
     "batch_metrics",
     "events",
     "final_rows",
     "fold",
+    "from_stream",
     "functions",
     "local_session",
     "module",

@@ -17,9 +17,17 @@ _RESERVED = frozenset({"name", "inputs"})
 
 
 def stub_of_module(cls: type[Module], imports: Imports) -> str:
-    """Return a function that names a module in a query: its columns by place, its parameters by name."""
+    """Return a function that names a module in a query: its columns by place, its parameters by name.
+
+    The inputs of a module that reads several go by name as well, each with the columns of a stream.
+    """
     parameters = list(signature_of(cls).parameters.values())
     told = [_parameter(parameter, imports) for parameter in parameters]
+    if several := cls.input_fields():
+        head = _head(_identifier(cls.name), [], [*map(_input, several), *told], "_ModuleCall")
+        doc = _docstring(cls, f"Reads {spell(cls.input_field())}, returns {spell(cls.result_field())}.{_needed(cls)}")
+        given = [_quoted(cls.name), *(f"{part.name}={part.name}" for part in several), *map(_passed, parameters)]
+        return f"{head}\n{doc}\n    return _module({', '.join(given)})"
     ways, name = _ways(cls.input_field()), _identifier(cls.name)
     heads = [_head(name, _columns(way), told, "_ModuleCall") for way in ways]
     types = f"Reads {spell(cls.input_field())}, returns {spell(cls.result_field())}."
@@ -73,6 +81,13 @@ def _ways(field: Field) -> list[list[str]]:
         return ways if any(len(way) == 1 for way in ways) else [*ways, ["record"]]
     reads_any = isinstance(field.type, Variable) and not field.type.name
     return [["value"], []] if reads_any else [["value"]]
+
+
+def _input(field: Field) -> str:
+    """Return the parameter of an input of several: a column, several of them, or those of a stream by its name."""
+    ways = [["_ColumnLike"] * len(way) for way in _ways(field)]
+    types = ["_ColumnLike" if len(way) == 1 else f"tuple[{', '.join(way) or '()'}]" for way in ways]
+    return f"{field.name}: {' | '.join(dict.fromkeys([*types, '_StreamColumns']))}"
 
 
 def _defaults_in(struct: Struct) -> int:

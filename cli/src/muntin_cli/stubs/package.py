@@ -97,6 +97,7 @@ def _head(plugin: Plugin, imports: Imports, stubs: str) -> Iterator[str]:
         yield "from muntin import window as _window"
     if plugin.modules:
         yield "from muntin_engine import ModuleCall as _ModuleCall"
+        yield from ["from muntin_engine import StreamColumns as _StreamColumns"] * ("_StreamColumns" in stubs)
         yield "from muntin_engine import module as _module"
     yield ""
     yield "if _typing.TYPE_CHECKING:"

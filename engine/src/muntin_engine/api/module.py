@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from muntin import Module, installed
-from muntin_engine.api.arguments import check_inputs, check_module
-from muntin_engine.api.request import ModuleCall
+from muntin import Module, QueryError, installed
+from muntin.schemas import Struct
+from muntin_engine.api.arguments import check_column, check_inputs, check_module, check_name
+from muntin_engine.api.request import ModuleCall, StreamColumns
 from muntin_engine.shipping.code_version import with_version
 
 if TYPE_CHECKING:
@@ -21,13 +22,15 @@ def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> 
             its version out: it is then a hash of its code, and with it what the query's checkpoint depends on.
         inputs: Columns or expressions the module reads, in the order of its input type's fields. None for a module
             that only counts its members.
-        parameters: The module's initial parameters, by name.
+        parameters: The module's initial parameters, by name. Where a module reads several inputs, each of these by name
+            as well: a column, or several in a tuple, of the stream of that name in the `union`. A stream of another
+            name is given by `from_stream`.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
         PluginLoadError: Its plugin cannot be imported.
         ModuleDefinitionError: The class is not a complete module.
-        QueryError: An input is no column.
+        QueryError: An input is no column, or one of several is missing.
 
     Example:
         >>> module("stats.quantile", "delay", q=0.9).parameters
@@ -36,5 +39,51 @@ def module(name: str | type[Module], *inputs: ColumnLike, **parameters: Any) -> 
     check_module(name)
     cls = installed().module(name) if isinstance(name, str) else with_version(name)
     cls.check_definition()
-    check_inputs(cls, inputs)
-    return ModuleCall(cls, inputs, parameters)
+    names = [part.name for part in cls.input_fields()]
+    if not names:
+        check_inputs(cls, inputs)
+        return ModuleCall(cls, inputs, parameters)
+    without = {part.name for part in cls.input_fields() if isinstance(part.type, Struct) and not part.type.fields}
+    missing = [name for name in names if name not in parameters and name not in without]
+    if inputs or missing:
+        told = "columns by place do not say of which" if inputs else f"the query does not say what {missing[0]} is"
+        written = ", ".join(f"{name}='<column>'" for name in names)
+        raise QueryError(
+            f"{cls.name} reads {len(names)} inputs, {', '.join(names)}, and {told}\n"
+            f"  write module({cls.name!r}, {written}), each a column of the stream of that name, or a tuple of columns"
+        )
+    streams = {name: _stream_columns(name, parameters.pop(name, ())) for name in names}
+    return ModuleCall(cls, (), parameters, streams=streams)
+
+
+def from_stream(stream: str, *columns: ColumnLike) -> StreamColumns:
+    """Name a stream of a union as an input of a module that reads several.
+
+    An input of a module reads the stream of its own name, unless the query says another one by this.
+
+    Args:
+        stream: The name of the stream, as `union` has it.
+        columns: The columns that the module reads, in the order of the fields of the input's record.
+
+    Raises:
+        QueryError: The stream has no name, or a column is none.
+
+    Example:
+        >>> inside, outside = from_stream("inside", "celsius"), from_stream("outside", "celsius")
+        >>> module("stats.average_difference", left=inside, right=outside).streams["left"]
+        StreamColumns(stream='inside', columns=('celsius',))
+    """
+    check_name("from_stream(stream)", stream)
+    for column in columns:
+        check_column("column", column)
+    return StreamColumns(stream, columns)
+
+
+def _stream_columns(name: str, given: Any) -> StreamColumns:
+    """Return the columns of an input, which reads the stream of its name unless another one is given."""
+    if isinstance(given, StreamColumns):
+        return given
+    columns = tuple(given) if isinstance(given, list | tuple) else (given,)
+    for column in columns:
+        check_column(name, column)
+    return StreamColumns(name, columns)

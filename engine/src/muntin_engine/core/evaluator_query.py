@@ -31,7 +31,7 @@ from muntin import (
 from muntin.axis import AnyAxis
 from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin_engine.core.calls import Meter
-from muntin_engine.core.skipping import Accepted, Choosy, Present
+from muntin_engine.core.skipping import Accepted, BySource, Choosy, Present
 
 Plain: TypeAlias = Callable[[Any], Any]
 
@@ -149,7 +149,7 @@ class Binding:
     def __post_init__(self) -> None:
         # one that follows rows or events is told of those that it accepts, so nothing needs to be counted
         follows = isinstance(self.module, RowOperator | StreamOperator)
-        is_choosy = isinstance(self.select, Present | Accepted) and not follows
+        is_choosy = isinstance(self.select, Present | Accepted | BySource) and not follows
         object.__setattr__(self, "called", Choosy(self.module) if is_choosy else self.module)
         plain = plain_of(self.module.result_field())
         is_row = plain is not None and self.module.is_operator

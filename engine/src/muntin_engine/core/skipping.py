@@ -6,7 +6,7 @@ and the other modules see it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -108,6 +108,24 @@ class Accepted:
     def __call__(self, row: tuple[object, ...]) -> object:
         """Return the payload, or `SKIPPED`."""
         return self.select(row) if self.is_accepted(row) else SKIPPED
+
+
+@dataclass(frozen=True, slots=True)
+class BySource:
+    """Selects the payload of a module that reads several inputs: what a row is depends on the source it is of.
+
+    Attributes:
+        place: The place of the name of its source in a row.
+        select: Makes the payload of a row, by the name of its source; the rows of other sources are not accepted.
+    """
+
+    place: int
+    select: Mapping[str, Callable[[tuple[Any, ...]], Any]]
+
+    def __call__(self, row: tuple[Any, ...]) -> object:
+        """Return the payload, or `SKIPPED`."""
+        select = self.select.get(row[self.place])
+        return SKIPPED if select is None else select(row)
 
 
 class Choosy:

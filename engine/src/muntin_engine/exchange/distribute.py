@@ -223,7 +223,10 @@ def read_rows(task: InputTask, batch: pa.RecordBatch) -> ReadRows:
     observed = list(observe(task, told)) if task.tracker.needs_observations else []
     skipped = {label: np.zeros(len(batch), np.bool_) for label in task.plan.choosy_labels}
     for read in task.reads:
-        skipped[read.reader] |= forbidden_nulls(columns[f"i{read.place}"], read.field)
+        is_null = forbidden_nulls(columns[f"i{read.place}"], read.field)
+        if read.sources:
+            is_null &= flags(pc.is_in(columns["source"], pa.array(read.sources, columns["source"].type)))
+        skipped[read.reader] |= is_null
     counts = [int(np.count_nonzero(is_new & is_met & is_good & some)) for some in skipped.values()]
     filtered = int(np.count_nonzero(is_filtered)) + left_out
     return ReadRows(kept, progress_of(task, good), observed, counts, filtered)

@@ -19,6 +19,7 @@ from muntin_engine.core.slice_grid import Grid, RangeGrid, SliceGrid
 from muntin_engine.core.window_grid import TickGrid, grid_of
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
 from muntin_engine.plan import MOST_BUCKETS, Input, Plan
+from muntin_engine.plan.module_plan import StreamInput
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec, records_of
 from muntin_engine.state.compatibility import Compatibility
@@ -47,11 +48,13 @@ class Read:
         place: The place of the column in the payload of its input.
         field: The type that the module reads.
         reader: The label of the module in the query's metrics.
+        sources: The sources whose rows it is read of; empty if it is read of all.
     """
 
     place: int
     field: Field
     reader: str
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,11 +114,13 @@ class InputTask:
     @cached_property
     def reads(self) -> tuple[Read, ...]:
         """The reads by modules that do not accept every null."""
+        whole = StreamInput("", (), (), ())
         return tuple(
-            Read(place, part, label)
+            Read(place, part, label, given.sources)
             for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
             if module.side == self.side
-            for place, part in zip(module.columns, module.reads, strict=True)
+            for given in module.inputs or (replace(whole, columns=module.columns, reads=module.reads),)
+            for place, part in zip(given.columns, given.reads, strict=True)
             if forbids_null(part)
         )
 

@@ -37,9 +37,9 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     inputs; `late`, what becomes of rows that come behind that; `shedding`, when a key takes no more events, and
     `forgetting`, after which silence it is forgotten, if it ever does or is; `context`, what the windows of an event
     follow from, if there are windows; `evaluator`, and why it is this one; a line per `module` with how it is computed,
-    and why; `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
-    micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind the
-    input's, and why.
+    and why, and another one with its `inputs`, if it reads several; `early`, when open windows are emitted, if they
+    are; `row`, what one costs; `state`, what is kept between micro-batches, and its bound; `output`, when it is
+    complete; and `lag`, how far the output's watermark is behind the input's, and why.
     """
     told = ["\n".join(f"{title:<12}{text}" for title, text in topics_of(one)) for one in (*inner, plan)]
     return "\n\n".join(told)
@@ -68,7 +68,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
         *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
         *([("context", _CONTEXTS[_context(plan)])] if plan.is_windowed else []),
         ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
-        *(("module", f"{_name(module)}: {evaluator.explain_module(plan, module)}") for module in plan.modules),
+        *(line for module in plan.modules for line in _explain_module(plan, module)),
         *([("early", _explain_early(plan.early))] if plan.early is not None else []),
         ("row", evaluator.explain_row(plan)),
         ("state", evaluator.explain_state(plan)),
@@ -103,6 +103,17 @@ _CONTEXTS: Final = {
     WindowContext.FORWARD: "the windows of an event also depend on events that come after it",
 }
 _CHAINED: Final = "up to where the results of the query before are settled"
+
+
+def _explain_module(plan: Plan, module: ModulePlan) -> Iterator[tuple[str, str]]:
+    yield "module", f"{_name(module)}: {evaluator_of(plan).explain_module(plan, module)}"
+    if module.inputs:
+        names = [given.name for given in plan.inputs[module.side].columns.payload]
+        told = (
+            f"{part.name} is {', '.join(names[at] for at in part.columns) or 'each event'} of {', '.join(part.sources)}"
+            for part in module.inputs
+        )
+        yield "inputs", f"{'; '.join(told)}; a window with events of one of them has a result as well"
 
 
 def _name(module: ModulePlan) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -91,16 +91,43 @@ def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
     wanted = cls.input_field()
     if not given:
         return _bind_nothing(cls, wanted)
+    bound: dict[str, Field] = {}
+    part = _bind(cls.name, wanted, given, bound)
+    return replace(part, result=_result(cls, bound), evicted=_evicted(cls, bound))
+
+
+def bind_each(cls: type[Module], given: Mapping[str, Sequence[Field]]) -> dict[str, BoundInputs]:
+    """Fit columns to each input of a module that reads several; a type variable stands for one type in all of them.
+
+    Args:
+        cls: The module's class.
+        given: The columns of each input, by its name.
+
+    Raises:
+        TypeMismatchError: The number or the types of the columns of an input do not fit.
+    """
+    bound: dict[str, Field] = {}
+    parts = {
+        wanted.name: _bind(f"the input {wanted.name} of {cls.name}", wanted, given[wanted.name], bound)
+        for wanted in cls.input_fields()
+    }
+    result, evicted = _result(cls, bound), _evicted(cls, bound)
+    return {name: replace(part, result=result, evicted=evicted) for name, part in parts.items()}
+
+
+def _bind(reader: str, wanted: Field, given: Sequence[Field], bound: dict[str, Field]) -> BoundInputs:
+    """Fit columns to an input, whose result is left open, and add to what type variables are bound to."""
     is_record = isinstance(wanted.type, Struct) and not (len(given) == 1 and isinstance(given[0].type, Struct))
-    reads, make = _record_parts(cls, wanted, given) if is_record else ((wanted,), None)
+    reads, make = _record_parts(reader, wanted, given) if is_record else ((wanted,), None)
     if len(reads) != len(given):
         got = f"got {len(given)}: {_spell_all(given)}"
-        raise TypeMismatchError(f"{cls.name} takes one column of {spell(wanted)}, {got}")
+        raise TypeMismatchError(f"{reader} takes one column of {spell(wanted)}, {got}")
+    reads = tuple(bind(part, bound) for part in reads)
     widened = {name: choice for pair in zip(reads, given, strict=True) for name, choice in _widened(*pair)}
     reads = tuple(bind(part, widened) for part in reads)
-    bound = widened | _unify(cls, reads, given)
-    converters = tuple(map(_converter, reads, given))
-    return BoundInputs(reads, _result(cls, bound), converters, make, _evicted(cls, bound))
+    bound |= widened
+    _unify(reader, reads, given, bound)
+    return BoundInputs(reads, wanted, tuple(map(_converter, reads, given)), make)
 
 
 def matching(struct: Struct, given: Struct) -> list[tuple[int, Field]] | None:
@@ -204,13 +231,14 @@ def _bind_nothing(cls: type[Module], wanted: Field) -> BoundInputs:
 
 
 def _record_parts(
-    cls: type[Module], wanted: Field, given: Sequence[Field]
+    reader: str, wanted: Field, given: Sequence[Field]
 ) -> tuple[tuple[Field, ...], Callable[..., object]]:
     struct = wanted.type
     assert isinstance(struct, Struct)
     least = len(struct.fields) - len(_defaults(struct.make))
     if not least <= len(given) <= len(struct.fields):
-        raise TypeMismatchError(f"{cls.name} takes {spell(wanted)}, got {len(given)} columns: {_spell_all(given)}")
+        got = f"{len(given)} columns: {_spell_all(given)}" if given else "no column"
+        raise TypeMismatchError(f"{reader} takes {spell(wanted)}, got {got}")
     return struct.fields[: len(given)], struct.make
 
 
@@ -221,17 +249,20 @@ def _defaults(make: object) -> set[str]:
     return {*getattr(make, "_field_defaults", {}), *getattr(make, "__optional_keys__", ())}
 
 
-def _unify(cls: type[Module], reads: Sequence[Field], given: Sequence[Field]) -> dict[str, Field]:
-    bound: dict[str, Field] = {}
+def _unify(reader: str, reads: Sequence[Field], given: Sequence[Field], bound: dict[str, Field]) -> None:
+    """Bind the type variables of what is read to the types of columns.
+
+    Raises:
+        TypeMismatchError: A column is not what is read.
+    """
     for wanted, field in zip(reads, given, strict=True):
         misfits = list(_misfits(wanted, field, bound, ""))
         if misfits:
             where = "" if misfits == [("", wanted, field)] else "".join(map(_spell_misfit, misfits))
             raise TypeMismatchError(
-                f"{cls.name} reads {_spell_wanted(bind(wanted, bound))}, but the column {field.name} is {spell(field)}"
+                f"{reader} reads {_spell_wanted(bind(wanted, bound))}, but the column {field.name} is {spell(field)}"
                 f"{where}\n  cast the column, for example F.col(...).cast(...), or choose another module"
             )
-    return bound
 
 
 Misfit: TypeAlias = tuple[str, Field, Field | None]

@@ -19,6 +19,23 @@ from muntin_engine.plan.input_binding import bind_inputs
 
 
 @dataclass(frozen=True, slots=True)
+class StreamInput:
+    """An input of a module that reads several, bound to a stream of the query.
+
+    Attributes:
+        name: Its name, as the module gives it.
+        sources: The sources of the stream.
+        columns: The places of its columns in the payload.
+        reads: For each of them, what the module reads of it.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    columns: tuple[int, ...]
+    reads: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModulePlan:
     """One module of a query, bound to columns.
 
@@ -34,6 +51,8 @@ class ModulePlan:
         known: As `reads`, with type variables bound.
         side: The place of its input among those of the query.
         evicted: The type of a row of its second output; None if it has none.
+        inputs: Its inputs, if it reads several: `columns` and `reads` then begin with the source of a row, after which
+            come those of all inputs.
     """
 
     output: str
@@ -47,11 +66,12 @@ class ModulePlan:
     known: tuple[Field, ...] = ()
     side: int = 0
     evicted: Field | None = None
+    inputs: tuple[StreamInput, ...] = ()
 
     @property
     def is_choosy(self) -> bool:
-        """True if the module does not accept every row: there is a null that it does not read."""
-        return any(map(forbids_null, self.reads))
+        """True if the module does not accept every row: of those with a null that it does not read, or of no input."""
+        return bool(self.inputs) or any(map(forbids_null, self.reads))
 
     @property
     def empty_result(self) -> object:
@@ -72,7 +92,8 @@ class ModulePlan:
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         counted = ["counted"] if self.is_choosy and self.module.is_incremental else []
         columns = [[self.side, place] for place in self.columns] if self.side else list(self.columns)
-        return [self.module.name, self.module.version, parameters, columns, *counted]
+        told = {part.name: [list(part.sources), list(part.columns)] for part in self.inputs}
+        return [self.module.name, self.module.version, parameters, columns, *counted, *([told] if told else [])]
 
 
 def make_module(

@@ -23,6 +23,7 @@ from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, pl
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.plan.several_inputs import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.spark.fields import as_column, fields_of
 from muntin_engine.spark.other_streams import marks_of, with_marks
 from muntin_engine.spark.row_columns import check_order, check_read, read_as
@@ -183,8 +184,7 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     axis = first.axis
     scale = AxisScale(axis, events.unit, first.roles["start"].name, first.places)
     modules = tuple(
-        replace(_plan_call(streams[call.side].inputs, output, call, scale), side=call.side)
-        for output, call in calls.items()
+        replace(_plan_call(streams[call.side], output, call, scale), side=call.side) for output, call in calls.items()
     )
     expressions = _plan_trigger(first.inputs, request.emit.trigger) if isinstance(request.emit, EarlyEmission) else {}
     join = None if request.join is None else _plan_join([stream.inputs for stream in streams], request.join)
@@ -256,7 +256,10 @@ def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") 
     return column
 
 
-def _plan_call(inputs: _Inputs, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
+def _plan_call(stream: _Stream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
+    if call.streams:
+        return _plan_streams(stream, output, call, scale)
+    inputs = stream.inputs
     columns = {str(number): column for number, column in enumerate(call.inputs)}
     parts = list(fields_of(inputs.df, columns, dict.fromkeys(columns, call.cls.name)).values())
     given = [field_of(part.name, part.dataType) for part in parts]
@@ -265,6 +268,41 @@ def _plan_call(inputs: _Inputs, output: str, call: ModuleCall, scale: AxisScale)
         return inputs.place(call.inputs[number], parts[number], wanted)
 
     return plan_module(output, call.cls, call.parameters, given, place, scale.resolve)
+
+
+def _plan_streams(stream: _Stream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
+    """Return a module whose inputs are streams of a union.
+
+    Raises:
+        QueryError: There is no such stream, or no such column.
+        TypeMismatchError: A column is not what the module reads.
+    """
+    inputs, source = stream.inputs, stream.request.source
+    named = {name: given.stream for name, given in call.streams.items()}
+    sources = sources_of_inputs(call.cls, named, stream.request.sources)
+    columns: dict[tuple[str, int], ColumnLike] = {
+        (name, number): column for name, given in call.streams.items() for number, column in enumerate(given.columns)
+    }
+    readers = {f"{name} {number}": f"the input {name} of {call.cls.name}" for name, number in columns}
+    parts = dict(
+        zip(
+            columns,
+            fields_of(inputs.df, dict(zip(readers, columns.values(), strict=True)), readers).values(),
+            strict=True,
+        )
+    )
+    if source is not None:
+        is_text = isinstance(source, str) and stream.roles["source"].dataType == spark_types.StringType()
+        columns["", 0] = source if is_text else as_column(source).cast("string")
+        parts["", 0] = spark_types.StructField(SOURCE.name, spark_types.StringType())
+    given = {
+        name: [field_of(part.name, part.dataType) for (of, _), part in parts.items() if of == name] for name in named
+    }
+
+    def place(name: str, number: int, wanted: Field) -> int:
+        return inputs.place(columns[name, number], parts[name, number], wanted)
+
+    return plan_several(output, call.cls, call.parameters, sources, given, place, scale.resolve)
 
 
 def _plan_trigger(inputs: _Inputs, trigger: Trigger) -> dict[str, int]:
