@@ -43,11 +43,12 @@ def test_both_plugins_load() -> None:
 
 
 def test_the_modules_are_those_promised() -> None:
-    stats = "approximate_distinct_count approximate_median approximate_quantile average collect_list correlation"
+    stats = "approximate_distinct_count approximate_median approximate_quantile average average_difference"
     stats += (
-        " count covariance distinct_count exponentially_weighted_average first histogram last linear_trend max max_by"
+        " collect_list correlation count covariance distinct_count exponentially_weighted_average first histogram last"
     )
-    stats += " median min min_by mode quantile standard_deviation sum time_weighted_average top_by top_k variance"
+    stats += " linear_trend matched_share max max_by median min min_by mode quantile standard_deviation sum"
+    stats += " time_weighted_average top_by top_k variance"
     patterns = (
         "consecutive_rise followed_by followed_without head_and_shoulders silence state_machine threshold_crossing"
     )

@@ -18,6 +18,7 @@ from muntin.testing import (
 )
 from muntin_stats import (
     Average,
+    AverageDifference,
     CollectList,
     Correlation,
     Count,
@@ -27,7 +28,9 @@ from muntin_stats import (
     First,
     Histogram,
     Last,
+    Left,
     LinearTrend,
+    MatchedShare,
     Max,
     MaxBy,
     Median,
@@ -37,6 +40,7 @@ from muntin_stats import (
     Point,
     Quantile,
     Ranked,
+    Right,
     StandardDeviation,
     Sum,
     TimeWeightedAverage,
@@ -63,6 +67,12 @@ EXACTLY = 0.0
 class TestAverage(IncrementalAggregateLaws):
     module = Average[Any]()
     payloads = MIXED
+    tolerance = EXACTLY
+
+
+class TestAverageDifference(IncrementalAggregateLaws):
+    module = AverageDifference()
+    payloads = st.builds(Left, MIXED) | st.builds(Right, MIXED)
     tolerance = EXACTLY
 
 
@@ -148,6 +158,12 @@ class TestLast(TimeSensitiveIncrementalAggregateLaws):
 class TestLinearTrend(IncrementalAggregateLaws):
     module = LinearTrend()
     payloads = st.none() | st.builds(Point, MIXED, MIXED)
+    tolerance = EXACTLY
+
+
+class TestMatchedShare(IncrementalAggregateLaws):
+    module = MatchedShare[Any]()
+    payloads = st.builds(Left, TIED) | st.builds(Right, TIED)
     tolerance = EXACTLY
 
 

@@ -27,7 +27,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin.schemas import DataType, Field, ListOf, Scalar, ScalarKind, Struct, Variable
+from muntin.schemas import DataType, Field, ListOf, OneOf, Scalar, ScalarKind, Struct, Variable
 from muntin.testing import Computation, WindowedQuery
 from muntin.testing.batches import KeyedChange
 from muntin.testing.scripts import Script
@@ -145,6 +145,8 @@ def _value(of: Field, random: Random, stand_in: Any) -> Any:
 def _of_type(of: DataType, random: Random, stand_in: Any) -> Any:
     if isinstance(of, Struct):
         return of.make(**{part.name: _value(part, random, stand_in) for part in of.fields})
+    if isinstance(of, OneOf):
+        return _value(random.choice(of.inputs), random, stand_in)
     if isinstance(of, ListOf):
         return [_value(of.element, random, stand_in) for _ in range(random.randrange(4))]
     if isinstance(of, Scalar):

@@ -43,6 +43,13 @@ KINDS: Final = (
         "tests.torture.joins:joins",
     ),
     Kind(
+        "several-inputs",
+        "Modules with several inputs, over random streams with revisions and restarts: after each batch by definition.",
+        Lane.PYTHON,
+        1,
+        "tests.torture.several:several",
+    ),
+    Kind(
         "lifetimes",
         "Random changes of lifetimes, and unions: after each batch as if the events had come with these lifetimes.",
         Lane.PYTHON,

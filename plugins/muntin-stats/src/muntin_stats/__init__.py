@@ -4,6 +4,7 @@ from muntin_stats.approximate_distinct_count import ApproximateDistinctCount
 from muntin_stats.approximate_median import ApproximateMedian
 from muntin_stats.approximate_quantile import ApproximateQuantile
 from muntin_stats.average import Average
+from muntin_stats.average_difference import AverageDifference
 from muntin_stats.clamp import clamp
 from muntin_stats.collect_list import CollectList
 from muntin_stats.correlation import Correlation
@@ -16,6 +17,7 @@ from muntin_stats.histogram import Histogram
 from muntin_stats.last import Last
 from muntin_stats.linear_trend import LinearTrend
 from muntin_stats.log1p import log1p
+from muntin_stats.matched_share import MatchedShare
 from muntin_stats.max import Max
 from muntin_stats.max_by import MaxBy
 from muntin_stats.median import Median
@@ -25,6 +27,7 @@ from muntin_stats.mode import Mode
 from muntin_stats.point import Point
 from muntin_stats.quantile import Quantile
 from muntin_stats.ranked import Ranked
+from muntin_stats.sides import Left, Right
 from muntin_stats.sketch_library import MissingSketchesError
 from muntin_stats.standard_deviation import StandardDeviation
 from muntin_stats.sum import Sum
@@ -38,6 +41,7 @@ __all__ = [
     "ApproximateMedian",
     "ApproximateQuantile",
     "Average",
+    "AverageDifference",
     "CollectList",
     "Correlation",
     "Count",
@@ -47,7 +51,9 @@ __all__ = [
     "First",
     "Histogram",
     "Last",
+    "Left",
     "LinearTrend",
+    "MatchedShare",
     "Max",
     "MaxBy",
     "Median",
@@ -60,6 +66,7 @@ __all__ = [
     "Quantile",
     "Ranked",
     "RankedRow",
+    "Right",
     "StandardDeviation",
     "Sum",
     "TimeWeightedAverage",

@@ -9,6 +9,7 @@ from muntin_stats.approximate_distinct_count import ApproximateDistinctCount
 from muntin_stats.approximate_median import ApproximateMedian
 from muntin_stats.approximate_quantile import ApproximateQuantile
 from muntin_stats.average import Average
+from muntin_stats.average_difference import AverageDifference
 from muntin_stats.clamp import clamp
 from muntin_stats.collect_list import CollectList
 from muntin_stats.correlation import Correlation
@@ -21,6 +22,7 @@ from muntin_stats.histogram import Histogram
 from muntin_stats.last import Last
 from muntin_stats.linear_trend import LinearTrend
 from muntin_stats.log1p import log1p
+from muntin_stats.matched_share import MatchedShare
 from muntin_stats.max import Max
 from muntin_stats.max_by import MaxBy
 from muntin_stats.median import Median
@@ -44,6 +46,7 @@ def muntin_modules() -> list[type[Module]]:
         ApproximateMedian,
         ApproximateQuantile,
         Average,
+        AverageDifference,
         CollectList,
         Correlation,
         Count,
@@ -54,6 +57,7 @@ def muntin_modules() -> list[type[Module]]:
         Histogram,
         Last,
         LinearTrend,
+        MatchedShare,
         Max,
         MaxBy,
         Median,

@@ -1,0 +1,22 @@
+"""The records of modules that compare two streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Left(Generic[V]):
+    """A value of the left stream; one that is null does not count."""
+
+    value: V | None
+
+
+@dataclass(frozen=True, slots=True)
+class Right(Generic[V]):
+    """A value of the right stream; one that is null does not count."""
+
+    value: V | None
