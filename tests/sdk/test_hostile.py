@@ -23,7 +23,6 @@ from muntin.testing import (
 )
 from muntin.testing.laws import law as law_module
 from muntin.testing.laws.conformance import Conformance
-from muntin.testing.laws.several_inputs import SeveralInputsLaws
 from muntin.triggers import when
 from tests.hostile.muntin_hostile import (
     CROWDED,
@@ -50,15 +49,7 @@ LAWS_CLASSES = [
 OTHERS = (FunctionLaws, TriggerLaws, WindowKindLaws, RowWindowLaws, RowOperatorLaws, StreamOperatorLaws)
 BY_EXAMPLE = "test_old_states_are_upgraded"
 """A law on states that its writer gives; `test_versions` has modules that keep it and that break it."""
-OF_INPUTS = laws_of(SeveralInputsLaws)
-"""Laws of modules that read several inputs; `test_several_inputs` has some that keep them and some that break them."""
-MODULE_LAWS = [
-    (laws, law)
-    for laws in LAWS_CLASSES
-    if laws not in OTHERS
-    for law in laws_of(laws)
-    if law != BY_EXAMPLE and law not in OF_INPUTS
-]
+MODULE_LAWS = [(laws, law) for laws in LAWS_CLASSES if laws not in OTHERS for law in laws_of(laws) if law != BY_EXAMPLE]
 HOSTILE_CASES = [(laws, law, module) for (laws, law), modules in HOSTILE.items() for module in modules]
 MOST_LINES = 8
 """How long the drawing of a smallest stream may be: a ruler, a window and a few members."""

@@ -28,7 +28,11 @@ class Conformance:
         for name in vars(cls):
             _check_override(cls, name)
         if cls._subject_name in vars(cls):
-            _check_subject(cls, vars(cls)[cls._subject_name])
+            subject = vars(cls)[cls._subject_name]
+            _check_subject(cls, subject)
+            for name, test in _laws(cls).items():
+                if test.law.is_for_some and test.law.does_not_apply(subject) is not None:
+                    setattr(cls, name, None)
 
     @classmethod
     def subject_type(cls) -> type:
@@ -59,13 +63,20 @@ class Conformance:
 def laws_of(cls: type[Conformance]) -> dict[str, str]:
     """Return the laws that a laws class checks: the names of its tests with what they state.
 
+    Laws of modules that read several inputs are among them if it has such a module.
+
     Example:
         >>> from muntin.testing import AggregateLaws
         >>> laws_of(AggregateLaws)["test_order_does_not_matter"]
         'Any permutation of the members gives an equal result.'
     """
+    has_subject = getattr(cls, cls._subject_name, None) is not None
+    return {name: test.law.statement for name, test in _laws(cls).items() if has_subject or not test.law.is_for_some}
+
+
+def _laws(cls: type[Conformance]) -> dict[str, Any]:
     tests = {name: getattr(cls, name) for name in dir(cls) if name.startswith("test_")}
-    return {name: test.law.statement for name, test in tests.items() if hasattr(test, "law")}
+    return {name: test for name, test in tests.items() if hasattr(test, "law")}
 
 
 def _check_override(cls: type[Conformance], name: str) -> None:

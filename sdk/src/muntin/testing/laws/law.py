@@ -44,6 +44,7 @@ class Law:
         is_random: True if it is tried on random streams, False if once.
         does_not_apply: Says for a module why the law does not apply to it; None where it does.
         crowd: The most members that a window may have beyond the few that are drawn one by one.
+        is_for_some: True if a laws class has it only where it applies to what is under test, so that it is not skipped.
     """
 
     name: str
@@ -52,10 +53,15 @@ class Law:
     is_random: bool
     does_not_apply: Reason
     crowd: int = 0
+    is_for_some: bool = False
 
 
 def law(
-    remedy: str, *, does_not_apply: Reason = lambda module: None, is_random: bool = True
+    remedy: str,
+    *,
+    does_not_apply: Reason = lambda module: None,
+    is_random: bool = True,
+    is_for_some: bool = False,
 ) -> Callable[[Callable[[Any, Any], None]], Callable[[Any], None]]:
     """Make a method `(self, trial)` of a laws class the test of the law that its name and docstring state.
 
@@ -63,12 +69,18 @@ def law(
         remedy: The remedy for a writer whose module breaks it.
         does_not_apply: Says for a module why the law does not apply to it; its test is then skipped.
         is_random: False if one trial without random data is enough.
+        is_for_some: True to leave it out where it does not apply, instead of skipping it.
     """
 
     def wrap(body: Callable[[Any, Any], None]) -> Callable[[object], None]:
         statement = (body.__doc__ or "").strip().partition("\n")[0]
         stated = Law(
-            body.__name__.removeprefix("test_").replace("_", " "), statement, remedy, is_random, does_not_apply
+            body.__name__.removeprefix("test_").replace("_", " "),
+            statement,
+            remedy,
+            is_random,
+            does_not_apply,
+            is_for_some=is_for_some,
         )
 
         def test(self: Any) -> None:

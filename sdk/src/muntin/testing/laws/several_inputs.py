@@ -9,7 +9,6 @@ from typing import Any
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
 from muntin.schemas import OneOf
-from muntin.testing.laws.conformance import laws_of
 from muntin.testing.laws.law import Reason, law
 from muntin.testing.laws.module_laws import ModuleLaws
 from muntin.testing.laws.module_trial import ModuleTrial
@@ -20,7 +19,11 @@ def _reads_one_or_lacks(*methods: str) -> Reason:
     """Say of a module that it reads one input, or which of some optional methods it has not defined."""
 
     def reason(module: Any) -> str | None:
-        if not module.input_fields():
+        try:
+            several = module.input_fields()
+        except ModuleDefinitionError as error:  # a law says so in better words
+            return str(error)
+        if not several:
             return f"{module.name} reads one input"
         missing = [method for method in methods if not hasattr(module, method)]
         return f"{module.name} has no {missing[0]}" if missing else None
@@ -34,13 +37,11 @@ class SeveralInputsLaws(ModuleLaws):
     A laws class of a module that reads one input does not have these.
     """
 
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        if cls._subject_name in vars(cls) and not _reads_several(cls.subject()):
-            for name in laws_of(SeveralInputsLaws):
-                setattr(cls, name, None)
-
-    @law("give a result, for example None, where an input has no event", does_not_apply=_reads_one_or_lacks())
+    @law(
+        "give a result, for example None, where an input has no event",
+        does_not_apply=_reads_one_or_lacks(),
+        is_for_some=True,
+    )
     def test_a_silent_input_is_handled(self, trial: ModuleTrial) -> None:
         """A window has a result if all of its events are of one input."""
         (name, alone), *_ = _by_input(trial, trial.members()).items()
@@ -54,6 +55,7 @@ class SeveralInputsLaws(ModuleLaws):
     @law(
         "tell inputs apart by the class of a payload, not by its place among others or by the call it comes in",
         does_not_apply=_reads_one_or_lacks(),
+        is_for_some=True,
     )
     def test_inputs_interleave_in_any_way(self, trial: ModuleTrial) -> None:
         """The events of one input may come before those of another or among them, in one call or in several."""
@@ -71,6 +73,7 @@ class SeveralInputsLaws(ModuleLaws):
     @law(
         "undo in remove_events all that the events of an input did to the state, also if no other input has any",
         does_not_apply=_reads_one_or_lacks("remove_events"),
+        is_for_some=True,
     )
     def test_an_input_leaves_no_trace(self, trial: ModuleTrial) -> None:
         """Where all events of an input are removed, the result is that of the other inputs alone."""
@@ -80,13 +83,6 @@ class SeveralInputsLaws(ModuleLaws):
         if kept:
             state = subject.remove(subject.state_of(members), gone)
             trial.expect_same((f"{name} removed", subject.result_of(state)), ("never added", subject.result(kept)))
-
-
-def _reads_several(module: Any) -> bool:
-    try:
-        return bool(module.input_fields())
-    except ModuleDefinitionError:  # a law says so in better words
-        return False
 
 
 def _by_input(trial: ModuleTrial, members: Sequence[Event[Any]]) -> dict[str, list[Event[Any]]]:

@@ -122,7 +122,8 @@ def laws_applying_to(subject: Subject) -> dict[str, str]:
         'No argument is changed.'
     """
     laws = laws_for(subject)
-    found = (getattr(laws, test).law for test in laws_of(laws))
+    suite = type("TestSubject", (laws,), {laws.subject_name(): subject})
+    found = (getattr(laws, test).law for test in laws_of(suite))
     return {law.name: law.statement for law in found if law.does_not_apply(subject) is None}
 
 
