@@ -53,7 +53,7 @@ def test_a_row_is_a_payload_of_the_input_that_its_source_says() -> None:
 
 def test_a_checkpoint_knows_which_stream_is_which_input() -> None:
     plans = [
-        planned(left=[number("a")], right=[number("b")], sources=sources)
+        planned(Members, sources, left=[number("a")], right=[number("b")])
         for sources in ({"left": ("a",), "right": ("b",)}, {"left": ("b",), "right": ("a",)})
     ]
     one, other = (json.dumps(plan.identity()) for plan in plans)
@@ -98,7 +98,7 @@ def test_a_type_variable_is_of_one_type_in_all_inputs() -> None:
 )
 def test_columns_that_do_not_fit_an_input_are_told_with_its_name(given: dict[str, list[Field]], message: str) -> None:
     with pytest.raises(TypeMismatchError, match=message):
-        planned(**given)
+        planned(Members, SOURCES, **given)
 
 
 def test_an_input_is_the_stream_of_its_name_with_all_sources_of_that_stream() -> None:
